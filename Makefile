@@ -1,0 +1,91 @@
+# Needs Python >= 3.11 and make, nothing else. Another interpreter: make demo PYTHON=/path/to/python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip install --quiet --quiet --disable-pip-version-check
+
+# The first interpreter that runs, is new enough and can make a virtual environment.
+SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
+	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
+
+.PHONY: help demo test test-matrix lint bench docs dist clean
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo         train, certify, check, save and load models on data that scikit-learn ships"
+	@echo "make test         the tests, in two workers"
+	@echo "make test-matrix  every estimator x data x option combination (up to 40 minutes)"
+	@echo "make lint         ruff, mypy and the arrows between the rooms"
+	@echo "make bench        gapless against scikit-learn, same objective, one judge"
+	@echo "make docs         the documentation, into docs/_build/html"
+	@echo "make dist         source archive and wheel, into dist/"
+	@echo "make clean        remove everything that these commands made"
+
+demo: $(VENV)/.core
+	@$(PY) -m gapless demo
+
+test: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -n 2 --dist worksteal
+
+test-matrix: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -n 2 --dist worksteal -m matrix
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.core
+	@$(PY) benchmarks/linear_quick.py
+
+docs: $(VENV)/.docs
+	$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+dist: $(VENV)/.dist
+	rm -rf dist
+	$(PY) -m build --outdir dist .
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is touched only when its installation has gone through, so an interrupted one is simply done again.
+$(VENV)/.python:
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "gapless needs Python 3.11 or newer with its venv module, and none was found as python3.14 ... python3."; \
+		echo "python3 is $$(python3 --version 2>/dev/null || echo not there). Install a newer one, or name it:"; \
+		echo "    make demo PYTHON=/path/to/python3"; \
+		exit 1; \
+	elif ! "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		echo "gapless needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1)."; \
+		echo "Name another one: make demo PYTHON=/path/to/python3"; \
+		exit 1; \
+	elif ! "$(PYTHON)" -c 'import venv, ensurepip' 2>/dev/null; then \
+		echo "$(PYTHON) lacks venv or ensurepip, which make the virtual environment."; \
+		echo "On Debian and Ubuntu: apt install python3-venv. Or name another one: make demo PYTHON=/path/to/python3"; \
+		exit 1; \
+	fi
+	@echo "$$("$(PYTHON)" --version): making $(VENV)"
+	@"$(PYTHON)" -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.python pyproject.toml
+	@echo "installing gapless into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
+	@echo "installing what '$*' needs"
+	@$(PIP) --editable ".[$*]"
+	@touch $@
+
+$(VENV)/.dist: $(VENV)/.python
+	@$(PIP) "build>=1.2"
+	@touch $@

@@ -1,0 +1,74 @@
+"""gapless: learners that prove themselves.
+
+Every fit states how far its model can be from the best one for its own objective, and the model file
+carries that statement in a form which anybody with the data can check.
+
+The public names are loaded when they are first used (PEP 562), so that `import gapless` costs nothing;
+`__init__.pyi` gives them to type checkers and editors.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+# public name -> the module that defines it
+_HOME = {
+    # estimators
+    "LinearSVC": "gapless.estimators.linear_svc",
+    "LogisticRegression": "gapless.estimators.logistic",
+    # what is claimed, and how anybody knows
+    "certify": "gapless.certificates.gap",
+    "verify": "gapless.certificates.verify",
+    "margins": "gapless.certificates.margins",
+    "explain": "gapless.certificates.explain",
+    "convert": "gapless.certificates.convert",
+    # files
+    "save": "gapless.files.modelfile",
+    "load": "gapless.files.modelfile",
+    # the house
+    "warmup": "gapless._warmup",
+    "show_versions": "gapless._versions",
+    "config_context": "gapless._config",
+    "get_config": "gapless._config",
+    # errors and warnings
+    "NotSeparable": "gapless.errors",
+    "CertificateError": "gapless.errors",
+    "ModelFileError": "gapless.errors",
+    "DataError": "gapless.errors",
+    "ConvergenceWarning": "gapless.errors",
+    "SeparationWarning": "gapless.errors",
+    "IllConditionedWarning": "gapless.errors",
+    "BackendWarning": "gapless.errors",
+}
+
+# Rooms that can be reached as attributes, gapless.judge.check(...), without importing them first.
+_ROOMS = ("certificates", "errors", "estimators", "files", "judge", "losses", "problems", "rows", "solvers")
+
+__all__ = ["__version__", *sorted(_HOME)]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value  # found without this function from now on
+        return value
+    if name in _ROOMS:
+        return importlib.import_module(f"gapless.{name}")
+    raise AttributeError(_unknown(name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME, *_ROOMS})
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    message = f"module 'gapless' has no attribute {name!r}"
+    if name.startswith("_"):
+        return message
+    folded = {known.lower(): known for known in (*_HOME, *_ROOMS)}
+    close = [folded[match] for match in get_close_matches(name.lower(), folded, n=1, cutoff=0.75)]
+    if close:
+        return f"{message}; did you mean {close[0]!r}?"
+    return f"{message} (version {__version__}; dir(gapless) lists its names)"

@@ -1,0 +1,32 @@
+from gapless import certificates as certificates
+from gapless import errors as errors
+from gapless import estimators as estimators
+from gapless import files as files
+from gapless import judge as judge
+from gapless import losses as losses
+from gapless import problems as problems
+from gapless import rows as rows
+from gapless import solvers as solvers
+from gapless._config import config_context as config_context
+from gapless._config import get_config as get_config
+from gapless._versions import show_versions as show_versions
+from gapless._warmup import warmup as warmup
+from gapless.certificates.convert import convert as convert
+from gapless.certificates.explain import explain as explain
+from gapless.certificates.gap import certify as certify
+from gapless.certificates.margins import margins as margins
+from gapless.certificates.verify import verify as verify
+from gapless.errors import BackendWarning as BackendWarning
+from gapless.errors import CertificateError as CertificateError
+from gapless.errors import ConvergenceWarning as ConvergenceWarning
+from gapless.errors import DataError as DataError
+from gapless.errors import IllConditionedWarning as IllConditionedWarning
+from gapless.errors import ModelFileError as ModelFileError
+from gapless.errors import NotSeparable as NotSeparable
+from gapless.errors import SeparationWarning as SeparationWarning
+from gapless.estimators.linear_svc import LinearSVC as LinearSVC
+from gapless.estimators.logistic import LogisticRegression as LogisticRegression
+from gapless.files.modelfile import load as load
+from gapless.files.modelfile import save as save
+
+__version__: str

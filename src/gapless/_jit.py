@@ -1,0 +1,133 @@
+"""The only numba decorator of the project.
+
+Every kernel wears ``@compiled``. It releases the GIL, never starts threads of its own, and is kept on disk under a
+key made of *all* compiled sources: numba itself looks only at the file of the cached function, so that an edit of a
+loss would leave every solver that inlined it returning the old result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+
+PACKAGE = Path(__file__).resolve().parent
+#: Rooms whose files can end up inside a kernel.
+COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates")
+#: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
+VECTORISE = {"reassoc", "contract", "nsz"}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@lru_cache(maxsize=1)
+def source_key() -> str:
+    """A hash of every source that can be compiled into a kernel."""
+    digest = hashlib.blake2b(numba.__version__.encode(), digest_size=8)
+    files = [PACKAGE / "_jit.py"]
+    for room in COMPILED_ROOMS:
+        files += sorted((PACKAGE / room).glob("*.py"))
+    for file in files:
+        digest.update(file.relative_to(PACKAGE).as_posix().encode())
+        try:
+            digest.update(file.read_bytes())
+        except OSError:  # a zipped or frozen install: its sources cannot be edited
+            from importlib.metadata import version
+
+            digest.update(version("gapless").encode())
+    return digest.hexdigest()
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def cache_folder() -> Path:
+    """Where the kernels are kept: in the install, else in the user's cache, else in a temporary folder."""
+    name = f"kernels-{source_key()}"
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gapless"
+    owner = getattr(os, "getuid", lambda: "user")()
+    temporary = Path(tempfile.gettempdir()) / f"gapless-{owner}"
+    for root in (PACKAGE / "__pycache__", user, temporary):
+        if _writable(root / name):
+            _forget_old(root, keep=name)
+            return root / name
+    return Path(tempfile.mkdtemp(prefix="gapless-")) / name
+
+
+def _forget_old(root: Path, keep: str, days: float = 7.0) -> None:
+    """Kernels of sources that nobody has run for a week are of no more use."""
+    for folder in root.glob("kernels-*"):
+        try:
+            if folder.name != keep and time.time() - folder.stat().st_mtime > days * 86400:
+                shutil.rmtree(folder, ignore_errors=True)
+        except OSError:
+            continue
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    def __init__(self, py_func: Any) -> None:
+        self._module = py_func.__module__
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return source_key()
+
+    def get_disambiguator(self) -> str:
+        return hashlib.blake2b(self._module.encode(), digest_size=5).hexdigest()
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+        return cls(py_func)
+
+
+class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_Locator]
+
+
+_announced = False
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _Impl
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None:
+            _announce()
+        return found
+
+
+def _announce() -> None:
+    """One line, the first time something has to be compiled: the pause has a reason."""
+    global _announced
+    if not _announced and not os.environ.get("GAPLESS_QUIET"):
+        _announced = True
+        print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+
+
+def compiled(function: F | None = None, *, vectorise: bool = False) -> Any:
+    """Compile with numba: nogil, cached under the key of all sources; ``vectorise`` lets reductions reassociate."""
+    if function is None:
+        return lambda f: compiled(f, vectorise=vectorise)
+    dispatcher = numba.njit(nogil=True, fastmath=VECTORISE if vectorise else False, error_model="numpy")(function)
+    dispatcher._cache = _Cache(function)
+    return dispatcher

@@ -1,0 +1,82 @@
+"""One thread budget.
+
+Kernels release the GIL and start no threads; parallel work is ours to cut.  BLAS is held to one thread while any fit
+runs: with more, its sums would come in another order on another machine load, and the same fit would give other bits.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_lock = threading.Lock()
+_inside = 0
+_controller: Any = None
+_limiter: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """BLAS on one thread until the last of all concurrent fits has left."""
+    global _inside, _controller, _limiter
+    with _lock:
+        if _inside == 0:
+            if _controller is None:
+                from threadpoolctl import ThreadpoolController
+
+                _controller = ThreadpoolController().select(user_api="blas")
+            _limiter = _controller.limit(limits=1)
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limiter.restore_original_limits()
+                _limiter = None
+
+
+def _forget_after_fork() -> None:
+    # A fork may catch the lock held by a thread that does not exist in the child.
+    global _lock, _inside, _limiter
+    _lock, _inside, _limiter = threading.Lock(), 0, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)
+
+
+def available_cores() -> int:
+    """Cores this process may use: affinity and container quota included."""
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """scikit-learn's reading of n_jobs: None is 1, -1 is all cores, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning: give a number of threads, or -1 for all cores.")
+    return max(1, available_cores() + 1 + n_jobs) if n_jobs < 0 else int(n_jobs)
+
+
+def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> list[R]:
+    """[function(item) for item in items] on n_jobs threads, in order. Configuration travels with each call."""
+    todo = list(items)
+    threads = min(n_threads(n_jobs), len(todo))
+    if threads <= 1:
+        return [function(item) for item in todo]
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(copy_context().run, function, item) for item in todo]
+        return [future.result() for future in futures]

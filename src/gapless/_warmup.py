@@ -1,0 +1,65 @@
+"""Compile every kernel once, so that the first fit of each later process finds it on disk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
+    """Compile all variants: each loss × each solver × dense and CSR × float32 and float64. Returns the seconds taken.
+
+    ``progress(what, done, total)`` is called before each step.
+    """
+    started = time.perf_counter()
+    steps = list(_steps())
+    for done, (what, run) in enumerate(steps):
+        if progress is not None:
+            progress(what, done, len(steps))
+        run()
+    if progress is not None:
+        progress("done", len(steps), len(steps))
+    return time.perf_counter() - started
+
+
+def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
+    import numpy as np
+    from scipy import sparse
+
+    from gapless import losses
+    from gapless.certificates.fingerprint import row_hashes
+    from gapless.certificates.gap import certify
+    from gapless.problems.linear_erm import LinearERM
+    from gapless.solvers.choose import SOLVERS, solve
+    from gapless.solvers.loop import Stop
+
+    random = np.random.default_rng(0)
+    dense = random.normal(size=(60, 4))
+    # Wide enough for the sparse Gram matrix, narrow enough for a Cholesky factor.
+    thin = np.zeros((60, 40))
+    thin[np.arange(60), np.arange(60) % 40] = random.normal(size=60)
+    y = np.where(random.normal(size=60) + dense[:, 0] > 0, 1.0, -1.0)
+
+    def variants() -> Iterator[tuple[str, Any]]:
+        for dtype in (np.float64, np.float32):
+            yield f"dense {np.dtype(dtype).name}", dense.astype(dtype)
+            for index in (np.int32, np.int64):
+                X = sparse.csr_matrix(thin.astype(dtype))
+                X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+                yield f"CSR {np.dtype(dtype).name} {np.dtype(index).name}", X
+
+    def run(X: Any, loss: Any, solver: str) -> None:
+        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
+        solution = solve(problem, Stop(1e-6, 20), solver=solver)
+        certify(problem, solution, tol=1e-6)
+        problem.dual_from_primal(solution.theta)
+        problem.best_offset(problem.scores(solution.theta))
+
+    for name, X in variants():
+        yield f"fingerprint, {name}", lambda X=X: row_hashes(X)
+        for kind, loss in losses.BY_NAME.items():
+            hinge = kind == "hinge"
+            for solver in SOLVERS:
+                if solver == "coordinate_descent" or (solver == "newton") is not hinge:
+                    yield f"{kind} by {solver}, {name}", lambda X=X, loss=loss, solver=solver: run(X, loss, solver)

@@ -1,0 +1,1 @@
+"""What a fit claims, and what can be read from it: gap, slackness, margins, contributions, units."""

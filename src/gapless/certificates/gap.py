@@ -1,0 +1,455 @@
+"""The certificate of a fit: primal, dual and the gap between them, of each subproblem and in sum.
+
+``gap`` is said only of primal - dual at a dual-feasible point, and its sign is kept: a slightly negative gap
+is rounding, a clearly negative one is a bug, and neither is hidden. Whatever the solver did, the objective
+of the returned model is at most ``gap`` above the best one.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.convert import Objective, objective
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import STATUSES, above_optimum, convergence_message, short, tolerance
+from gapless.judge.fingerprint import digest
+
+__all__ = ["Certificate", "Subproblem", "assemble", "certify", "certify_values", "relative_gap"]
+
+
+def relative_gap(primal: float, dual: float, gap: float | None = None) -> float:
+    """gap / max(|primal|, |dual|), 0 where both are 0; its sign is kept."""
+    gap = primal - dual if gap is None else gap
+    scale = max(abs(primal), abs(dual))
+    if scale == 0.0:
+        return 0.0
+    return gap / scale
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """The gap of one problem of ±1 labels; ``positive`` is the index of the class that is +1."""
+
+    positive: int
+    status: str
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    rounding: float
+    n_iter: int
+    seconds: float
+    solver: str
+
+    def __post_init__(self) -> None:
+        _check_status(self.status)
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    def document(self) -> dict[str, Any]:
+        """The JSON block."""
+        return {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_document(cls, block: Mapping[str, Any]) -> Subproblem:
+        """The inverse of ``document``."""
+        return cls(
+            positive=int(block["positive"]),
+            status=str(block["status"]),
+            primal=decode_float(block["primal"]),
+            dual=decode_float(block["dual"]),
+            gap=decode_float(block["gap"]),
+            relative_gap=decode_float(block["relative_gap"]),
+            rounding=decode_float(block["rounding"]),
+            n_iter=int(block["n_iter"]),
+            seconds=decode_float(block["seconds"]),
+            solver=str(block["solver"]),
+        )
+
+
+def certify_values(
+    primal: float,
+    dual: float,
+    *,
+    tol: float,
+    ending: str,
+    rounding: float = 0.0,
+    n_iter: int = 0,
+    seconds: float = 0.0,
+    solver: str = "",
+    positive: int = 1,
+) -> Subproblem:
+    """One subproblem from its two values. The gap decides, not the solver.
+
+    ``ending`` is how the solver says it ended. Where the relative gap is at most ``tol`` the status is
+    ``converged`` whatever it says; where it is above and the solver claims convergence the status is
+    ``stalled``; values that are not finite give ``not_finite``.
+    """
+    primal, dual = float(primal), float(dual)
+    gap = primal - dual
+    relative = relative_gap(primal, dual, gap)
+    _check_status(ending)
+    if not (math.isfinite(primal) and math.isfinite(dual)):
+        status = ending if ending == "infeasible" else "not_finite"
+    elif relative <= tol:
+        status = "converged"
+    else:
+        status = "stalled" if ending in ("converged", "not_finite") else ending
+    return Subproblem(
+        positive=int(positive),
+        status=status,
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative,
+        rounding=float(rounding),
+        n_iter=int(n_iter),
+        seconds=float(seconds),
+        solver=str(solver),
+    )
+
+
+def certify(
+    problem: Any, solution: Any, *, tol: float, theta: np.ndarray | None = None, positive: int = 1
+) -> Subproblem:
+    """Recompute primal, dual and the rounding bound of what is returned, in float64, and let them decide.
+
+    ``theta`` is the model as the user gets it, where that differs from the solver's (coefficients kept in
+    float32).
+    """
+    theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
+    u = np.asarray(solution.u, dtype=np.float64)
+    z = problem.scores(theta)
+    primal = problem.primal(theta, z)
+    combined = problem.combine(u)
+    dual = problem.dual(u, primal, combined)
+    finite = math.isfinite(primal) and math.isfinite(dual)
+    return certify_values(
+        primal,
+        dual,
+        tol=tol,
+        ending=solution.status,
+        rounding=problem.rounding(theta, z, u, combined, primal) if finite else math.inf,
+        n_iter=solution.n_iter,
+        seconds=solution.seconds,
+        solver=solution.solver,
+        positive=positive,
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificate:
+    """What a fit claims: the figures of all its subproblems, what was fitted, on which data, and the dual
+    point.
+
+    primal, dual, gap and rounding are sums over the subproblems, relative_gap is that of the sums, n_iter
+    the largest; the status is ``converged`` where every subproblem converged, else that of the worst one.
+    """
+
+    status: str
+    primal: float
+    dual: float
+    gap: float
+    relative_gap: float
+    tol: float
+    rounding: float
+    n_iter: int
+    seconds: float
+    solver: str
+    fingerprint: Mapping[str, Any]
+    subproblems: tuple[Subproblem, ...]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    backend: str = "cpu"
+    kind: str = "gap"
+
+    def __post_init__(self) -> None:
+        _check_status(self.status)
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    @property
+    def worst(self) -> Subproblem:
+        """The subproblem with the largest relative gap, those that did not converge first."""
+        return _worst(self.subproblems)
+
+    @property
+    def objective(self) -> Objective:
+        """The formula that was minimised, with its numbers."""
+        problem, n = self.statement["problem"], int(self.fingerprint["n_rows"])
+        return objective(
+            problem["loss"],
+            decode_float(problem["C"]),
+            n,
+            problem["offset"],
+            offset_scale=decode_float(problem["offset_scale"]),
+            weighted=self.fingerprint["weights"] != digest(np.ones(n), "<f8"),
+            class_weight=[decode_float(w) for w in problem["class_weight"]],
+            classes=self.statement["classes"]["values"],
+        )
+
+    # ------------------------------------------------------------------ JSON
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "tol": encode_float(self.tol),
+            "status": self.status,
+            "primal": encode_float(self.primal),
+            "dual": encode_float(self.dual),
+            "gap": encode_float(self.gap),
+            "relative_gap": encode_float(self.relative_gap),
+            "rounding": encode_float(self.rounding),
+            "n_iter": int(self.n_iter),
+            "seconds": encode_float(self.seconds),
+            "backend": self.backend,
+            "solver": self.solver,
+            "fingerprint": dict(self.fingerprint),
+            "subproblems": [sub.document() for sub in self.subproblems],
+        }
+        # Through JSON and back: a document that is handed out shares nothing with this object.
+        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The document as text; every float comes back to the bit."""
+        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> Certificate:
+        """The inverse of ``document``; the entry "arrays" of a model file is left aside."""
+        block = document["certificate"]
+        return cls(
+            status=str(block["status"]),
+            primal=decode_float(block["primal"]),
+            dual=decode_float(block["dual"]),
+            gap=decode_float(block["gap"]),
+            relative_gap=decode_float(block["relative_gap"]),
+            tol=decode_float(block["tol"]),
+            rounding=decode_float(block["rounding"]),
+            n_iter=int(block["n_iter"]),
+            seconds=decode_float(block["seconds"]),
+            solver=str(block["solver"]),
+            fingerprint=dict(block["fingerprint"]),
+            subproblems=tuple(Subproblem.from_document(sub) for sub in block["subproblems"]),
+            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            arrays=dict(arrays or {}),
+            backend=str(block["backend"]),
+            kind=str(block["kind"]),
+        )
+
+    @classmethod
+    def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> Certificate:
+        """The inverse of ``to_json``."""
+        return cls.from_document(json.loads(text), arrays)
+
+    # ------------------------------------------------------------ sentences
+    @property
+    def estimator(self) -> str:
+        return str(self.statement.get("estimator", "the model"))
+
+    def class_name(self, positive: int) -> str:
+        """The label of a class index, as the user writes it."""
+        values = self.statement.get("classes", {}).get("values", [])
+        return repr(values[positive]) if 0 <= positive < len(values) else f"class {positive}"
+
+    def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
+        """The sentence of the ConvergenceWarning, with the figures of the worst subproblem; None where all
+        is well.
+        """
+        if self.converged:
+            return None
+        worst = self.worst
+        return convergence_message(
+            self.estimator,
+            worst.status,
+            seconds=self.seconds,
+            relative_gap=worst.relative_gap,
+            tol=self.tol,
+            primal=worst.primal,
+            dual=worst.dual,
+            rounding=worst.rounding,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            n_iter=worst.n_iter,
+            worst=f"{self.class_name(worst.positive)} against the rest",
+            unconverged=sum(not sub.converged for sub in self.subproblems),
+            subproblems=len(self.subproblems),
+        )
+
+    def _ending(self) -> str:
+        passes = f"{self.n_iter} pass" + ("" if self.n_iter == 1 else "es")
+        how = {
+            "converged": f"converged in {passes}",
+            "max_iter": f"stopped at max_iter after {passes}",
+            "time_limit": f"stopped at time_limit after {passes}",
+        }.get(self.status, f"{self.status.replace('_', ' ')} after {passes}")
+        parts = [how, f"{short(self.seconds)} s", self.solver]
+        if self.backend != "cpu":
+            parts.append(self.backend)
+        return ", ".join(part for part in parts if part)
+
+    def __str__(self) -> str:
+        figures = (
+            f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e} "
+            f"{'<=' if self.relative_gap <= self.tol else '>'} tol {tolerance(self.tol)}; {self._ending()}"
+        )
+        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
+            claim = "nothing is known about the distance to the optimum"
+        else:
+            most = above_optimum(self.primal, self.dual, self.rounding)
+            claim = f"the objective is at most {most} above its optimum"
+        text = f"{self.estimator}: {claim} ({figures})."
+        if len(self.subproblems) > 1:
+            done = sum(sub.converged for sub in self.subproblems)
+            worst = self.worst
+            text += (
+                f" {len(self.subproblems)} problems of one class against the rest, "
+                f"{'all' if done == len(self.subproblems) else done} converged; the worst is "
+                f"{self.class_name(worst.positive)} with relative gap {worst.relative_gap:.1e} "
+                f"({worst.status})."
+            )
+        return text
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({self.estimator}: {self.status}, primal={self.primal!r}, dual={self.dual!r}, "
+            f"relative_gap={self.relative_gap:.3g}, tol={self.tol:g})"
+        )
+
+    def _repr_html_(self) -> str:
+        try:
+            return self._html()
+        except Exception:  # a notebook must show something, whatever a hand-made certificate holds
+            return f"<pre>{html.escape(object.__repr__(self))}</pre>"
+
+    def _html(self) -> str:
+        head = [
+            "problem",
+            "status",
+            "primal",
+            "dual",
+            "gap",
+            "relative gap",
+            "rounding",
+            "passes",
+            "seconds",
+            "solver",
+        ]
+
+        def row(name: str, part: Certificate | Subproblem, cell: str = "td") -> str:
+            cells = [
+                name,
+                part.status,
+                f"{part.primal:.10g}",
+                f"{part.dual:.10g}",
+                f"{part.gap:.3g}",
+                f"{part.relative_gap:.2e}",
+                f"{part.rounding:.1e}",
+                str(part.n_iter),
+                short(part.seconds, 3),
+                part.solver,
+            ]
+            return "<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in cells) + "</tr>"
+
+        rows = ["<tr>" + "".join(f"<th>{text}</th>" for text in head) + "</tr>"]
+        if len(self.subproblems) > 1:
+            for sub in self.subproblems[:50]:
+                rows.append(row(f"{self.class_name(sub.positive)} against the rest", sub))
+            if len(self.subproblems) > 50:
+                rows.append(f'<tr><td colspan="{len(head)}">… {len(self.subproblems) - 50} more</td></tr>')
+        rows.append(row(self.estimator if len(self.subproblems) <= 1 else "sum", self))
+        return f"<p>{html.escape(str(self))}</p><table>{''.join(rows)}</table>"
+
+    # ------------------------------------------------------------- equality
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Certificate):
+            return NotImplemented
+        return (
+            self.document() == other.document()
+            and self.arrays.keys() == other.arrays.keys()
+            and all(_same_array(self.arrays[name], other.arrays[name]) for name in self.arrays)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.primal, self.dual, self.subproblems, self.fingerprint.get("rows")))
+
+
+def assemble(
+    subproblems: Iterable[Subproblem],
+    statement: Mapping[str, Any],
+    arrays: Mapping[str, np.ndarray],
+    fingerprint: Mapping[str, Any],
+    tol: float,
+    seconds: float,
+    backend: str = "cpu",
+) -> Certificate:
+    """The certificate of a fit from those of its subproblems."""
+    subs = tuple(subproblems)
+    if not subs:
+        raise ValueError("a certificate needs at least one subproblem")
+    primal = _sum(sub.primal for sub in subs)
+    dual = _sum(sub.dual for sub in subs)
+    gap = _sum(sub.gap for sub in subs)
+    return Certificate(
+        status="converged" if all(sub.converged for sub in subs) else _worst(subs).status,
+        primal=primal,
+        dual=dual,
+        gap=gap,
+        relative_gap=relative_gap(primal, dual, gap),
+        tol=float(tol),
+        rounding=_sum(sub.rounding for sub in subs),
+        n_iter=max(sub.n_iter for sub in subs),
+        seconds=float(seconds),
+        solver=", ".join(dict.fromkeys(sub.solver for sub in subs)),
+        fingerprint=dict(fingerprint),
+        subproblems=subs,
+        statement=dict(statement),
+        arrays=dict(arrays),
+        backend=str(backend),
+    )
+
+
+def _sum(values: Iterable[float]) -> float:
+    values = list(values)
+    # fsum refuses inf - inf; the plain sum says nan, which is what a certificate without finite values must
+    # say.
+    return math.fsum(values) if all(math.isfinite(v) for v in values) else float(sum(values))
+
+
+def _worst(subs: Sequence[Subproblem]) -> Subproblem:
+    def badness(sub: Subproblem) -> tuple[bool, bool, float]:
+        unknown = math.isnan(sub.relative_gap)
+        return (not sub.converged, unknown, -math.inf if unknown else sub.relative_gap)
+
+    return max(subs, key=badness)
+
+
+def _check_status(status: str) -> None:
+    if status not in STATUSES:
+        raise ValueError(f"unknown status {status!r}; a fit ends as one of {list(STATUSES)}")
+
+
+def _to_json(value: Any) -> Any:
+    return encode_float(value) if isinstance(value, (float, np.floating)) else value
+
+
+def _same_array(a: np.ndarray, b: np.ndarray) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return (
+        a.dtype == b.dtype
+        and a.shape == b.shape
+        and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    )

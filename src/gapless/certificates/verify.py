@@ -1,0 +1,89 @@
+"""Check what a model, a certificate or a model file claims, with the data and without the solver.
+
+The work is done by ``gapless.judge``, which knows nothing of the code that made the claim.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+from gapless import judge
+from gapless.certificates.gap import Certificate
+from gapless.certificates.linear_model import last_step
+
+__all__ = ["verify"]
+
+
+def verify(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, rigorous: bool | Literal["exact"] = False
+) -> judge.Verdict:
+    """Recompute every claim from the data.
+
+    Parameters
+    ----------
+    model : a fitted gapless estimator (or a pipeline that ends in one), its ``certificate_``, or the path of
+        a model file.
+    X, y, sample_weight : the data that it was trained on; other data raise CertificateError.
+    rigorous : False for float64; True for bounds that hold in exact arithmetic; "exact" for fractions (small
+        data).
+
+    Returns
+    -------
+    Verdict : true where every claim holds; prints as a table; lists what it cannot check.
+    """
+    if isinstance(model, (str, os.PathLike)):
+        document, arrays = judge.read(Path(model))
+    elif isinstance(model, Certificate):
+        document, arrays = model.document(), dict(model.arrays)
+    else:
+        model, X = last_step(model, X)
+        document, arrays = _of_estimator(model)
+    return judge.check(
+        document, arrays, as_matrix(X), _as_vector(y), _as_vector(sample_weight), rigorous=rigorous
+    )
+
+
+def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    name = type(model).__name__
+    certificate = getattr(model, "certificate_", None)
+    if certificate is None:
+        if hasattr(model, "fit") and not hasattr(model, "n_features_in_"):
+            raise NotFittedError(
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments "
+                "before using it."
+            )
+        raise TypeError(
+            f"{name} has no certificate_: verify takes a gapless model, a certificate or a model file"
+        )
+    arrays = dict(certificate.arrays)
+    # What is judged is the model as it stands now, not as it was when the certificate was made.
+    for array, attribute in (("coef", "coef_"), ("intercept", "intercept_")):
+        now = getattr(model, attribute, None)
+        if now is not None and array in arrays:
+            now = now.toarray() if sparse.issparse(now) else np.asarray(now)
+            arrays[array] = np.broadcast_to(now, arrays[array].shape) if now.ndim == 0 else now
+    return certificate.document(), arrays
+
+
+def as_matrix(X: Any) -> Any:
+    """X as the judge reads it: a numeric array or a CSR matrix."""
+    if sparse.issparse(X):
+        return X if X.format == "csr" else X.tocsr()
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    X = np.asarray(X)
+    return X.astype(np.float64) if X.dtype == object else X
+
+
+def _as_vector(values: Any) -> Any:
+    if values is None or isinstance(values, np.ndarray):
+        return values
+    return values.to_numpy() if hasattr(values, "to_numpy") else np.asarray(values)

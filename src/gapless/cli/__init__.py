@@ -1,0 +1,5 @@
+"""The `gapless` command. One short file a command; nothing heavy is imported before a command runs."""
+
+from gapless.cli.app import app, main
+
+__all__ = ["app", "main"]

@@ -1,0 +1,81 @@
+"""The command line: its commands, its exit codes, its one-line errors.
+
+0 all is well; 1 a verification is false, or a fit did not converge under --strict; 2 bad input or usage;
+3 an error of gapless itself; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from gapless.cli.demo import demo
+from gapless.cli.doctor import doctor
+from gapless.cli.guard import BAD_INPUT, INTERRUPTED, one_line, say
+from gapless.cli.predict import predict
+from gapless.cli.train import train
+from gapless.cli.verify import verify
+from gapless.cli.warmup import warmup
+
+app = typer.Typer(
+    name="gapless",
+    help="Linear models that prove themselves. "
+    "Every fit says how far it can be from its optimum, and anybody can check.",
+    epilog="Exit codes: 0 ok · 1 verification false, or not converged under --strict · "
+    "2 bad input or usage · 3 internal error · 130 interrupted",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+for command in (demo, train, predict, verify, doctor, warmup):
+    app.command()(command)
+
+# click lives inside typer in newer versions and beside it in older ones: found through a public name.
+ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from gapless import __version__
+
+        typer.echo(f"gapless {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code is returned."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        result = app(args=given, prog_name="gapless", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except typer.Exit as ending:
+        return ending.exit_code
+    except typer.Abort:
+        say("interrupted")
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except ClickException as error:
+        name = type(error).__name__
+        if name == "NoArgsIsHelpError":  # the help itself is the answer to `gapless` alone
+            typer.echo(error.format_message())
+            return BAD_INPUT
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "gapless"
+        say(f"{one_line(error.format_message())} (see {path} --help)")
+        return BAD_INPUT

@@ -1,0 +1,80 @@
+"""What stands between a command and the user: every error is one line on stderr and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+import typer
+
+OK, FALSE, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    print(f"gapless: {text}", file=sys.stderr, flush=True)
+
+
+def stop(text: str, code: int = BAD_INPUT) -> NoReturn:
+    """One line on stderr, and out."""
+    say(text)
+    raise typer.Exit(code)
+
+
+def guarded(command: F) -> F:
+    """Errors of a command become one line and an exit code; with --debug the traceback is shown as well."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        debug = bool(kwargs.get("debug"))
+        try:
+            with warnings_as_lines():
+                return command(*args, **kwargs)
+        except KeyboardInterrupt:
+            if debug:
+                raise
+            stop("interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            # The reader of our output has gone (| head): nothing to say, and nobody to say it to.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(OK) from None
+        except Exception as error:
+            if debug or _is_clicks(error):
+                raise
+            if isinstance(error, ValueError | OSError | NotImplementedError | MemoryError):
+                stop(one_line(error) or type(error).__name__, BAD_INPUT)
+            stop(f"internal error: {type(error).__name__}: {one_line(error)} (--debug shows where)", INTERNAL)
+
+    return run  # type: ignore[return-value]
+
+
+def _is_clicks(error: BaseException) -> bool:
+    """Exit, Abort and usage errors are the command line's own, and pass."""
+    return any(c.__name__ in ("Exit", "Abort", "ClickException") for c in type(error).__mro__)
+
+
+@contextmanager
+def warnings_as_lines() -> Iterator[None]:
+    """Warnings are one line each on stderr, without the place in our code."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        say(f"warning: {one_line(message)}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        # The files know their columns' names and match them; the estimator sees bare arrays.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,68 @@
+"""gapless verify: recompute every claim of a model file from the data."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+from typing import Annotated, Any
+
+import typer
+
+from gapless.cli import options
+from gapless.cli.guard import FALSE, guarded
+from gapless.cli.output import print_json
+
+
+@guarded
+def verify(
+    model: options.Model,
+    data: options.Data,
+    rigorous: Annotated[
+        bool, typer.Option("--rigorous", help="Bounds that hold in exact arithmetic, by rounding analysis.")
+    ] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Rational arithmetic: slow, for small data.")
+    ] = False,
+    target: options.Target = None,
+    weights: options.Weights = None,
+    drop: options.Drop = None,
+    holdout: options.Holdout = None,
+    seed: options.Seed = 0,
+    header: options.Header = None,
+    format: options.Format = "auto",
+    index_base: options.IndexBase = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Check a model against its training data: the judge recomputes primal, dual and gap by itself."""
+    if rigorous and exact:
+        raise typer.BadParameter("--rigorous and --exact exclude each other")
+    from gapless import judge
+    from gapless.files.dataset import Expected
+
+    document, arrays = judge.read(model)
+    rows = options.read(
+        data,
+        target=target,
+        weights=weights,
+        drop=drop,
+        header=header,
+        format=format,
+        index_base=index_base,
+        expected=Expected.by(document),
+    )
+    if holdout is not None:
+        rows = rows.rows(options.split(rows.n_rows, holdout, seed)[0])
+    tier: Any = "exact" if exact else rigorous
+    verdict = judge.check(document, arrays, rows.X, rows.y, sample_weight=rows.weights, rigorous=tier)
+    if json:
+        told = verdict.to_json()
+        told = json_module.loads(told) if isinstance(told, str) else told
+        print_json(
+            {"command": "verify", "model": os.fspath(model), "data": os.fspath(data), "holds": bool(verdict)}
+            | {"verdict": told}
+        )
+    else:
+        print(verdict, flush=True)
+    if not verdict:
+        raise typer.Exit(FALSE)

@@ -1,0 +1,54 @@
+"""How the offset enters the problem: not at all, free, or as one more feature that is penalised like the
+others.
+
+``penalised`` gives each row one more feature of value ``scale``; with v its weight, the offset is b = scale
+* v and the penalty has v^2 / 2 = (b / scale)^2 / 2 more.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+__all__ = ["Offset", "encode_offset"]
+
+
+class Offset(NamedTuple):
+    """``kind`` is "none", "penalised" or "free"; ``scale`` is the value of the extra feature (1 unless
+    penalised).
+    """
+
+    kind: str
+    scale: float = 1.0
+
+    def to_intercept(self, v: float) -> float:
+        """b, from the weight v of the extra feature (penalised) or from b itself (free)."""
+        if self.kind == "none":
+            return 0.0
+        return self.scale * v if self.kind == "penalised" else v
+
+    def from_intercept(self, b: float) -> float:
+        """The inverse of ``to_intercept``: where a resumed fit starts."""
+        if self.kind == "none":
+            return 0.0
+        return b / self.scale if self.kind == "penalised" else b
+
+
+def encode_offset(fit_intercept: Any, penalize_intercept: Any = False, intercept_scaling: Any = 1) -> Offset:
+    """Read the three parameters; ``intercept_scaling`` acts only where the offset is penalised."""
+    scaling = intercept_scaling
+    if isinstance(scaling, bool) or not isinstance(scaling, Real) or not 0.0 < float(scaling) < math.inf:
+        raise ValueError(
+            "The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got "
+            f"{scaling!r} instead."
+        )
+    if float(scaling) != 1.0 and not (fit_intercept and penalize_intercept):
+        raise ValueError(
+            f"intercept_scaling={scaling!r} has no meaning here: the offset is "
+            + ("free (not penalised)" if fit_intercept else "not fitted")
+            + ". Leave it at 1, or set fit_intercept=True and penalize_intercept=True."
+        )
+    if not fit_intercept:
+        return Offset("none")
+    return Offset("penalised", float(scaling)) if penalize_intercept else Offset("free")

@@ -1,0 +1,1 @@
+"""Estimators with scikit-learn's surface: read, encode, solve, certify, decode."""

@@ -1,0 +1,138 @@
+"""LinearSVC: the linear support vector machine, hinge or squared hinge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.metaestimators import available_if
+
+from gapless.errors import no_probabilities_message
+
+from ._linear_classifier import LinearClassifier
+
+
+def _has_no_probabilities(self: Any) -> bool:
+    raise AttributeError(no_probabilities_message("LinearSVC"))
+
+
+class LinearSVC(LinearClassifier):
+    """Linear support vector classification, certified.
+
+    Minimises ``1/2 |w|^2 + C * sum_i weight_i * loss(y_i (<w, x_i> + b))`` and says how far the result can be from the
+    optimum (``certificate_``). More than two classes are fitted one against the rest.
+
+    Parameters
+    ----------
+    penalty : "l2"
+        "l1" is not offered; use ``sklearn.svm.LinearSVC(penalty="l1")``.
+    loss : {"squared_hinge", "hinge"}
+        ``max(0, 1 - m)^2`` or ``max(0, 1 - m)``.
+    dual : {"auto", True, False}
+        Without effect: the optimum is the same.
+    tol : float
+        The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
+    C : float
+        Multiplies the sum of the losses.
+    multi_class : "ovr"
+        "crammer_singer" is not offered; use ``sklearn.svm.LinearSVC(multi_class="crammer_singer")``.
+    fit_intercept : bool
+        Whether there is an offset b.
+    intercept_scaling : float
+        The value of the constant feature, where the offset is penalised.
+    class_weight : dict, "balanced" or None
+        Weights of the classes; "balanced" uses the weighted counts.
+    verbose : int
+        1 prints the falling gap.
+    random_state : int, RandomState or None
+        The order of visits of coordinate descent. The optimum does not depend on it.
+    max_iter : int
+        Passes over the data; -1 or None: a finite cap of ours.
+    penalize_intercept : bool
+        Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
+    solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton"}
+        Forces an algorithm; "newton" is for the squared hinge, the two middle ones for the hinge.
+    time_limit : float or None
+        Seconds. The model that comes back is usable and its gap is true.
+    warm_start : bool
+        Start from the previous fit of this object.
+    init : fitted model, certificate or None
+        Start from another fit.
+    n_jobs : int or None
+        Threads for one-against-rest problems. The bits do not depend on it.
+    device : {"auto", "cpu"}
+        Where to compute.
+
+    Attributes
+    ----------
+    coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+    classes_, n_features_in_, feature_names_in_, n_iter_
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
+    status_, history_, objective_, alpha_, slack_, slackness_
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: Any = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int | None = 1000,
+        penalize_intercept: bool = False,
+        solver: str = "auto",
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        init: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+        self.solver = solver
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.init = init
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _loss(self) -> str:
+        return self.loss
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._one_of("penalty", ("l1", "l2"))
+        self._one_of("loss", ("hinge", "squared_hinge"))
+        self._one_of("dual", ("auto", True, False))
+        self._one_of("multi_class", ("ovr", "crammer_singer"))
+        if self.penalty == "l1":
+            raise NotImplementedError('penalty="l1" is not offered; use sklearn.svm.LinearSVC(penalty="l1", dual=False).')
+        if self.multi_class == "crammer_singer":
+            raise NotImplementedError(
+                'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'
+            )
+        hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
+        self._one_of("solver", ("auto", "coordinate_descent", *hinge))
+        if self.C == float("inf"):
+            raise NotImplementedError("C=inf, the hard margin, is not offered yet; use a large finite C.")
+
+    @available_if(_has_no_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Never there: an SVM's scores are no probabilities. The error says what gives them."""

@@ -1,0 +1,145 @@
+"""Which column of a table is the label, which the weights, which a feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gapless.files.dataset import Expected, Labels, data_error, listed
+
+LABEL_NAMES = ("y", "label", "target", "class")
+
+Column = str | int
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Column positions. `features` is in the order of the model's names where there is a model."""
+
+    features: list[int]
+    label: int | None
+    weights: int | None
+    notes: list[str] = field(default_factory=list)
+
+
+def position(column: Column, names: Sequence[str] | None, width: int, what: str, path: str) -> int:
+    """Where a column stands; a column is a name, or a number from 0 (negative: from the end)."""
+    if isinstance(column, str):
+        if names is None:
+            raise data_error(f"{what} {column!r}: the file has no header; give the column's number", path)
+        if column not in names:
+            raise data_error(f"{what}: there is no column {column!r}; there are {listed(list(names))}", path)
+        return list(names).index(column)
+    if not -width <= column < width:
+        raise data_error(f"{what}: column number {column} is outside the {width} columns", path)
+    return column % width
+
+
+def assign(
+    names: Sequence[str] | None,
+    width: int,
+    path: str,
+    *,
+    target: Column | None = None,
+    weights: Column | None = None,
+    drop: Sequence[Column] = (),
+    labels: Labels = "required",
+    expected: Expected | None = None,
+) -> Roles:
+    """Settle every column's role, or say which column is missing or one too many."""
+    taken = [position(column, names, width, "column to drop", path) for column in drop]
+    weight = None if weights is None else position(weights, names, width, "weights", path)
+    label = None if target is None else position(target, names, width, "label", path)
+    if label is not None and label == weight:
+        raise data_error("label and weights are the same column", path, column=label + 1)
+    for role, place in (("label", label), ("weights", weight)):
+        if place is not None and place in taken:
+            raise data_error(f"the column is dropped and is the {role}", path, column=place + 1)
+    rest = [j for j in range(width) if j not in taken and j not in (label, weight)]
+    if expected is None:
+        return _for_training(names, rest, label, weight, path, labels)
+    return _for_model(names, rest, label, weight, path, labels, expected)
+
+
+def _called(names: Sequence[str] | None, j: int) -> str:
+    return f"column {j + 1}" if names is None else repr(names[j])
+
+
+def _usual(names: Sequence[str], among: list[int]) -> int | None:
+    found = [j for j in among if names[j].lower() in LABEL_NAMES]
+    return found[-1] if found else None
+
+
+def _for_training(
+    names: Sequence[str] | None,
+    rest: list[int],
+    label: int | None,
+    weight: int | None,
+    path: str,
+    labels: Labels,
+) -> Roles:
+    notes = []
+    if label is None and rest and labels == "required":
+        label = _usual(names, rest) if names is not None else None
+        if label is None:
+            label = rest[-1]
+        notes.append(f"the label is {_called(names, label)}")
+    features = [j for j in rest if j != label]
+    if not features:
+        raise data_error("there is no feature column besides the label; is the separator , ; or tab?", path)
+    return Roles(features, label, weight, notes)
+
+
+def _for_model(
+    names: Sequence[str] | None,
+    rest: list[int],
+    label: int | None,
+    weight: int | None,
+    path: str,
+    labels: Labels,
+    expected: Expected,
+) -> Roles:
+    notes = []
+    if names is None or expected.names is None:  # by position
+        if label is None and len(rest) == expected.n_features + 1:
+            usual = _usual(names, rest) if names is not None else None
+            label = rest[-1] if usual is None else usual
+            notes.append(f"the label is {_called(names, label)}")
+        features = [j for j in rest if j != label]
+        if len(features) != expected.n_features:
+            raise data_error(
+                f"the model has {expected.n_features} features, the file {len(features)} feature columns",
+                path,
+            )
+        if expected.names is not None or names is not None:
+            notes.append("columns are matched by their order")
+    else:
+        where = {names[j]: j for j in rest}
+        missing = [name for name in expected.names if name not in where]
+        extra = [j for j in rest if names[j] not in set(expected.names)]
+        if label is None:
+            at_target = [j for j in extra if names[j] == expected.target]
+            at_usual = _usual(names, extra) if expected.target is None else None
+            if at_target:
+                label = at_target[0]
+            elif at_usual is not None:
+                label = at_usual
+            elif expected.target is None and len(extra) == 1 and not missing:
+                label = extra[0]
+            if label is not None:
+                extra.remove(label)
+        problems = []
+        if missing:
+            problems.append(f"missing column{'s' * (len(missing) > 1)} {listed(missing)}")
+        if extra:
+            extras = [names[j] for j in extra]
+            problems.append(
+                f"extra column{'s' * (len(extra) > 1)} {listed(extras)} (drop what is no feature)"
+            )
+        if problems:
+            raise data_error("the columns are not those of the model: " + "; ".join(problems), path)
+        features = [where[name] for name in expected.names]
+    if label is None and labels == "required":
+        known = "" if expected.target is None else f" (the model's is {expected.target!r})"
+        raise data_error(f"there is no label column{known}", path)
+    return Roles(features, label, weight, notes)

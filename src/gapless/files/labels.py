@@ -1,0 +1,32 @@
+"""Labels as they stand in a text file, and back to the type a model was trained with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
+
+
+def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
+    """Integers if all are, else numbers if all are, else strings. `kind` is a model's label type; it decides.
+
+    A label that is not of the model's type (a new class in a test file) leaves them as they read:
+    the caller then sees a label the model does not know, and can name it.
+    """
+    if kind == "str":
+        return np.asarray(texts, dtype=str)
+    if kind == "bool":
+        lower = [text.lower() for text in texts]
+        if all(text in TRUE or text in FALSE for text in lower):
+            return np.asarray([text in TRUE for text in lower])
+    distinct = set(texts)
+    for number, dtype in ((int, np.int64), (float, np.float64)):
+        try:
+            # "1_000" is a number for Python only
+            values = {text: number(text.replace("_", "?")) for text in distinct}
+            return np.asarray([values[text] for text in texts], dtype=dtype)
+        except (ValueError, OverflowError):
+            continue
+    return np.asarray(texts, dtype=str)

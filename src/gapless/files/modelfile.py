@@ -1,0 +1,185 @@
+"""The model file: a zip of a JSON document and raw arrays. Nothing in it can run; the judge reads it alone.
+
+Members: model.json, coef.bin, intercept.bin, dual.bin (little-endian, C order). The archive comment is the
+SHA-256 of every byte before it. Reading is the judge's (`gapless.judge.read`); here is the writing,
+and the way from what was read to an estimator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gapless import judge
+from gapless.certificates.statement import decode_parameters
+from gapless.judge.errors import ModelFileError
+
+# The only classes a file can become; a name that is not here is refused, never looked up.
+ESTIMATORS = {
+    "LinearSVC": "gapless.estimators.linear_svc",
+    "LogisticRegression": "gapless.estimators.logistic",
+}
+MEMBERS = ("coef", "intercept", "dual")
+COMMENT_BYTES = 64
+
+
+def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
+    """Write a fitted model with its certificate. `target` is the name of the label column, if there was one.
+
+    The file is written beside `path` and moved into place when it is whole and has been read back: whatever
+    happens on the way, an existing file stays as it was. The same model gives the same bytes.
+    """
+    document, arrays = _statement(model, target)
+    place = os.path.realpath(os.fspath(path))  # a link stays a link, its file is replaced
+    if os.path.isdir(place):
+        raise ModelFileError(f"{os.fspath(path)}: is a directory; give the name of a file")
+    with _beside(place) as (stream, temporary):
+        _write(stream, document, arrays)
+        stream.flush()
+        os.fsync(stream.fileno())
+        stream.close()
+        judge.read(temporary)
+        os.replace(temporary, place)
+    _sync_folder(os.path.dirname(place))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model file: an estimator that predicts the same bits, with its certificate."""
+    document, arrays = judge.read(path)
+    where = os.fspath(path)
+    name = document.get("estimator")
+    if not isinstance(name, str) or name not in ESTIMATORS:
+        raise ModelFileError(f"{where}: holds {name!r}; this gapless reads {', '.join(ESTIMATORS)}")
+    cls = _class(name)
+    known = cls().get_params(deep=False)
+    try:
+        parameters = decode_parameters(document["parameters"])
+        unknown = [key for key in parameters if key not in known]
+        if unknown:
+            raise ModelFileError(f"{where}: {name} has no parameter {unknown[0]!r}; the file was altered")
+        model = cls._from_document(document, arrays)
+        model.set_params(**parameters)
+    except ModelFileError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"{where}: the document does not describe a {name} ({problem})") from error
+    return model
+
+
+def _class(name: str) -> Any:
+    return getattr(importlib.import_module(ESTIMATORS[name]), name)
+
+
+def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The document and the arrays of a fitted model of ours, in the types of the file."""
+    name = type(model).__name__
+    if name not in ESTIMATORS or type(model) is not _class(name):
+        whole = f"{type(model).__module__}.{type(model).__qualname__}"
+        raise ModelFileError(
+            f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(ESTIMATORS)}"
+        )
+    certificate = getattr(model, "certificate_", None)
+    if certificate is None:
+        from sklearn.exceptions import NotFittedError
+
+        raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
+    document = dict(certificate.document())
+    arrays = dict(certificate.arrays)
+    for attribute, key in (("coef_", "coef"), ("intercept_", "intercept")):
+        mine, claimed = getattr(model, attribute), np.asarray(arrays[key])
+        mine = mine.toarray() if hasattr(mine, "toarray") else np.asarray(mine)
+        if mine.ndim == 0:  # scikit-learn's intercept_ of a model without offset
+            mine = np.broadcast_to(mine, claimed.shape)
+        if not np.array_equal(mine, claimed):
+            raise ModelFileError(
+                f"{attribute} is not what fit returned: the certificate does not speak of it; fit again"
+            )
+    if target is not None:
+        document["target"] = str(target)
+    names = getattr(model, "feature_names_in_", None)
+    if document.get("feature_names") is None and names is not None:
+        document["feature_names"] = [str(each) for each in names]
+    real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
+    stored = {
+        key: np.ascontiguousarray(arrays[key], dtype="<f8" if key == "dual" else real) for key in MEMBERS
+    }
+    document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
+    return document, stored
+
+
+@contextlib.contextmanager
+def _beside(place: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A file in the folder of `place`, gone on leaving unless it was moved."""
+    folder, name = os.path.split(place)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
+    try:
+        # 0666 less the umask, as any file the user makes (tempfile would give 0600)
+        descriptor = os.open(
+            temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+        )
+    except FileNotFoundError:
+        raise ModelFileError(f"{place}: the folder {folder} does not exist") from None
+    try:
+        with os.fdopen(descriptor, "w+b") as stream:
+            with contextlib.suppress(OSError):  # the mode of the file that is replaced, if there is one
+                os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
+            yield stream, temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _write(stream: BinaryIO, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    try:
+        text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=False)
+        content = text.encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the model cannot be written as JSON: {error}") from error
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.comment = b"0" * COMMENT_BYTES
+        _member(archive, "model.json", content)
+        for key in MEMBERS:
+            _member(archive, f"{key}.bin", arrays[key].reshape(-1).view(np.uint8).data)
+    stream.flush()
+    end = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+    digest = hashlib.sha256()
+    stream.seek(0)
+    left = end
+    while left:
+        block = stream.read(min(left, 1 << 20))
+        digest.update(block)
+        left -= len(block)
+    stream.seek(end)
+    stream.write(digest.hexdigest().encode("ascii"))
+
+
+def _member(archive: zipfile.ZipFile, name: str, content: bytes | memoryview) -> None:
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))  # no clock: the same model, the same bytes
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.create_system = 3
+    info.external_attr = 0o644 << 16
+    info.file_size = len(content)  # tells zipfile ahead whether 64-bit sizes are needed
+    with archive.open(info, "w") as member:
+        for start in range(0, len(content), 1 << 22):
+            member.write(content[start : start + (1 << 22)])
+
+
+def _sync_folder(folder: str) -> None:
+    """Make the new name durable, where folders can be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,71 @@
+"""One door to all data files: the format by the name's ending, else by the first line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+from gapless.files.columns import Column
+from gapless.files.csv import read_csv
+from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.npz import read_npz
+from gapless.files.svmlight import looks_like_svmlight, read_svmlight
+
+Format = Literal["auto", "csv", "svmlight", "npz"]
+ENDINGS: dict[str, Format] = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+def read_data(
+    path: str | os.PathLike[str],
+    *,
+    format: Format = "auto",
+    target: Column | None = None,
+    weights: Column | None = None,
+    drop: Sequence[Column] = (),
+    header: bool | None = None,
+    zero_based: bool | None = None,
+    labels: Labels = "required",
+    expected: Expected | None = None,
+) -> Dataset:
+    """Read a CSV, TSV, svmlight or npz file. A DataError names the file, line and column."""
+    place = check_file(path)
+    kind = format_of(place) if format == "auto" else format
+    if kind == "csv":
+        return read_csv(
+            place, target=target, weights=weights, drop=drop, header=header, labels=labels, expected=expected
+        )
+    for name, given in (
+        ("target", target is not None),
+        ("weights", weights is not None),
+        ("drop", bool(drop)),
+    ):
+        if given:
+            raise data_error(f"{name}= names a column of a CSV file; this is {kind}", place)
+    if kind == "svmlight":
+        return read_svmlight(place, zero_based=zero_based, labels=labels, expected=expected)
+    if kind == "npz":
+        return read_npz(place, labels=labels, expected=expected)
+    raise ValueError(f"format={format!r} is not one of 'auto', 'csv', 'svmlight', 'npz'")
+
+
+def format_of(path: str) -> Format:
+    """The format by the ending of the name, else by what the file starts with."""
+    by_name = ENDINGS.get(os.path.splitext(path)[1].lower())
+    if by_name is not None:
+        return by_name
+    with open(path, "rb") as stream:
+        start = stream.read(1 << 16)
+    if start[:4] == b"PK\x03\x04":
+        return "npz"
+    for line in start.decode("utf-8-sig", errors="replace").splitlines():
+        if line.strip() and not line.lstrip().startswith("#"):
+            return "svmlight" if looks_like_svmlight(line) else "csv"
+    return "csv"

@@ -1,0 +1,31 @@
+"""The independent checker: the standard library and numpy, and nothing else of gapless.
+
+``python -m gapless.judge MODEL DATA`` reads a model file and a data file by itself and says whether what the certificate
+claims is true.
+"""
+
+from .check import check
+from .errors import CertificateError, DataError, ModelFileError
+from .fingerprint import fingerprint, row_hashes
+from .labels import gap_safe_labels
+from .reader import read
+from .recompute import Figures, Task, distance_bound, evaluate, row_weights
+from .verdict import Claim, Verdict
+
+__all__ = [
+    "CertificateError",
+    "Claim",
+    "DataError",
+    "Figures",
+    "ModelFileError",
+    "Task",
+    "Verdict",
+    "check",
+    "distance_bound",
+    "evaluate",
+    "fingerprint",
+    "gap_safe_labels",
+    "read",
+    "row_hashes",
+    "row_weights",
+]

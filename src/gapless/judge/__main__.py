@@ -1,0 +1,47 @@
+"""``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an error."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .check import Rigour, check
+from .data import read_data
+from .errors import CertificateError, DataError, ModelFileError
+from .reader import read
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read a model file and a data file, judge, print the verdict."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gapless.judge",
+        description="Check the certificate of a model file against its training data, trusting nobody.",
+        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 the model or the data cannot be judged",
+    )
+    parser.add_argument("model", help="model file written by gapless")
+    parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
+    parser.add_argument("--target", metavar="NAME", help="label column (CSV) or array (npz)")
+    parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
+    tier = parser.add_mutually_exclusive_group()
+    tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")
+    tier.add_argument("--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)")
+    parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
+    options = parser.parse_args(arguments)
+    rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)
+    try:
+        document, arrays = read(options.model)
+        data = read_data(options.data, document, options.target, options.weights)
+        verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous)
+    except (CertificateError, DataError, ModelFileError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except Exception as error:  # 1 would say "false": a fault of the judge must not be taken for a verdict
+        print(f"error: the judge failed ({type(error).__name__}: {error})", file=sys.stderr)
+        return 2
+    print(verdict.to_json() if options.json else verdict)
+    return 0 if verdict else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

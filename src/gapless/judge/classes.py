@@ -1,0 +1,121 @@
+"""Labels to class indices by the classes of a document, and the weights of classes and rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import CertificateError
+from .rounding import UNIT
+
+
+def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
+    """The class index (int64) of each row; CertificateError where a label is none of the classes."""
+    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
+        y = y.to_numpy()
+    try:
+        labels = np.asarray(y)
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"other labels: y cannot be read as a list of labels ({error})") from None
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n,):
+        raise CertificateError(f"other labels: y has shape {labels.shape}, X has {n} rows")
+    kind, values = classes["type"], classes["values"]
+    number: dict[Any, int] = {}
+    for k, value in enumerate(values):
+        number.setdefault(value, k)
+    fits = "OUT" if kind == "str" else "biufO"
+    found: np.ndarray | None = None
+    if labels.dtype.kind in fits:
+        if labels.dtype.kind in "biuf" and kind != "str":
+            found = _numeric(labels, values)
+        else:
+            found = _looked_up(labels.tolist(), number)
+    if found is None or (n and found.min() < 0):
+        row = 0 if found is None else int(np.argmax(found < 0))
+        shown = repr(labels[row].item() if hasattr(labels[row], "item") else labels[row]) if n else "nothing"
+        raise CertificateError(f"other labels: row {row} is {shown[:60]}, which is none of the classes ({kind})")
+    return found
+
+
+def _looked_up(labels: list[Any], number: dict[Any, int]) -> np.ndarray:
+    try:
+        return np.fromiter((number.get(label, -1) for label in labels), dtype=np.int64, count=len(labels))
+    except TypeError:  # a label that cannot be hashed is no label of ours
+        return np.full(len(labels), -1, dtype=np.int64)
+
+
+def _numeric(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+    """Through the distinct labels, compared as Python numbers: no rounding of large integers."""
+    distinct, inverse = np.unique(labels, return_inverse=True)
+    number = {value: k for k, value in reversed(list(enumerate(values)))}
+    codes = np.array([number.get(label, -1) for label in distinct.tolist()], dtype=np.int64)
+    return codes[inverse.reshape(-1)] if codes.size else np.empty(0, dtype=np.int64)
+
+
+def sorted_unique(values: Sequence[Any]) -> bool:
+    return all(a < b for a, b in zip(values, values[1:], strict=False))
+
+
+def weights_of_rows(sample_weight: Any, n: int) -> np.ndarray:
+    """float64 sample weights, finite and >= 0; ones where there are none."""
+    if sample_weight is None:
+        return np.ones(n)
+    if hasattr(sample_weight, "to_numpy") and not isinstance(sample_weight, np.ndarray):
+        sample_weight = sample_weight.to_numpy()
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"other weights: sample_weight does not hold numbers ({error})") from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise CertificateError(f"other weights: sample_weight has shape {weights.shape}, X has {n} rows")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise CertificateError("other weights: sample_weight has values that are negative or not finite")
+    return weights + 0.0
+
+
+def class_weights_agree(
+    parameter: Any, classes: Sequence[Any], resolved: Sequence[float], index: np.ndarray, weights: np.ndarray
+) -> tuple[bool, list[float] | None]:
+    """Whether the resolved class weights are those the parameter asks for, and what they should be.
+
+    "balanced" is sum(w) / (K sum of w in the class), computed by somebody else in floats: n additions in each of two
+    sums, a product and a quotient, so they may differ by gamma_(2n+2), relatively.  A class without weight may have any.
+    """
+    K = len(classes)
+    if not all(math.isfinite(w) and w >= 0 for w in resolved):
+        return False, None
+    if parameter is None:
+        return list(resolved) == [1.0] * K, [1.0] * K
+    if isinstance(parameter, list):
+        wanted = _from_pairs(parameter, classes)
+        return wanted is not None and list(resolved) == wanted, wanted
+    if parameter != "balanced":
+        return False, None
+    total = math.fsum(weights.tolist())
+    masses = [math.fsum(weights[index == k].tolist()) for k in range(K)]
+    balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
+    room = 2.0 * (2 * weights.size + 8) * UNIT
+    close = (abs(a - b) <= room * b for a, b in zip(resolved, balanced, strict=True))
+    return all(close), balanced
+
+
+def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
+    """[[label, weight], ...] as a list by class; None where it is no such list."""
+    given: dict[Any, float] = {}
+    for pair in pairs:
+        if not (isinstance(pair, list) and len(pair) == 2):
+            return None
+        key, value = pair
+        if not isinstance(key, str | int | float) or isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if not abs(value) < 2**1023:
+            return None
+        given[key] = float(value)
+    return [given.get(value, 1.0) for value in classes]

@@ -1,0 +1,229 @@
+"""The judge's own readers of data files: CSV with a header, svmlight, npz. Errors name file, line and column."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import DataError
+from .rows import as_rows
+
+LABEL_NAMES = ("y", "label", "target", "class")
+TRUE, FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
+CSR_PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
+
+
+class Data(NamedTuple):
+    X: Any
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+
+
+def read_data(
+    path: str | os.PathLike[str],
+    document: dict[str, Any],
+    target: str | None = None,
+    weights: str | None = None,
+) -> Data:
+    """Rows, labels and weights of a data file, for the model of ``document``: its features, its type of labels."""
+    where = os.fspath(path)
+    try:
+        if str(where).lower().endswith(".npz"):
+            return _npz(str(where), target, weights)
+        with open(path, encoding="utf-8-sig", newline="") as stream:
+            lines = stream.read().splitlines()
+    except UnicodeDecodeError:
+        raise DataError(f"{where}: is not UTF-8 text", str(where)) from None
+    except OSError as error:
+        raise DataError(f"{where}: cannot be read ({error.strerror or error})", str(where)) from None
+    if not any(line.strip() for line in lines):
+        raise DataError(f"{where}: is empty", str(where))
+    if _looks_like_svmlight(lines):
+        if target or weights:
+            raise DataError(f"{where}: is an svmlight file, which has no columns to name", str(where))
+        return _svmlight(lines, str(where), document)
+    return _csv(lines, str(where), document, target or document.get("target"), weights)
+
+
+def _error(message: str, file: str, line: int | None = None, column: int | str | None = None) -> DataError:
+    place = file if line is None else f"{file}:{line}"
+    place = place if column is None else f"{place}: column {column!r}"
+    return DataError(f"{place}: {message}", file, line, column)
+
+
+def _number(text: str, file: str, line: int, column: int | str) -> float:
+    try:
+        if "_" in text:
+            raise ValueError
+        value = float(text)
+    except ValueError:
+        what = f"{text[:40]!r} is not a number" if text.strip() else "the cell is empty"
+        raise _error(what, file, line, column) from None
+    if not math.isfinite(value):
+        raise _error(f"the value {text[:40]!r} is not finite", file, line, column)
+    return value
+
+
+def labels(texts: Sequence[str], kind: str) -> np.ndarray:
+    """Labels of a text file in the type of the model's classes; what does not fit stays text."""
+    if kind == "str":
+        return np.array(texts, dtype=object)
+    if kind == "bool":
+        lower = [text.lower() for text in texts]
+        if all(text in TRUE or text in FALSE for text in lower):
+            return np.array([text in TRUE for text in lower])
+    try:
+        return np.array([int(text) for text in texts], dtype=np.int64)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return np.array([float(text) for text in texts])
+    except ValueError:
+        return np.array(texts, dtype=object)
+
+
+# -- csv
+
+
+def _csv(lines: list[str], file: str, document: dict[str, Any], target: str | None, weights: str | None) -> Data:
+    first = next(line for line in lines if line.strip())
+    separator = max("\t;,", key=lambda mark: (first.count(mark), mark == ","))
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    table, numbers = [], []
+    try:
+        for row in reader:
+            if row:
+                table.append([cell.strip() for cell in row])
+                numbers.append(reader.line_num)
+    except csv.Error as error:
+        raise _error(f"cannot be read as CSV ({error})", file, reader.line_num) from None
+    names, width = table[0], len(table[0])
+    if len(set(names)) != width:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise _error(f"the name {twice[:40]!r} stands twice in the header", file, numbers[0])
+    label = _column(names, target, "label", file)
+    weight = None if weights is None else _column(names, weights, "weights", file)
+    features = [j for j in range(width) if j not in (label, weight)]
+    wanted = document.get("feature_names")
+    if wanted is not None:
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, numbers[0])
+        features = [names.index(name) for name in wanted]
+    elif len(features) != document["n_features"]:
+        raise _error(f"has {len(features)} feature columns, the model {document['n_features']}", file, numbers[0])
+    X, y, w = [], [], []
+    for row, line in zip(table[1:], numbers[1:], strict=True):
+        if len(row) != width:
+            raise _error(f"the line has {len(row)} cells, the header {width}", file, line)
+        X.append([_number(row[j], file, line, names[j]) for j in features])
+        y.append(row[label])
+        if not row[label]:
+            raise _error("the label is missing", file, line, names[label])
+        if weight is not None:
+            w.append(_number(row[weight], file, line, names[weight]))
+    if not X:
+        raise _error("there is a header and no rows", file, numbers[0])
+    return Data(np.array(X), labels(y, document["classes"]["type"]), np.array(w) if weight is not None else None)
+
+
+def _column(names: list[str], name: str | None, what: str, file: str) -> int:
+    if name is not None:
+        if name not in names:
+            raise _error(f"there is no column {name[:40]!r} ({what}); there are {', '.join(names)[:200]}", file, 1)
+        return names.index(name)
+    usual = [j for j, each in enumerate(names) if each.lower() in LABEL_NAMES]
+    return usual[-1] if usual else len(names) - 1
+
+
+# -- svmlight
+
+
+def _looks_like_svmlight(lines: list[str]) -> bool:
+    for line in lines:
+        tokens = line.split("#", 1)[0].split()
+        if len(tokens) > 1:
+            return all(":" in token for token in tokens[1:])
+    return False
+
+
+def _svmlight(lines: list[str], file: str, document: dict[str, Any]) -> Data:
+    data: list[float] = []
+    columns: list[int] = []
+    starts, texts, numbers = [0], [], []
+    for number, line in enumerate(lines, 1):
+        tokens = line.split("#", 1)[0].split()
+        if not tokens:
+            continue
+        if ":" in tokens[0]:
+            raise _error("there is no label", file, number)
+        seen = set()
+        for token in tokens[1:]:
+            name, colon, value = token.partition(":")
+            if name == "qid":
+                continue
+            if not colon or not (name.isascii() and name.isdigit()) or len(name) > 18:
+                raise _error(f"{token[:40]!r} is not index:value", file, number)
+            if int(name) in seen:
+                raise _error(f"the index {name} stands twice", file, number)
+            seen.add(int(name))
+            columns.append(int(name))
+            data.append(_number(value, file, number, name))
+        starts.append(len(columns))
+        texts.append(tokens[0])
+        numbers.append(number)
+    if not texts:
+        raise _error("has only comments and blank lines", file)
+    d = document["n_features"]
+    base = 0 if columns and min(columns) == 0 else 1
+    if columns and max(columns) - base >= d:
+        row = next(i for i in range(len(texts)) if any(j - base >= d for j in columns[starts[i] : starts[i + 1]]))
+        raise _error(f"the index {max(columns)} is beyond the model's {d} features", file, numbers[row])
+    index = np.array(columns, dtype=np.int64) - base
+    X = as_rows(_Parts(np.array(data, dtype=np.float64), index, np.array(starts, dtype=np.int64), (len(texts), d)))
+    return Data(X, labels(texts, document["classes"]["type"]), None)
+
+
+class _Parts(NamedTuple):
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int]
+
+
+# -- npz
+
+
+def _npz(file: str, target: str | None, weights: str | None) -> Data:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise _error(f"cannot be read ({error.strerror or error})", file) from None
+    except MemoryError:
+        raise _error("its arrays do not fit in memory", file) from None
+    except Exception as error:  # a broken zip or header throws many things
+        raise _error(f"is no readable npz ({type(error).__name__}: {error})", file) from None
+    label, weight = target or "y", weights or "sample_weight"
+    if label not in arrays:
+        raise _error(f"there is no array {label!r} (the labels)", file)
+    if weights is not None and weights not in arrays:
+        raise _error(f"there is no array {weights!r} (the weights)", file)
+    if "X" in arrays:
+        X: Any = arrays["X"]
+    elif all(part in arrays for part in CSR_PARTS):
+        shape = arrays["X_shape"]
+        if shape.shape != (2,) or shape.dtype.kind not in "iu":
+            raise _error("X_shape is not two whole numbers", file)
+        X = _Parts(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (int(shape[0]), int(shape[1])))
+    else:
+        raise _error(f"there is no array X (or {', '.join(CSR_PARTS)})", file)
+    return Data(X, arrays[label], arrays.get(weight))
+
+
+__all__ = ["Data", "labels", "read_data"]

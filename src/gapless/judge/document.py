@@ -1,0 +1,177 @@
+"""The form of a model document: every entry there, of its type, none beyond. What the entries claim is for `check`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .losses import LOSSES
+from .recompute import OFFSETS
+
+FORMAT = "gapless model"
+SCHEMA = 1
+STATUSES = ("converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite")
+CLASS_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+#: How a float that JSON cannot write stands in a document.
+NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+Test = Callable[[Any], bool]
+
+
+def is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_number(value: Any) -> bool:
+    """A JSON number a float can hold, or the name of a non-finite one."""
+    if isinstance(value, str):
+        return value in NON_FINITE
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**1023
+
+
+def number(value: Any) -> float:
+    """The float of an entry that passed ``is_number``."""
+    return NON_FINITE[value] if isinstance(value, str) else float(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{32}", value) is not None
+
+
+def _one_of(*words: str) -> Test:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _is_names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(_is_text, value)))
+
+
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+
+
+_NUMBERS = ("primal", "dual", "gap", "relative_gap", "rounding", "seconds")
+
+_TOP: dict[str, Test] = {
+    "format": _is_text,
+    "schema": is_count,
+    "version": _is_text,
+    "estimator": _is_text,
+    "parameters": _is_dict,
+    "classes": _is_dict,
+    "n_features": is_count,
+    "feature_names": _is_names,
+    "target": lambda value: value is None or isinstance(value, str),
+    "dtype": _one_of("float64", "float32"),
+    "problem": _is_dict,
+    "certificate": _is_dict,
+}
+_PROBLEM: dict[str, Test] = {
+    "loss": _one_of(*LOSSES),
+    "offset": _one_of(*OFFSETS),
+    "offset_scale": is_number,
+    "C": is_number,
+    "class_weight": lambda value: isinstance(value, list) and all(map(is_number, value)),
+}
+_CERTIFICATE: dict[str, Test] = {
+    "kind": _is_text,
+    "tol": is_number,
+    "status": _one_of(*STATUSES),
+    **dict.fromkeys(_NUMBERS, is_number),
+    "n_iter": is_count,
+    "backend": _is_text,
+    "solver": _is_text,
+    "fingerprint": _is_dict,
+    "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_is_dict, value)),
+}
+_FINGERPRINT: dict[str, Test] = {
+    "n_rows": is_count,
+    "n_features": is_count,
+    "rows": _is_digest,
+    "labels": _is_digest,
+    "weights": _is_digest,
+}
+_SUBPROBLEM: dict[str, Test] = {
+    "positive": is_count,
+    "status": _one_of(*STATUSES),
+    **dict.fromkeys(_NUMBERS, is_number),
+    "n_iter": is_count,
+    "solver": _is_text,
+}
+
+
+def newer_schema(document: Any) -> str | None:
+    """What to say of a document of a later schema; None for the others."""
+    schema = document.get("schema") if isinstance(document, Mapping) else None
+    if is_count(schema) and schema > SCHEMA:
+        return f"written by a newer gapless (schema {schema}; this one reads {SCHEMA}): upgrade gapless"
+    return None
+
+
+def flaw(document: Any) -> str | None:
+    """The first thing wrong with the form of a document, in words; None where there is nothing."""
+    if not isinstance(document, dict):
+        return "the document is no JSON object"
+    if document.get("format") != FORMAT:
+        return f"the entry format is {_shown(document.get('format'))}, not {FORMAT!r}"
+    if document.get("schema") != SCHEMA:
+        return newer_schema(document) or f"the schema {_shown(document.get('schema'))} is unknown"
+    found = _flaw_of(document, _TOP, "", optional=("arrays",))
+    if found:
+        return found
+    found = _flaw_of(document["problem"], _PROBLEM, "problem.") or _flaw_of_classes(document["classes"])
+    if found:
+        return found
+    certificate = document["certificate"]
+    found = _flaw_of(certificate, _CERTIFICATE, "certificate.")
+    found = found or _flaw_of(certificate["fingerprint"], _FINGERPRINT, "certificate.fingerprint.")
+    if found:
+        return found
+    for k, sub in enumerate(certificate["subproblems"]):
+        found = _flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
+        if found:
+            return found
+    names, d = document["feature_names"], document["n_features"]
+    if names is not None and len(names) != d:
+        return f"there are {len(names)} feature_names for {d} features"
+    if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
+        return "problem.class_weight has not one number for each class"
+    return None
+
+
+def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
+    for key, test in tests.items():
+        if key not in block:
+            return f"the entry {where}{key} is missing"
+        if not test(block[key]):
+            return f"the entry {where}{key} is {_shown(block[key])}"
+    beyond = [key for key in block if key not in tests and key not in optional]
+    return f"the entry {where}{_shown(beyond[0])} is unknown" if beyond else None
+
+
+def _flaw_of_classes(classes: dict[str, Any]) -> str | None:
+    found = _flaw_of(classes, {"type": _one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes.")
+    if found:
+        return found
+    kind, values = classes["type"], classes["values"]
+    for value in values:
+        if not isinstance(value, CLASS_TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
+            return f"the class {_shown(value)} is no {kind}"
+        if kind in ("int", "float") and not is_number(value):
+            return f"the class {_shown(value)} is not finite"
+    return None if len(values) >= 2 else f"there are {len(values)} classes; a classifier has at least 2"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**40:
+        return "a number too large"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

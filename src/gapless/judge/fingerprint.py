@@ -1,0 +1,82 @@
+"""Which data a certificate speaks of: 128-bit row hashes of float64 values, and digests of rows, labels, weights.
+
+A row's hash is two sums (mod 2^64) over its features of a mix of the value's bits and the feature's number.  A zero adds
+0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in memory does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from .rows import SparseBlock, as_rows, row_sums
+
+#: Of the two lanes: where the stream of multipliers starts, and the odd multiplier in the middle of the mix.
+SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi
+MIXERS = (0xD6E8FEB86659FD93, 0xCA9B0C7EBA1DA115)
+SHIFT_1 = 32
+SHIFT_2 = 29
+
+#: Values hashed at a time: with the temporaries of one lane they stay in the cache.
+_BLOCK_VALUES = 1 << 15
+
+
+def splitmix64(x: np.ndarray) -> np.ndarray:
+    """One output of Steele, Lea and Flood's generator for each state in x (uint64)."""
+    z = x + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def lane_multipliers(lane: int, n_features: int) -> np.ndarray:
+    """A_k[j] = splitmix64(SEED_k + j) | 1, the odd multiplier of each feature."""
+    return splitmix64(np.arange(n_features, dtype=np.uint64) + np.uint64(SEEDS[lane])) | np.uint64(1)
+
+
+def row_hashes(X: Any) -> np.ndarray:
+    """The (n, 2) uint64 hashes of the rows of X."""
+    rows = as_rows(X)
+    n, d = rows.shape
+    multipliers = [lane_multipliers(lane, d) for lane in range(2)]
+    out = np.zeros((n, 2), dtype=np.uint64)
+    for block in rows.blocks(_BLOCK_VALUES, _BLOCK_VALUES):
+        part = slice(block.start, block.start + block.n)
+        if isinstance(block, SparseBlock):
+            bits = (block.data + 0.0).view(np.uint64)  # + 0.0: -0 becomes 0
+            for lane in range(2):
+                out[part, lane] = row_sums(_mix(bits, multipliers[lane][block.indices], lane), block.indptr)
+        else:
+            bits = (block.values + 0.0).view(np.uint64)
+            for lane in range(2):
+                np.add.reduce(_mix(bits, multipliers[lane], lane), axis=1, out=out[part, lane])
+    return out
+
+
+def _mix(bits: np.ndarray, multipliers: np.ndarray, lane: int) -> np.ndarray:
+    t = bits * multipliers
+    t ^= t >> np.uint64(SHIFT_1)
+    t *= np.uint64(MIXERS[lane])
+    t ^= t >> np.uint64(SHIFT_2)
+    return t
+
+
+def digest(values: np.ndarray, dtype: str) -> str:
+    """blake2b-16 of the values' little-endian bytes."""
+    return hashlib.blake2b(np.ascontiguousarray(values, dtype=dtype).data, digest_size=16).hexdigest()
+
+
+def fingerprint(X: Any, label_index: Any, sample_weight: Any = None) -> dict[str, Any]:
+    """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample weights."""
+    rows = as_rows(X)
+    n, d = rows.shape
+    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
+    return {
+        "n_rows": n,
+        "n_features": d,
+        "rows": digest(row_hashes(rows), "<u8"),
+        "labels": digest(np.asarray(label_index), "<i8"),
+        "weights": digest(weights, "<f8"),
+    }

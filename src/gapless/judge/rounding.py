@@ -1,0 +1,184 @@
+"""Directed rounding without a rounding mode: one float outward, Higham's gamma, sums that are all but exact.
+
+The model of arithmetic is IEEE 754 binary64, to nearest: fl(x op y) = (x op y)(1 + e), |e| <= UNIT, for + - * / sqrt,
+with gradual underflow (an underflowing product or quotient is off by at most TINY).  Nothing here asks in which order a
+sum was taken or whether products were fused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+UNIT = 2.0**-53
+TINY = 2.0**-1074  # the smallest positive float
+
+
+def up(x: Any) -> Any:
+    """A float above every real number that rounds to x, elementwise.
+
+    ulp(x) <= |x| 2^-52 for normal x, and 2^-1074 is the spacing below; scaling by a power of two is exact, so the
+    exact x + delta is at least the next float above x, and rounding keeps that (it is monotone).
+    """
+    return x + (np.abs(x) * 2.0**-52 + TINY)
+
+
+def down(x: Any) -> Any:
+    """A float below every real number that rounds to x, elementwise."""
+    return x - (np.abs(x) * 2.0**-52 + TINY)
+
+
+def gamma(m: float) -> float:
+    """Higham's gamma_m = m u / (1 - m u), rounded up: |fl(sum of m products) - exact| <= gamma_m * sum |products|."""
+    return ratio_up(m, m)
+
+
+def ratio_up(m: float, k: float) -> float:
+    """m u / (1 - k u), rounded up; inf where k u >= 1/2, beyond which nothing is claimed.
+
+    With k = m + j it is gamma_m divided by 1 - gamma_j and more:  gamma_m / (1 - gamma_j) <= m u / (1 - (m + j) u).
+    That is what an error bound gamma_m * S becomes when only a computed S' >= S (1 - gamma_j) is known.
+    """
+    if k * UNIT >= 0.5:
+        return math.inf
+    return float(up(up(m * UNIT) / down(1.0 - k * UNIT)))
+
+
+def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """(s, e) with s = fl(x + y) and s + e = x + y exactly (Knuth), elementwise."""
+    s = x + y
+    z = s - x
+    return s, (x - (s - z)) + (y - z)
+
+
+def sum_pairs(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums over the last axis: (s, e, radius) with |s + e - exact| <= radius.
+
+    A binary tree of two_sum: the rounding errors of every level are kept and added up by an ordinary sum.  There are at
+    most n - 1 of them and at most L <= log2(n) + 1 levels, the errors of a level are at most u times its sums, whose
+    absolute values add up to at most (1 + u)^L A, A = sum |terms|.  Adding the errors, L + n additions in whatever
+    order, is therefore off by at most gamma_(n+L) * L u (1 + u)^L A  <=  2 (n + L) L u^2 A  for n < 2^40.
+    """
+    n = terms.shape[-1]
+    lead = terms.shape[:-1]
+    if n == 0:
+        zero = np.zeros(lead)
+        return zero, zero.copy(), zero.copy()
+    # The computed A is below the true one by at most gamma_n; the factor 4 in place of 2 covers that and these products.
+    size = np.abs(terms).sum(axis=-1)
+    levels = n.bit_length() + 1
+    radius = size * (4.0 * (n + levels) * levels * UNIT * UNIT)
+    errors = np.zeros(lead)
+    while n > 1:
+        half = n // 2
+        s, e = two_sum(terms[..., :half], terms[..., half : 2 * half])
+        errors = errors + e.sum(axis=-1)
+        terms = np.concatenate((s, terms[..., 2 * half :]), axis=-1) if n % 2 else s
+        n = terms.shape[-1]
+    # Additions never underflow inexactly, so there is no TINY here; radius itself may, hence up().
+    return terms[..., 0], errors, np.where(size > 0, up(radius), 0.0)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A real number between two floats. Every operation rounds outward; 0 times anything, also inf, is 0."""
+
+    low: float
+    up: float
+
+    @classmethod
+    def outward(cls, low: float, high: float) -> Interval:
+        """From two computed floats, each moved one float outward; everything where one is not a number."""
+        if math.isnan(low) or math.isnan(high):
+            return EVERYTHING
+        return cls(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval.outward(self.low + other.low, self.up + other.up)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval.outward(self.low - other.up, self.up - other.low)
+
+    def __mul__(self, other: Interval) -> Interval:
+        if self == ZERO or other == ZERO:
+            return ZERO
+        ends = [_times(x, y) for x in (self.low, self.up) for y in (other.low, other.up)]
+        return Interval.outward(min(ends), max(ends))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        """For a divisor above 0."""
+        if other.low <= 0.0:
+            return EVERYTHING
+        ends = [x / y for x in (self.low, self.up) for y in (other.low, other.up)]
+        return EVERYTHING if any(map(math.isnan, ends)) else Interval.outward(min(ends), max(ends))
+
+    def __abs__(self) -> Interval:
+        if self.low >= 0.0:
+            return self
+        if self.up <= 0.0:
+            return Interval(-self.up, -self.low)
+        return Interval(0.0, max(-self.low, self.up))
+
+    def square(self) -> Interval:
+        size = abs(self)
+        return (size * size).positive()
+
+    def sqrt(self) -> Interval:
+        """Of the part that is not negative; IEEE square roots are correctly rounded."""
+        return Interval.outward(math.sqrt(max(0.0, self.low)), math.sqrt(max(0.0, self.up))).positive()
+
+    def positive(self) -> Interval:
+        """Of a number known not to be negative."""
+        return Interval(max(0.0, self.low), max(0.0, self.up))
+
+    def hull(self, other: Interval) -> Interval:
+        return Interval(min(self.low, other.low), max(self.up, other.up))
+
+
+def _times(x: float, y: float) -> float:
+    return 0.0 if x == 0.0 or y == 0.0 else x * y
+
+
+EVERYTHING = Interval(-math.inf, math.inf)
+ZERO = Interval(0.0, 0.0)
+HALF = Interval(0.5, 0.5)
+
+
+def exactly(x: float) -> Interval:
+    """The float itself."""
+    return Interval(float(x), float(x))
+
+
+def sum_interval(parts: Iterable[float], radius: float) -> Interval:
+    """(exact sum of ``parts``) -+ radius; everything where that cannot be said."""
+    values = list(parts)
+    if not (math.isfinite(radius) and all(map(math.isfinite, values))):
+        return EVERYTHING
+    try:
+        total = math.fsum(values)  # correctly rounded
+    except OverflowError:
+        return EVERYTHING
+    if total == 0.0 and radius == 0.0:
+        return ZERO  # fsum is exact when it says 0
+    return Interval.outward(total, total) + Interval(-radius, radius)
+
+
+class Sums:
+    """Sums over the last axis of arrays (S, m) that come block by block, all but exact; one for each of S rows."""
+
+    def __init__(self, S: int) -> None:
+        self.parts: list[list[float]] = [[] for _ in range(S)]
+        self.radius = np.zeros(S)
+
+    def add(self, terms: np.ndarray) -> None:
+        total, error, radius = sum_pairs(terms)
+        for parts, t, e in zip(self.parts, total.tolist(), error.tolist(), strict=True):
+            parts += (t, e)
+        self.radius = np.where(radius > 0, up(self.radius + radius), self.radius)
+
+    def intervals(self) -> list[Interval]:
+        return [sum_interval(parts, r) for parts, r in zip(self.parts, self.radius.tolist(), strict=True)]

@@ -1,0 +1,11 @@
+"""l: what one example costs.  One loss a file; `_protocol` says what a kernel may ask of it."""
+
+from gapless.losses.hinge import Hinge
+from gapless.losses.logistic import Logistic
+from gapless.losses.squared import Squared
+from gapless.losses.squared_hinge import SquaredHinge
+
+#: The names that parameters, documents and the judge use.
+BY_NAME = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic(), "squared": Squared()}
+
+__all__ = ["BY_NAME", "Hinge", "Logistic", "Squared", "SquaredHinge"]

@@ -1,0 +1,113 @@
+"""What a loss offers to a kernel: seven verbs on scalars.
+
+A loss is a NamedTuple (its fields are its parameters) with plain functions as verbs::
+
+    value(loss, z, y)        l(y, z)
+    slope(loss, z, y)        a derivative in z; at a kink the one of smallest absolute value
+    curvature(loss, z, y)    the second derivative in z where it exists, else 0
+    conjugate(loss, v, y)    l*(y, v) = sup_z vz - l(y, z), infinity outside its domain
+    dual_of(loss, z, y)      u/c of an example that sees the score z: minus the slope
+    dual_slope(loss, u, z, c, y)     z + d/du [c l*(y, -u/c)]: the derivative of -D in u
+    dual_step(loss, u, z, q, c, y)   the u that maximises D along one coordinate, q = |x|^2
+
+One overload a verb sends the call to the function of the loss's own class, so a kernel is written once for all losses,
+the call is inlined, and numba finds the kernel in its disk cache (function and jitclass arguments are never found).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload, register_jitable
+
+VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "dual_step")
+_functions: dict[tuple[type, str], Callable[..., float]] = {}
+
+
+def loss(**verbs: Callable[..., float]) -> Callable[[type], type]:
+    """Bind the verbs of a loss to its class: ``@loss(value=value, slope=slope, ...)``."""
+    missing = set(VERBS) - set(verbs)
+    if missing:
+        raise TypeError(f"a loss needs all of {VERBS}; missing: {sorted(missing)}")
+
+    def bind(cls: type) -> type:
+        for name, function in verbs.items():
+            _functions[cls, name] = function
+        return cls
+
+    return bind
+
+
+def _jitable(cls: type, verb: str) -> Any:
+    return register_jitable(_functions[cls, verb])
+
+
+def value(loss: Any, z: float, y: float) -> float:
+    return _functions[type(loss), "value"](loss, z, y)
+
+
+def slope(loss: Any, z: float, y: float) -> float:
+    return _functions[type(loss), "slope"](loss, z, y)
+
+
+def curvature(loss: Any, z: float, y: float) -> float:
+    return _functions[type(loss), "curvature"](loss, z, y)
+
+
+def conjugate(loss: Any, v: float, y: float) -> float:
+    return _functions[type(loss), "conjugate"](loss, v, y)
+
+
+def dual_of(loss: Any, z: float, y: float) -> float:
+    return _functions[type(loss), "dual_of"](loss, z, y)
+
+
+def dual_slope(loss: Any, u: float, z: float, c: float, y: float) -> float:
+    return _functions[type(loss), "dual_slope"](loss, u, z, c, y)
+
+
+def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> float:
+    return _functions[type(loss), "dual_step"](loss, u, z, q, c, y)
+
+
+@overload(value)
+def _value(loss, z, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "value")
+    return lambda loss, z, y: f(loss, z, y)
+
+
+@overload(slope)
+def _slope(loss, z, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "slope")
+    return lambda loss, z, y: f(loss, z, y)
+
+
+@overload(curvature)
+def _curvature(loss, z, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "curvature")
+    return lambda loss, z, y: f(loss, z, y)
+
+
+@overload(conjugate)
+def _conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "conjugate")
+    return lambda loss, v, y: f(loss, v, y)
+
+
+@overload(dual_of)
+def _dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "dual_of")
+    return lambda loss, z, y: f(loss, z, y)
+
+
+@overload(dual_slope)
+def _dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "dual_slope")
+    return lambda loss, u, z, c, y: f(loss, u, z, c, y)
+
+
+@overload(dual_step)
+def _dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+    f = _jitable(loss.instance_class, "dual_step")
+    return lambda loss, u, z, q, c, y: f(loss, u, z, q, c, y)

@@ -1,0 +1,75 @@
+"""Logistic loss: ln(1 + e^(-yz)), y = +1 or -1.  Conjugate: l*(y, v) = a ln a + (1 - a) ln(1 - a), a = -vy in [0, 1]."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from gapless.losses._protocol import loss
+from gapless.losses._scalar import entropy, expit, log1pexp
+
+
+def value(loss, z, y):  # type: ignore[no-untyped-def]
+    return log1pexp(-y * z)
+
+
+def slope(loss, z, y):  # type: ignore[no-untyped-def]
+    return -y * expit(-y * z)
+
+
+def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+    e = math.exp(-abs(z))
+    return e / ((1.0 + e) * (1.0 + e))
+
+
+def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+    a = -v * y
+    return entropy(a) if 0.0 <= a <= 1.0 else math.inf
+
+
+def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+    return y * expit(-y * z)
+
+
+def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+    a = u * y / c
+    return z + y * (math.log(a) - math.log1p(-a))
+
+
+def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+    # With a = alpha/c = expit(t) the top of D solves  t + qc (expit(t) - a_old) + yz = 0.  The left side rises with a
+    # slope of at least 1, so Newton kept inside a bracket always ends.
+    a_old = u * y / c
+    qc = q * c
+    base = y * z - qc * a_old
+    low, high = -base - qc, -base
+    t = 0.5 * (low + high)
+    for _ in range(60):
+        a = expit(t)
+        f = t + qc * a + base
+        if f > 0.0:
+            high = t
+        else:
+            low = t
+        step = f / (1.0 + qc * a * (1.0 - a))
+        t_new = t - step
+        if not (low <= t_new <= high):
+            t_new = 0.5 * (low + high)
+        if abs(t_new - t) <= 1e-15 * max(1.0, abs(t)):
+            t = t_new
+            break
+        t = t_new
+    return y * c * expit(t)
+
+
+@loss(
+    value=value,
+    slope=slope,
+    curvature=curvature,
+    conjugate=conjugate,
+    dual_of=dual_of,
+    dual_slope=dual_slope,
+    dual_step=dual_step,
+)
+class Logistic(NamedTuple):
+    """ln(1 + e^(-yz))"""

@@ -1,0 +1,48 @@
+"""Squared loss: (y - z)^2 / 2, any real y.  Conjugate: l*(y, v) = vy + v^2/2."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gapless.losses._protocol import loss
+
+
+def value(loss, z, y):  # type: ignore[no-untyped-def]
+    return 0.5 * (y - z) * (y - z)
+
+
+def slope(loss, z, y):  # type: ignore[no-untyped-def]
+    return z - y
+
+
+def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+    return 1.0
+
+
+def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+    return v * (y + 0.5 * v)
+
+
+def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+    return y - z
+
+
+def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+    return z - y + u / c
+
+
+def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+    return u + (y - z - u / c) / (q + 1.0 / c)
+
+
+@loss(
+    value=value,
+    slope=slope,
+    curvature=curvature,
+    conjugate=conjugate,
+    dual_of=dual_of,
+    dual_slope=dual_slope,
+    dual_step=dual_step,
+)
+class Squared(NamedTuple):
+    """(y - z)^2 / 2"""

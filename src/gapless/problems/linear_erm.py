@@ -1,0 +1,323 @@
+"""Regularised linear models: one example, one score.
+
+    P(w, b) = 1/2 |w|^2 + sum_i c_i l(y_i, <w, x_i> + b)
+    D(u)    = - sum_i c_i l*(y_i, -u_i/c_i) - 1/2 |sum_i u_i x_i|^2,     free offset: sum_i u_i = 0,     w = sum_i u_i x_i
+
+The offset is absent, penalised (one more feature of value s, weight v, b = sv) or free.  All three are one shape here:
+theta = (w, v) with a constant feature, whose square is in the penalty unless the offset is free.
+
+Weak duality with a free offset and sum u = r:   P(w, b) >= D(u) - b r   for every (w, b), hence   P* >= D(u) - B |r|
+for any B >= |b*|.  `offset_bound` gives such a B.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from gapless import rows as R
+from gapless._jit import compiled
+from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
+from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
+
+Offset = Literal["none", "penalised", "free"]
+UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class LinearERM:
+    """P, D and the maps between them, for rows X, targets y, weights c > 0 and a loss."""
+
+    rows: R.Rows
+    y: np.ndarray
+    c: np.ndarray
+    loss: Any
+    offset: Offset
+
+    @classmethod
+    def build(
+        cls, X: Any, y: np.ndarray, c: np.ndarray, loss: Any, offset: Offset, offset_scale: float = 1.0
+    ) -> LinearERM:
+        constant = {"none": 0.0, "penalised": offset_scale, "free": 1.0}[offset]
+        return cls(R.as_rows(X, constant), np.ascontiguousarray(y, float), np.ascontiguousarray(c, float), loss, offset)
+
+    # -- shape ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        return self.y.size
+
+    @property
+    def d(self) -> int:
+        return R.n_features(self.rows)
+
+    @property
+    def free(self) -> bool:
+        return self.offset == "free"
+
+    @cached_property
+    def norms2(self) -> np.ndarray:
+        return R.norms2(self.rows)
+
+    @cached_property
+    def R2(self) -> float:
+        """The largest |x_i|^2, without the constant feature where the offset is free."""
+        top = float(self.norms2.max(initial=0.0))
+        return max(0.0, top - 1.0) + 8.0 * UNIT * top if self.free else top
+
+    def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        """theta -> (w, b)"""
+        return theta[:-1], float(self.rows.constant * theta[-1])
+
+    def join(self, w: np.ndarray, b: float) -> np.ndarray:
+        """(w, b) -> theta"""
+        v = b / self.rows.constant if self.rows.constant else 0.0
+        return np.append(np.asarray(w, float), v)
+
+    def subset(self, index: np.ndarray, scale: float = 1.0) -> LinearERM:
+        """The problem on some rows, their weights multiplied by ``scale``."""
+        part = R.take(self.rows, index)
+        return LinearERM(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def scores(self, theta: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
+        return R.scores(self.rows, theta, tick)
+
+    def combine(self, u: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
+        """sum_i u_i x_i; the last entry belongs to the constant feature."""
+        return R.combine(self.rows, u, tick)
+
+    def penalty(self, theta: np.ndarray) -> float:
+        w = theta[:-1] if self.free else theta
+        return 0.5 * float(w @ w)
+
+    def loss_sum(self, z: np.ndarray) -> float:
+        return float(_loss_sum(self.loss, z, self.y, self.c))
+
+    def primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> float:
+        return self.penalty(theta) + self.loss_sum(self.scores(theta) if z is None else z)
+
+    def dual(self, u: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
+        """A lower bound on P*: D(u), less B|sum u| where the offset is free. ``primal`` is any upper bound on P*."""
+        combined = self.combine(u) if combined is None else combined
+        below = float(_dual_sum(self.loss, u, self.y, self.c)) - self.penalty(combined)
+        if self.free:
+            below -= self.offset_bound(primal) * abs(float(combined[-1]))
+        return below
+
+    def gap(self, theta: np.ndarray, u: np.ndarray) -> float:
+        primal = self.primal(theta)
+        return primal - self.dual(u, primal)
+
+    def offset_bound(self, primal: float) -> float:
+        """B >= |b*| for some optimal b*, from P* <= primal: |<w*, x>| <= R sqrt(2P).
+
+        Hinge and squared hinge: an optimal b* lies at a kink 1 - y<w*, x>, or between two.  Squared: b* is a weighted
+        mean of y - <w*, x>.  Logistic: the slopes of the classes balance, so e^(b* - T) <= C+/C- <= e^(b* + T).
+        """
+        reach = np.sqrt(2.0 * max(primal, 0.0) * self.R2)
+        if isinstance(self.loss, Hinge | SquaredHinge):
+            start = 1.0
+        elif isinstance(self.loss, Squared):
+            start = float(np.abs(self.y).max(initial=0.0))
+        else:
+            positive = float(self.c[self.y > 0].sum())
+            negative = float(self.c[self.y < 0].sum())
+            start = abs(np.log(positive / negative)) if positive > 0 and negative > 0 else np.inf
+        return float((start + reach) * (1.0 + 1e-12))
+
+    # -- maps ----------------------------------------------------------------------------------------------------
+
+    def derivatives(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """sum c l, and the vectors c l' and c l'' at the scores z."""
+        g, h = np.empty_like(z), np.empty_like(z)
+        total = _derivatives(self.loss, z, self.y, self.c, g, h)
+        return float(total), g, h
+
+    def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
+        """u_i = -c_i l'(z_i), moved to sum u = 0 where the offset is free."""
+        u = np.empty(self.n)
+        _dual_of(self.loss, self.scores(theta) if z is None else z, self.y, self.c, u)
+        return self.repair(u)
+
+    def primal_from_dual(self, u: np.ndarray, combined: np.ndarray | None = None) -> np.ndarray:
+        """w = sum u x, and the best offset for it."""
+        theta = self.combine(u) if combined is None else combined.copy()
+        if self.free:
+            theta[-1] = 0.0
+            theta[-1] = self.best_offset(self.scores(theta))
+        return theta
+
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest and the largest feasible u_i."""
+        if isinstance(self.loss, Squared):
+            return np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        top = np.full(self.n, np.inf) if isinstance(self.loss, SquaredHinge) else self.c
+        return np.where(self.y > 0, 0.0, -top), np.where(self.y > 0, top, 0.0)
+
+    def repair(self, u: np.ndarray) -> np.ndarray:
+        """The dual point moved inside its box and, where the offset is free, onto sum u = 0.
+
+        What is missing is taken from the examples strictly inside the box, each by its room, so that the ones at a
+        bound stay there exactly; only if these have too little room does everybody share.
+        """
+        low, high = self.box()
+        u = np.clip(u, low, high)
+        if not self.free or np.all(low == -np.inf):
+            return u - u.mean() if self.free else u
+        for _ in range(3):
+            r = float(u.sum())
+            if r == 0.0:
+                break
+            # r > 0: lower u.  Squared hinge has no far bound, so only the class that has too much gives.
+            room = np.where(np.isfinite(low), u - low, 0.0) if r > 0 else np.where(np.isfinite(high), high - u, 0.0)
+            inside = np.where((u > low) & (u < high), room, 0.0)
+            total = float(inside.sum())
+            if total < 2.0 * abs(r):
+                inside, total = room, float(room.sum())
+            if total <= 0.0:
+                break
+            u = np.clip(u - np.sign(r) * inside * min(1.0, abs(r) / total), low, high)
+        return u
+
+    def best_offset(self, z: np.ndarray) -> float:
+        """The b that minimises sum c l(y, z + b): the midpoint where it is an interval."""
+        if isinstance(self.loss, Hinge):
+            low, high = self.offset_interval(z)
+            return 0.5 * (low + high)
+        if isinstance(self.loss, Squared):
+            return float(self.c @ (self.y - z) / self.c.sum())
+        return self._smooth_offset(z)
+
+    def offset_interval(self, z: np.ndarray) -> tuple[float, float]:
+        """Smallest and largest b that minimise the hinge loss of z + b.
+
+        The slope in b starts at -C+ and grows by c_i where b passes t_i = y_i - z_i (there y_i(z_i + b) = 1), so the
+        minimisers are the t between which it is zero.
+        """
+        t = self.y - z
+        order = np.argsort(t, kind="stable")
+        passed = np.cumsum(self.c[order])
+        wanted = float(self.c[self.y > 0].sum())
+        slack = 4.0 * UNIT * self.n * float(passed[-1])
+        first = int(np.searchsorted(passed, wanted - slack))
+        last = int(np.searchsorted(passed, wanted + slack, side="right"))
+        if wanted <= slack:  # only negative examples count: every b below all t is as good
+            first = last = 0
+        first, last = min(first, self.n - 1), min(last, self.n - 1)
+        return float(t[order[first]]), float(t[order[last]])
+
+    def _smooth_offset(self, z: np.ndarray) -> float:
+        """Newton on the slope in b, inside a bracket. Logistic and squared hinge."""
+        positive, negative = self.y > 0, self.y < 0
+        if not positive.any() or not negative.any():
+            t = self.y - z
+            return float(t.max() if positive.any() else t.min())
+        spread = float(np.abs(z).max()) + 2.0
+        if isinstance(self.loss, Logistic):
+            spread += abs(float(np.log(self.c[positive].sum() / self.c[negative].sum())))
+        low, high, b = -spread, spread, 0.0
+        for _ in range(200):
+            _, g, h = self.derivatives(z + b)
+            slope_b, bend = float(g.sum()), float(h.sum())
+            if slope_b == 0.0:
+                break
+            low, high = (b, high) if slope_b < 0 else (low, b)
+            step = b - slope_b / bend if bend > 0 else 0.5 * (low + high)
+            new = step if low < step < high else 0.5 * (low + high)
+            if abs(new - b) <= 1e-16 * max(1.0, abs(b)):
+                break
+            b = new
+        return float(b)
+
+    # -- how good is it ------------------------------------------------------------------------------------------
+
+    def kkt(self, theta: np.ndarray, u: np.ndarray) -> dict[str, float]:
+        """Residuals of the optimality conditions at (theta, u): all 0 at the optimum."""
+        z = self.scores(theta)
+        combined = self.combine(u)
+        low, high = self.box()
+        primal = self.primal(theta, z)
+        outside = np.maximum(np.maximum(low - u, u - high), 0.0)
+        stationarity = (theta - combined)[:-1] if self.free else theta - combined
+        inside = np.clip(u, low, high)
+        fenchel = primal - self.penalty(theta) - float(_dual_sum(self.loss, inside, self.y, self.c)) + float(u @ z)
+        return {
+            "stationarity": float(np.linalg.norm(stationarity)),
+            "offset": abs(float(combined[-1])) if self.free else 0.0,
+            "box": float(outside.max(initial=0.0)),
+            "complementarity": fenchel,
+        }
+
+    def rounding(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray, primal: float) -> float:
+        """A bound on |computed - exact| of P - D, for any order of the sums (Higham's gamma_m = m u / (1 - m u))."""
+        n, d = self.n, self.d + 1
+        norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
+        size = float(np.linalg.norm(theta))
+        score_error = gamma(d + 3) * norms * size
+        lipschitz: Any = 1.0
+        if isinstance(self.loss, SquaredHinge):
+            lipschitz = 2.0 * (np.maximum(0.0, 1.0 - self.y * z) + score_error)
+        elif isinstance(self.loss, Squared):
+            lipschitz = np.abs(self.y - z) + score_error
+        loss = self.loss_sum(z)
+        error = float((self.c * score_error * lipschitz).sum()) + (gamma(n) + 16 * UNIT) * loss
+        error += gamma(d + 3) * self.penalty(theta)
+        combined_error = gamma(n + 1) * float(np.abs(u) @ norms)
+        length = float(np.linalg.norm(combined))
+        error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
+        error += (gamma(n) + 16 * UNIT) * float(_dual_size(self.loss, u, self.y, self.c))
+        if isinstance(self.loss, Logistic):
+            error += 40 * UNIT * float(self.c.sum())
+        if self.free:
+            error += self.offset_bound(primal) * combined_error
+        return error * (1.0 + 1e-10)
+
+
+def gamma(m: float) -> float:
+    return m * UNIT / (1.0 - m * UNIT)
+
+
+@compiled(vectorise=True)
+def _loss_sum(loss, z, y, c):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(z.size):
+        s += c[i] * value(loss, z[i], y[i])
+    return s
+
+
+@compiled(vectorise=True)
+def _derivatives(loss, z, y, c, g, h):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(z.size):
+        s += c[i] * value(loss, z[i], y[i])
+        g[i] = c[i] * slope(loss, z[i], y[i])
+        h[i] = c[i] * curvature(loss, z[i], y[i])
+    return s
+
+
+@compiled
+def _dual_of(loss, z, y, c, u):  # type: ignore[no-untyped-def]
+    for i in range(z.size):
+        u[i] = c[i] * dual_of(loss, z[i], y[i])
+
+
+@compiled
+def _dual_sum(loss, u, y, c):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(u.size):
+        s -= c[i] * conjugate(loss, -u[i] / c[i], y[i])
+    return s
+
+
+@compiled
+def _dual_size(loss, u, y, c):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(u.size):
+        s += abs(c[i] * conjugate(loss, -u[i] / c[i], y[i])) + abs(u[i])
+    return s

@@ -1,0 +1,20 @@
+"""X: the data, row by row.  The only room where dense and sparse differ."""
+
+from gapless.rows.csr import CsrRows
+from gapless.rows.dense import DenseRows
+from gapless.rows.products import Rows, as_rows, combine, gram, inner, n_features, n_rows, norms2, scores, take
+
+__all__ = [
+    "CsrRows",
+    "DenseRows",
+    "Rows",
+    "as_rows",
+    "combine",
+    "gram",
+    "inner",
+    "n_features",
+    "n_rows",
+    "norms2",
+    "scores",
+    "take",
+]

@@ -1,0 +1,46 @@
+"""Rows of a C-ordered matrix of float32 or float64."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gapless.rows._protocol import rows
+
+
+def row_dot(rows, i, theta):  # type: ignore[no-untyped-def]
+    x = rows.values[i]
+    s = 0.0
+    for j in range(x.size):
+        s += x[j] * theta[j]
+    return s + rows.constant * theta[x.size]
+
+
+def row_axpy(rows, i, a, theta):  # type: ignore[no-untyped-def]
+    x = rows.values[i]
+    for j in range(x.size):
+        theta[j] += a * x[j]
+    theta[x.size] += a * rows.constant
+
+
+def row_norm2(rows, i):  # type: ignore[no-untyped-def]
+    x = rows.values[i]
+    s = rows.constant * rows.constant
+    for j in range(x.size):
+        v = np.float64(x[j])
+        s += v * v
+    return s
+
+
+def row_fill(rows, i, a, out):  # type: ignore[no-untyped-def]
+    x = rows.values[i]
+    for j in range(x.size):
+        out[j] = a * x[j]
+    out[x.size] = a * rows.constant
+
+
+@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill)
+class DenseRows(NamedTuple):
+    values: np.ndarray
+    constant: float

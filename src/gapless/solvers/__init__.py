@@ -1,0 +1,1 @@
+"""How: one algorithm a file, over a problem; `loop` owns iteration and stopping, `choose` picks and recovers."""

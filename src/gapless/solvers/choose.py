@@ -1,0 +1,140 @@
+"""Which algorithm for which problem, what to do where one stalls, and the finish of every fit.
+
+    smooth losses                   Newton: its system is small one way or the other, or solved by conjugate gradients
+    hinge, small                    interior point, then the active-set polish
+    hinge, many features, sparse    coordinate descent; semismooth Newton where its passes stop paying
+    hinge, n >> d                   semismooth Newton; interior point where that stalls
+
+The choice is made from shapes alone, so that equal problems go equal ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from gapless.losses import Hinge
+from gapless.problems.linear_erm import LinearERM
+from gapless.rows import CsrRows
+from gapless.rows.products import n_stored
+from gapless.solvers import interior_point as ipm
+from gapless.solvers.active_set import active_set
+from gapless.solvers.coordinate_descent import coordinate_descent
+from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.newton import newton
+from gapless.solvers.normal_equations import DIRECT
+from gapless.solvers.semismooth import semismooth
+from gapless.solvers.solution import Event, Solution, Status
+
+SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
+#: Values up to which every fit goes on to machine precision.
+SMALL = 400_000
+#: Relative gap from which the active sets are worth guessing.
+TIGHT = 1e-11
+
+
+class NotForThisLoss(ValueError):
+    """The forced solver cannot minimise this loss."""
+
+
+def solve(
+    problem: LinearERM,
+    stop: Stop,
+    *,
+    solver: str = "auto",
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+    callback: Callable[[Event], None] | None = None,
+    interruption: Interruption | None = None,
+    seed: int = 0,
+) -> Solution:
+    """The best point found within ``stop``, and how it was found. ``start`` is (theta, u) of an earlier fit."""
+    loop = Loop(stop, callback=callback, interruption=interruption)
+    used: list[str] = []
+    try:
+        _record_start(problem, loop, start)
+        for name, run in _plan(problem, loop, solver, start, seed):
+            used.append(name)
+            run()
+            if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
+                break
+    except Ended:
+        pass
+    except (FloatingPointError, np.linalg.LinAlgError):
+        loop.status = loop.status or "stalled"
+    if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and used:
+        used += _polish(problem, loop)
+    return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
+
+
+def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """There is always a point to return: zero, or where an earlier fit ended."""
+    nothing = np.zeros(problem.d + 1), np.zeros(problem.n)
+    for theta, u in [nothing] if start is None else [nothing, start]:
+        u = problem.repair(u)
+        primal = problem.primal(theta)
+        loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
+    if not np.isfinite(problem.norms2).all():
+        loop.end("not_finite")
+
+
+def _plan(
+    problem: LinearERM, loop: Loop, solver: str, start: tuple[np.ndarray, np.ndarray] | None, seed: int
+) -> list[tuple[str, Callable[[], None]]]:
+    """The solvers to try, in order."""
+    theta, u = start if start is not None else (None, None)
+    hinge = isinstance(problem.loss, Hinge)
+    small = problem.n * (problem.d + 1) <= SMALL
+    if hinge and small:
+        # The polish wants the gap near its floor; this is where a small fit spends its last few milliseconds.
+        loop.stop = replace(loop.stop, relative_gap=min(TIGHT, loop.stop.relative_gap))
+    parts: dict[str, Callable[[], None]] = {
+        "coordinate_descent": partial(coordinate_descent, problem, loop, u, seed=seed),
+        "semismooth": partial(semismooth, problem, loop, u),
+        "interior_point": partial(ipm.interior_point, problem, loop),
+        "newton": partial(newton, problem, loop, theta),
+    }
+    if solver != "auto":
+        if (solver == "newton") is hinge and solver != "coordinate_descent":
+            raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
+        return [(solver, parts[solver])]
+    if not hinge:
+        return [("newton", parts["newton"]), ("coordinate_descent", parts["coordinate_descent"])]
+    many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
+    if many_features:
+        patient = partial(coordinate_descent, problem, loop, u, seed=seed, give_up=40)
+        return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+    gram = min(problem.n, problem.d + 1) ** 2 * float(max(problem.n, problem.d + 1))
+    order = ["interior_point", "semismooth"] if gram <= 3e8 or small else ["semismooth", "interior_point"]
+    if not ipm.can_solve(problem):
+        order = ["semismooth", "coordinate_descent"]
+    return [(name, parts[name]) for name in order]
+
+
+def _polish(problem: LinearERM, loop: Loop) -> list[str]:
+    """To machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
+    if loop.best_theta is None or loop.best_u is None:
+        return []
+    spent = 8.0 * loop.n_iter * n_stored(problem.rows)
+    small = problem.n * (problem.d + 1) <= SMALL
+    before = loop.relative_gap
+    status = loop.status
+    try:
+        active_set(problem, loop, loop.best_theta, loop.best_u, work=np.inf if small else 0.2 * spent)
+    except Ended:
+        loop.status = status
+    return ["active_set"] if loop.relative_gap < before else []
+
+
+def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
+    theta, u = loop.best_theta, loop.best_u
+    if theta is None or u is None:
+        theta, u = np.zeros(problem.d + 1), np.zeros(problem.n)
+    if problem.free and isinstance(problem.loss, Hinge):
+        theta = theta.copy()
+        theta[-1] = 0.0
+        theta[-1] = problem.best_offset(problem.scores(theta))
+    status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
+    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history)

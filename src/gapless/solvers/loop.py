@@ -1,0 +1,148 @@
+"""The one loop: stopping, history, callbacks, time limit and interruption of every solver.
+
+A solver calls ``loop.tick()`` at least every 0.2 s of work and ``loop.record(...)`` whenever it holds a primal and a
+dual point worth returning.  Either may raise ``Ended``; the best point recorded so far is what the fit returns.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapless.solvers.solution import Event, Status, relative_gap
+
+HISTORY = 200
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where a fit may stop: relative gap, passes, seconds."""
+
+    relative_gap: float = 1e-4
+    passes: int = 1000
+    seconds: float | None = None
+
+
+class Ended(Exception):
+    """The loop is over: converged, out of passes, out of time or interrupted."""
+
+
+class Interruption:
+    """A flag that Ctrl-C sets instead of raising, so that no state is ever half-written."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+@contextmanager
+def interruptible() -> Iterator[Interruption]:
+    """Turn SIGINT into a flag for the length of a fit. A second Ctrl-C raises at once.
+
+    Only Python's own handler is replaced, and only in the main thread: others do not receive the signal.
+    """
+    flag = Interruption()
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield flag
+        return
+
+    def note(signum: int, frame: Any) -> None:
+        if flag.requested:
+            signal.default_int_handler(signum, frame)
+        flag.requested = True
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Loop:
+    """State of one fit of one problem, shared by all solvers that take part in it."""
+
+    def __init__(
+        self,
+        stop: Stop,
+        *,
+        callback: Callable[[Event], None] | None = None,
+        interruption: Interruption | None = None,
+        started: float | None = None,
+    ) -> None:
+        self.stop = stop
+        self.callback = callback
+        self.interruption = interruption or Interruption()
+        self.started = time.perf_counter() if started is None else started
+        self.n_iter = 0
+        self.status: Status | None = None
+        self.history: list[Event] = []
+        self.best_theta: np.ndarray | None = None
+        self.best_u: np.ndarray | None = None
+        self.best_primal = np.inf
+        self.best_dual = -np.inf
+        self.polish_from: int | None = None
+        self.small = 2_000_000
+        self._thin = 1
+        self._seen = 0
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    @property
+    def relative_gap(self) -> float:
+        """Of the best primal and the best dual point so far: both bounds hold, whichever pass they came from."""
+        if self.best_theta is None or self.best_u is None:
+            return np.inf
+        return relative_gap(self.best_primal, self.best_dual)
+
+    def end(self, status: Status) -> None:
+        self.status = status
+        raise Ended(status)
+
+    def tick(self) -> None:
+        """Look at the clock and at Ctrl-C. Cheap: call it often."""
+        if self.interruption.requested:
+            self.end("interrupted")
+        if self.stop.seconds is not None and self.seconds >= self.stop.seconds:
+            self.end("time_limit")
+
+    def advance(self, passes: int = 1) -> None:
+        """Count passes over the data (Newton: steps); the last allowed one is still recorded before the end."""
+        self.n_iter += passes
+
+    def record(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float, *, ends: bool = True) -> bool:
+        """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough."""
+        better = primal < self.best_primal or dual > self.best_dual
+        if primal < self.best_primal:
+            self.best_primal, self.best_theta = primal, theta.copy()
+        if dual > self.best_dual:
+            self.best_dual, self.best_u = dual, u.copy()
+        event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
+        self._remember(event)
+        if self.callback is not None:
+            self.callback(event)
+        if ends:
+            if self.relative_gap <= self.stop.relative_gap:
+                self.end("converged")
+            if self.n_iter >= self.stop.passes:
+                self.end("max_iter")
+        self.tick()
+        return better
+
+    def _remember(self, event: Event) -> None:
+        # At most HISTORY points: when full, every second one goes and only every second new one is kept.
+        self._seen += 1
+        if self._seen % self._thin:
+            return
+        self.history.append(event)
+        if len(self.history) > HISTORY:
+            del self.history[1::2]
+            self._thin *= 2

@@ -1,0 +1,155 @@
+"""The linear system of every second-order step here.
+
+    (R + sum over i in M of d_i x_i x_i') step = right        R = identity, but `offset_ridge` for the constant feature
+
+Three ways: a (d + 1) x (d + 1) Cholesky factor; one of size |M| through Woodbury's identity where |M| < d; conjugate
+gradients where both are large.  Scaling by the diagonal changes nothing but the rounding, and is always on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from gapless import rows as R
+
+DIRECT = 3000
+
+
+class NormalEquations:
+    """Factored once, solved for several right-hand sides."""
+
+    def __init__(
+        self,
+        rows: R.Rows,
+        weights: np.ndarray,
+        index: np.ndarray,
+        offset_ridge: float,
+        *,
+        tick: Callable[[], None] | None = None,
+        inner: np.ndarray | None = None,
+        tolerance: float = 1e-10,
+    ) -> None:
+        """``inner`` may hold X X' of all rows, the constant feature included, if it is known."""
+        d, m = R.n_features(rows) + 1, index.size
+        self.ridge = np.ones(d)
+        self.ridge[-1] = offset_ridge
+        self.rows, self.weights, self.index = rows, weights, index
+        self.tick, self.tolerance = tick, tolerance
+        if m < d and m <= DIRECT:
+            self.way = "woodbury"
+            self._factor_inner(inner)
+        elif d <= DIRECT:
+            self.way = "cholesky"
+            matrix = R.gram(rows, weights, index, tick)
+            matrix[np.diag_indices(d)] += self.ridge
+            self._factor(matrix)
+        else:
+            self.way = "conjugate gradients"
+            diagonal = np.zeros(d)
+            _add_squares(rows, weights, index, diagonal)
+            self._diagonal = diagonal + self.ridge
+
+    def _factor(self, matrix: np.ndarray) -> None:
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+        scaled = matrix * scale[:, None] * scale[None, :]
+        shift = 0.0
+        for attempt in range(12):
+            try:
+                shifted = scaled if shift == 0.0 else scaled + shift * np.eye(scaled.shape[0])
+                self._cholesky = cho_factor(shifted, lower=True, check_finite=False)
+                break
+            except LinAlgError:
+                shift = 1e-15 if attempt == 0 else shift * 10.0
+        else:
+            raise FloatingPointError("the system of the Newton step is not positive definite")
+        self._matrix, self._scale, self._shift = scaled, scale, shift
+
+    def _backsolve(self, right: np.ndarray) -> np.ndarray:
+        """Solve with the factor, then refine against the unshifted matrix."""
+        right = right * self._scale
+        x = cho_solve(self._cholesky, right, check_finite=False)
+        for _ in range(3 if self._shift else 1):
+            x = x + cho_solve(self._cholesky, right - self._matrix @ x, check_finite=False)
+        return x * self._scale
+
+    def _factor_inner(self, inner: np.ndarray | None) -> None:
+        """With F = D^-1 + XX' (no constant feature) and A = I + X'DX:  A^-1 = I - X'F^-1 X  and  A^-1 X'D 1 = X'F^-1 1.
+
+        The offset is the Schur complement  1'(D - DXA^-1X'D)1 = 1'F^-1 1, a sum of one sign: nothing cancels.
+        """
+        if self.index.size == 0:
+            return
+        self._part = R.take(self.rows, self.index)
+        k = self._part.constant
+        if inner is None:
+            gram = R.inner(self._part, np.arange(self.index.size), self.tick)
+        else:
+            gram = inner[np.ix_(self.index, self.index)]
+        gram = gram - k * k
+        gram[np.diag_indices(self.index.size)] += 1.0 / self.weights[self.index]
+        self._factor(gram)
+        t = self._backsolve(np.full(self.index.size, k))
+        self._border = R.combine(self._part, t)[:-1]
+        self._schur = k * float(t.sum()) + self.ridge[-1]
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        if self.way == "cholesky":
+            return self._backsolve(right)
+        if self.way == "woodbury":
+            return self._solve_inner(right)
+        return self._conjugate_gradients(right)
+
+    def _solve_inner(self, right: np.ndarray) -> np.ndarray:
+        if self.index.size == 0:
+            return right / self.ridge
+        x = right.copy()
+        x[-1] = 0.0
+        x[:-1] -= R.combine(self._part, self._backsolve(R.scores(self._part, x)))[:-1]
+        x[-1] = (right[-1] - float(self._border @ right[:-1])) / self._schur
+        x[:-1] -= self._border * x[-1]
+        return x
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        z = R.scores(self.rows, x, self.tick)
+        weighted = np.zeros_like(z)
+        weighted[self.index] = self.weights[self.index] * z[self.index]
+        return self.ridge * x + R.combine(self.rows, weighted, self.tick)
+
+    def _conjugate_gradients(self, right: np.ndarray, most: int = 2000) -> np.ndarray:
+        """Until the residual is ``tolerance`` of its start, in the norm of the preconditioner."""
+        x = np.zeros_like(right)
+        residual = right.copy()
+        z = residual / self._diagonal
+        p = z.copy()
+        rho = float(residual @ z)
+        target = rho * self.tolerance**2
+        for _ in range(most):
+            if rho <= target:
+                break
+            q = self.apply(p)
+            a = rho / float(p @ q)
+            x += a * p
+            residual -= a * q
+            z = residual / self._diagonal
+            rho, old = float(residual @ z), rho
+            p = z + (rho / old) * p
+        return x
+
+
+def _add_squares(rows: R.Rows, weights: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
+    """out += the diagonal of sum over i in index of weights_i x_i x_i'."""
+    d = out.size - 1
+    if isinstance(rows, R.CsrRows):
+        w = np.zeros(R.n_rows(rows))
+        w[index] = weights[index]
+        per_value = np.repeat(w, np.diff(rows.indptr))
+        out[:d] += np.bincount(rows.indices, per_value * rows.values.astype(float) ** 2, minlength=d)
+    else:
+        step = max(1, (1 << 22) // max(1, d))
+        for start in range(0, index.size, step):
+            part = index[start : start + step]
+            out[:d] += weights[part] @ rows.values[part].astype(float) ** 2
+    out[d] += rows.constant**2 * float(weights[index].sum())

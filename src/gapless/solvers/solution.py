@@ -1,0 +1,46 @@
+"""What a solver gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+#: How a fit ends; `errors.STATUSES` has the sentence of each.
+Status = Literal["converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite"]
+
+@dataclass(frozen=True)
+class Event:
+    """One look at the state of a fit."""
+
+    pass_: int
+    seconds: float
+    primal: float
+    dual: float
+
+    @property
+    def gap(self) -> float:
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        return relative_gap(self.primal, self.dual)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A primal point theta = (w, v), a dual point u, and how they were found. ``w`` and ``s`` follow from theta."""
+
+    theta: np.ndarray
+    u: np.ndarray
+    status: Status
+    n_iter: int
+    seconds: float
+    solver: str
+    history: list[Event] = field(default_factory=list)
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    scale = max(abs(primal), abs(dual))
+    return (primal - dual) / scale if scale > 0 else 0.0

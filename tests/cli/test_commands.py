@@ -1,0 +1,328 @@
+"""The commands in this process: what they print, what they refuse, how they end."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gapless.cli import app, main
+
+runner = CliRunner()
+
+
+def run(*arguments):
+    return runner.invoke(app, [str(a) for a in arguments])
+
+
+def run_json(*arguments, code=0):
+    result = run(*arguments, "--json")
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def model(csv, tmp_path):
+    path = tmp_path / "m.gapless"
+    result = run("train", csv, "--out", path)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def test_train_says_it_all(csv, tmp_path):
+    out = tmp_path / "m.gapless"
+    result = run("train", csv, "--loss", "hinge", "-C", "0.5", "--holdout", "0.25", "--out", out)
+    assert result.exit_code == 0, result.output
+    text = result.stdout
+    assert "120 rows, 3 features" in text
+    assert "header found" in text
+    assert "90 rows to train, 30 held out" in text
+    assert "LinearSVC: the objective is at most" in text
+    assert "training   error" in text
+    assert "95 % interval" in text
+    assert f"gapless verify {out}" in text.replace("\n           ", " ")
+    assert all(len(row) <= 100 or "/" in row for row in text.splitlines())
+    assert out.exists()
+    assert run("verify", out, csv, "--holdout", "0.25").exit_code == 0
+    assert run("verify", out, csv).exit_code == 2  # other data: the held-out rows were not trained on
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model", "logistic"),
+        ("--loss", "hinge", "--offset", "penalised"),
+        ("--loss", "squared_hinge", "--offset", "none"),
+        ("--class-weight", "balanced", "--tol", "1e-8"),
+        ("--model", "logistic", "--offset", "none", "--drop", "b"),
+        ("--weights", "b2"),
+    ],
+)
+def test_train_verify_predict(csv, tmp_path, options):
+    if "--weights" in options:
+        table = csv.read_text().splitlines()
+        csv.write_text(
+            "b2," + table[0] + "\n" + "\n".join(f"{k % 3},{row}" for k, row in enumerate(table[1:]))
+        )
+    out = tmp_path / "m.gapless"
+    told = run_json("train", csv, "--out", out, *options)
+    assert told["converged"]
+    assert told["certificate"]["relative_gap"] <= told["certificate"]["tol"]
+    assert told["classes"] == ["no", "yes"]
+    assert told["target"] == "label"
+    extra = [text for k, text in enumerate(options) if "--drop" in options[max(k - 1, 0) : k + 1]]
+    weights = ["--weights", "b2"] if "--weights" in options else []
+    verdict = run_json("verify", out, csv, *extra, *weights)
+    assert verdict["holds"] is True
+    drops = extra or (["--drop", "b2"] if weights else [])
+    predicted = run_json("predict", out, csv, *drops)
+    assert predicted["rows"] == 120
+    assert predicted["test"]["wrong"] == told["training"]["wrong"]
+    assert set(predicted["predictions"]) == {"no", "yes"}
+
+
+def test_the_hold_out_is_the_same_every_time(csv, tmp_path):
+    first = run_json("train", csv, "--holdout", "0.2", "--out", tmp_path / "a")
+    again = run_json("train", csv, "--holdout", "0.2", "--out", tmp_path / "b")
+    other = run_json("train", csv, "--holdout", "0.2", "--seed", "1", "--out", tmp_path / "c")
+    assert first["test"] == again["test"]
+    assert first["certificate"]["primal"] == again["certificate"]["primal"] != other["certificate"]["primal"]
+    low, high = first["test"]["interval"]
+    assert 0 <= low <= first["test"]["error"] <= high <= 1
+
+
+def test_a_test_file(csv, tmp_path, model):
+    test = tmp_path / "test.csv"
+    lines = csv.read_text().splitlines()
+    test.write_text("label,c,b,a\n" + "\n".join(",".join(row.split(",")[::-1]) for row in lines[1:41]))
+    told = run_json("train", csv, "--test", test, "--out", tmp_path / "x")
+    assert told["test"]["rows"] == 40
+    test.write_text("\n".join(lines[:1] + lines[1:5]).replace("c,label", "d,label"))
+    result = run("train", csv, "--test", test, "--out", tmp_path / "x")
+    assert result.exit_code == 2
+    assert "missing column 'c'; extra column 'd'" in result.stderr
+
+
+def test_predict_to_a_file_and_to_stdout(csv, tmp_path, model):
+    out = tmp_path / "p.csv"
+    assert run("predict", model, csv, "--out", out).exit_code == 0
+    printed = run("predict", model, csv)
+    assert printed.exit_code == 0
+    assert printed.stdout == out.read_text()
+    assert printed.stdout.splitlines()[0] == "prediction"
+    assert len(printed.stdout.splitlines()) == 121
+    assert "error" in printed.stderr  # the file has labels
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "m.gapless", "p.csv"]
+    bare = tmp_path / "bare.csv"
+    bare.write_text("c,a,b\n1,2,3\n")
+    printed = run("predict", model, bare)
+    assert len(printed.stdout.splitlines()) == 2
+    assert printed.stderr == ""
+
+
+def test_probabilities(csv, tmp_path, model):
+    result = run("predict", model, csv, "--proba")
+    assert result.exit_code == 2
+    run("train", csv, "--model", "logistic", "--out", tmp_path / "l")
+    rows = run("predict", tmp_path / "l", csv, "--proba").stdout.splitlines()
+    assert rows[0] == "prediction,P(no),P(yes)"
+    label, no, yes = rows[1].split(",")
+    assert float(no) + float(yes) == pytest.approx(1.0)
+    assert label == ("yes" if float(yes) > 0.5 else "no")
+    told = run_json("predict", tmp_path / "l", csv, "--proba")
+    assert np.shape(told["probabilities"]) == (120, 2)
+
+
+@pytest.mark.parametrize("tier", [[], ["--rigorous"], ["--exact"]])
+def test_verify_tiers(csv, model, tier):
+    result = run("verify", model, csv, *tier)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.strip()
+    told = run_json("verify", model, csv, *tier)
+    assert told["holds"] is True
+    assert told["verdict"]
+
+
+def test_a_false_claim_is_exit_1(csv, model):
+    import hashlib
+    import zipfile
+
+    with zipfile.ZipFile(model) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    coef = np.frombuffer(contents["coef.bin"]).copy()
+    contents["coef.bin"] = (coef * 1.5).tobytes()
+    with zipfile.ZipFile(model, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = b"0" * 64
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    content = model.read_bytes()[:-64]
+    model.write_bytes(content + hashlib.sha256(content).hexdigest().encode())
+    assert run("verify", model, csv).exit_code == 1
+    assert run_json("verify", model, csv, code=1)["holds"] is False
+
+
+def test_other_data_and_other_labels_are_exit_2(csv, model):
+    text = csv.read_text()
+    csv.write_text(text.replace("yes", "YES"))
+    assert run("verify", model, csv).exit_code == 2
+    csv.write_text(text.replace(",yes", ",no", 1))
+    assert run("verify", model, csv).exit_code == 2
+    lines = text.splitlines()
+    csv.write_text("\n".join(lines[:-1]))
+    assert run("verify", model, csv).exit_code == 2
+
+
+def test_strict(csv, tmp_path):
+    options = ("train", csv, "--loss", "hinge", "-C", "1000", "--max-iter", "1", "--tol", "1e-12")
+    result = run(*options, "--out", tmp_path / "m")
+    assert result.exit_code == 0
+    assert "warning" in result.stderr
+    assert run(*options, "--out", tmp_path / "m", "--strict").exit_code == 1
+    told = run_json(*options, "--out", tmp_path / "m", "--strict", code=1)
+    assert told["converged"] is False
+    assert told["certificate"]["relative_gap"] > 1e-12
+    assert run("verify", tmp_path / "m", csv).exit_code == 0  # unfinished, and honest about it
+
+
+def test_svmlight_and_npz(tmp_path):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.6)
+    y = (X.sum(axis=1) > 0).astype(int)
+    lines = [
+        f"{label} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v)
+        for row, label in zip(X.tolist(), y)
+    ]
+    path = tmp_path / "data.svm"
+    path.write_text("\n".join(lines))
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    told = run_json("train", path, "--out", tmp_path / "m")
+    assert told["features"] == 4
+    assert run("verify", tmp_path / "m", path).exit_code == 0
+    assert run("verify", tmp_path / "m", tmp_path / "data.npz").exit_code == 0  # the same rows, dense
+    assert run("predict", tmp_path / "m", path).exit_code == 0
+
+
+# ------------------------------------------------------------------ refusals
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a,b,y\n1,2,0\n3,4\n", "line 3: expected 3 columns, found 2"),
+        ("a,b,y\n1,2,0\n3,x,1\n", "line 3, column 'b': 'x' is not a number"),
+        ("a,b,y\n1,2,0\n3,,1\n", "line 3, column 'b': the cell is empty"),
+        ("a,b,y\n1,2,0\n3,nan,1\n", "line 3, column 'b'"),
+        ("a,b,y\n1,2,0\n3,4,0\n", "class"),
+        ("a,b,y\n1,2,0.5\n3,4,0.25\n", "label"),
+        ("", "empty"),
+    ],
+)
+def test_bad_data_is_one_line_and_exit_2(tmp_path, text, says):
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    result = run("train", path, "--out", tmp_path / "m")
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("gapless: ")
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "none.csv"],
+        ["train", "."],
+        ["train", "{csv}", "-C", "-1"],
+        ["train", "{csv}", "--tol", "x"],
+        ["train", "{csv}", "--model", "tree"],
+        ["train", "{csv}", "--model", "logistic", "--loss", "hinge"],
+        ["train", "{csv}", "--target", "none"],
+        ["train", "{csv}", "--target", "0"],
+        ["train", "{csv}", "--target", "9"],
+        ["train", "{csv}", "--holdout", "1.5"],
+        ["train", "{csv}", "--holdout", "0.2", "--test", "{csv}"],
+        ["train", "{csv}", "--out", "none/m.gapless"],
+        ["train", "{csv}", "--out", "."],
+        ["train", "{csv}", "--format", "xls"],
+        ["predict", "none.gapless", "{csv}"],
+        ["predict", "{csv}", "{csv}"],
+        ["verify", "{csv}", "{csv}"],
+        ["verify", "{csv}", "{csv}", "--rigorous", "--exact"],
+        ["train"],
+        ["nonsense"],
+        ["train", "{csv}", "--nonsense"],
+    ],
+)
+def test_usage_and_bad_input_are_one_line_and_exit_2(csv, tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    assert main([text.format(csv=csv) for text in arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("gapless: ")
+    assert captured.err.count("\n") == 1
+    assert "Traceback" not in captured.err
+
+
+def test_json_errors_leave_stdout_empty(tmp_path):
+    result = run("train", tmp_path / "none.csv", "--json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    result = run("train", tmp_path / "none.csv", "--debug")
+    assert result.exit_code != 0
+    assert result.exception is not None
+    assert "no such file" in str(result.exception)
+
+
+def test_an_error_of_our_own_is_exit_3(csv, monkeypatch, capsys):
+    import gapless.cli.options as options
+
+    monkeypatch.setattr(options, "read", lambda *a, **k: 1 // 0)
+    assert main(["train", str(csv)]) == 3
+    assert "internal error: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_headerless_numbers(tmp_path):
+    path = tmp_path / "data.csv"
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    rows = "\n".join(f"{int(a > 0)},{a},{b}" for a, b in X)
+    path.write_text(rows)
+    told = run_json("train", path, "--target", "1", "--out", tmp_path / "m")
+    assert told["features"] == 2
+    assert told["classes"] == [0, 1]
+    assert told["training"]["wrong"] == 0
+    assert run("verify", tmp_path / "m", path, "--target", "1").exit_code == 0
+
+
+def test_doctor():
+    result = run("doctor")
+    assert result.exit_code == 0, result.output
+    for word in ("numba", "kernels", "extras", "self-test", "all is well"):
+        assert word in result.stdout
+    told = run_json("doctor")
+    assert told["self_test"]["ok"] is True
+    assert told["required"]["numpy"] == np.__version__
+
+
+def test_version_and_help(capsys):
+    import gapless
+
+    assert main(["--version"]) == 0
+    assert gapless.__version__ in capsys.readouterr().out
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command in ("demo", "train", "predict", "verify", "doctor", "warmup"):
+        assert command in text
+        assert main([command, "--help"]) == 0
+    capsys.readouterr()
+
+
+def test_warnings_are_lines(csv, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = run("train", csv, "--max-iter", "1", "--tol", "1e-14", "-C", "1e4", "--out", tmp_path / "m")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("gapless: warning: ")

@@ -1,0 +1,43 @@
+"""The three parameters of the offset, and their inverse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gapless.encode.offset import Offset, encode_offset
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((False, False, 1), ("none", 1.0)),
+        ((False, True, 1), ("none", 1.0)),
+        ((True, False, 1), ("free", 1.0)),
+        ((True, False, 1.0), ("free", 1.0)),
+        ((True, True, 1), ("penalised", 1.0)),
+        ((True, True, np.float64(2.5)), ("penalised", 2.5)),
+    ],
+)
+def test_kinds(arguments, expected):
+    assert encode_offset(*arguments) == expected
+
+
+@pytest.mark.parametrize("arguments", [(True, False, 2), (False, True, 2), (False, False, 0.5)])
+def test_scaling_without_penalty_is_refused(arguments):
+    with pytest.raises(ValueError, match="penalize_intercept=True"):
+        encode_offset(*arguments)
+
+
+@pytest.mark.parametrize("scaling", [0, -1.0, float("nan"), float("inf"), "1", None, True])
+def test_bad_scaling(scaling):
+    with pytest.raises(ValueError, match="intercept_scaling"):
+        encode_offset(True, True, scaling)
+
+
+def test_both_ways():
+    assert Offset("penalised", 4.0).to_intercept(0.25) == 1.0
+    for offset in (Offset("none"), Offset("free"), Offset("penalised", 4.0)):
+        b = offset.to_intercept(0.3)
+        assert offset.to_intercept(offset.from_intercept(b)) == b
+    assert Offset("none").to_intercept(5.0) == 0.0

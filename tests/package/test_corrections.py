@@ -1,0 +1,108 @@
+"""docs/corrections.md, row by row: the usual statement fails on a small example, the true one holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gapless
+from gapless import LinearSVC, convert, explain, margins
+
+TIGHT = 1e-10
+
+
+@pytest.fixture(scope="module")
+def overlapping():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(120, 3))
+    y = np.where(X @ [1.0, -2.0, 0.5] + rng.normal(size=120) > 0, 1, -1)
+    X[:3] += 4.0 * np.outer(-y[:3], [1.0, -2.0, 0.5])  # far on the wrong side
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def hinge(overlapping):
+    return LinearSVC(loss="hinge", C=0.5, tol=TIGHT).fit(*overlapping)
+
+
+def test_C_is_one_over_n_lambda(overlapping):
+    X, y = overlapping
+    n, lam = len(y), 0.02
+    C = convert(lam=lam, n=n, to="C")
+    assert C == pytest.approx(1.0 / (n * lam))
+    model = LinearSVC(loss="squared_hinge", C=C, tol=TIGHT, fit_intercept=False).fit(X, y)
+    usual = LinearSVC(loss="squared_hinge", C=1.0 / lam, tol=TIGHT, fit_intercept=False).fit(X, y)
+
+    def slope(w):  # of lam/2 |w|^2 + mean loss
+        rest = np.maximum(0.0, 1.0 - y * (X @ w))
+        return lam * w - 2.0 * (X.T @ (y * rest)) / n
+
+    assert np.abs(slope(model.coef_[0])).max() < 1e-4 * lam
+    assert np.abs(slope(usual.coef_[0])).max() > 0.1 * lam
+
+
+def test_the_dual_has_a_half():
+    model = LinearSVC(loss="hinge", C=10.0, tol=TIGHT, fit_intercept=False).fit([[1.0], [-1.0]], [1, -1])
+    # Two mirrored examples are one with twice its C: alpha sums to 1.
+    a = np.linspace(0.0, 10.0, 10_001)
+    assert (a - 0.5 * a**2).max() == pytest.approx(0.5)
+    assert (a - a**2).max() == pytest.approx(0.25)  # without it: a gap of 1/4 that is not there
+    assert model.certificate_.primal == pytest.approx(0.5)
+    assert model.certificate_.dual == pytest.approx(0.5)
+    assert model.alpha_.sum() == pytest.approx(1.0)
+
+
+def test_max_min_is_the_dual(hinge):
+    # The value of min max is the primal's; that of max min never exceeds it.
+    proof = hinge.certificate_
+    assert proof.dual <= proof.primal + proof.rounding
+
+
+def test_slack_is_what_is_missing_to_one(overlapping, hinge):
+    X, y = overlapping
+    yf = y * hinge.decision_function(X)
+    full = hinge.alpha_ > 0.5 - 1e-9
+    xi = hinge.slack_
+    assert full.any()
+    assert (xi >= 0).all()
+    assert np.abs(1.0 - yf - xi)[full].max() < 1e-6
+    assert np.abs(1.0 - yf + xi)[full].max() > 0.5
+
+
+def test_who_contributes_to_w(overlapping, hinge):
+    X, y = overlapping
+    yf, alpha = y * hinge.decision_function(X), hinge.alpha_
+    assert alpha[yf > 1 + 1e-6] == pytest.approx(0.0, abs=1e-7)
+    assert alpha[yf < 1 - 1e-6] == pytest.approx(0.5, abs=1e-7)
+    assert (yf < 0).any(), "misclassified examples are among them"
+    assert (alpha * y) @ X == pytest.approx(hinge.coef_[0], abs=1e-6)
+
+
+def test_outside_the_strip_is_not_outside_the_margin(overlapping, hinge):
+    X, y = overlapping
+    found = margins(hinge, X, y)
+    width = 1.0 / np.linalg.norm(hinge.coef_)
+    assert np.array_equal(found.violates, found.gamma < width)
+    assert np.array_equal(found.in_strip, np.abs(found.gamma) < width)
+    wrong = found.gamma < -width
+    assert wrong.any()
+    assert found.violates[wrong].all()
+    assert not found.in_strip[wrong].any()
+    # The worst of all violations lies outside the strip.
+    assert not found.in_strip[np.argmax(hinge.slack_)]
+
+
+def test_the_norm_and_the_right_angle(hinge):
+    w = hinge.coef_[0]
+    found = explain(hinge)
+    assert found.norm[0] == pytest.approx(np.sqrt((w**2).sum()))
+    assert abs(found.norm[0] - w.sum()) > 0.1
+    assert np.linalg.norm(found.direction[0]) == pytest.approx(1.0)
+    level = np.array([[w[1], -w[0], 0.0]])  # <w, x> = 0
+    assert level @ w == pytest.approx(0.0, abs=1e-12)
+    assert margins(hinge, level, [1]).angle[0] == pytest.approx(90.0)
+
+
+def test_the_page_says_where_to_look():
+    for name in ("convert", "margins", "explain"):
+        assert name in gapless.__all__
