@@ -1,5 +1,6 @@
 """Sphinx: `make docs`. Nothing is fetched while building or reading."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,9 +18,24 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "inherited-members": False}
+autodoc_default_options = {
+    "members": True,
+    # scikit-learn writes these, with references into its own documentation
+    "exclude-members": "set_fit_request, set_score_request, set_predict_request",
+}
 napoleon_numpy_docstring = True
 
 html_theme = "furo"
 html_title = f"gapless {__version__}"
 html_copy_source = False
+
+
+def _fitted_names(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
+    """In reStructuredText a bare coef_ is a link: our docstrings mean the attribute."""
+    for k, line in enumerate(lines):
+        if not line.lstrip().startswith(".. "):
+            lines[k] = re.sub(r"(?<![`\w])([A-Za-z]\w*_)(?![`\w])", r"``\1``", line)
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    app.connect("autodoc-process-docstring", _fitted_names, priority=900)

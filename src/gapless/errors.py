@@ -159,7 +159,9 @@ def convergence_message(
     if status not in STATUSES or status == "converged":
         raise ValueError(f"status is {status!r}; a fit without convergence ends as one of {[*STATUSES][1:]}")
     passes = f" (pass {n_iter})" if n_iter is not None else ""
-    limit = f"max_iter={max_iter}" if max_iter is not None else "its cap of passes"
+    limit = "its cap of passes" if n_iter is None else f"its cap of {n_iter} passes"
+    if max_iter is not None and max_iter >= 0:  # -1 and None ask for our own cap
+        limit = f"max_iter={max_iter}"
     seconds_limit = f"time_limit={time_limit:g}" if time_limit is not None else "its time limit"
     stopped = {
         "max_iter": f"stopped at {limit}",

@@ -84,15 +84,18 @@ def test_one_thread_does_not_disturb_another():
             inside.set()
             done.wait(10)
 
-    thread = threading.Thread(target=quiet)
-    thread.start()
-    try:
-        assert inside.wait(10)
-        assert get_config()["convergence"] == "warn"
-        assert said() == ["not there yet"]
-    finally:
-        done.set()
-        thread.join()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=quiet)
+        thread.start()
+        try:
+            assert inside.wait(10)
+            assert get_config()["convergence"] == "warn"
+            report_convergence("not there yet")  # with the other thread's filter in front of all others
+        finally:
+            done.set()
+            thread.join()
+    assert [str(w.message) for w in caught] == ["not there yet"]
 
 
 def test_a_copied_context_reaches_a_thread():

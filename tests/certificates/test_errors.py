@@ -38,6 +38,11 @@ def test_the_sentence_of_a_stop_at_max_iter():
     )
 
 
+@pytest.mark.parametrize("unlimited", [-1, None])
+def test_our_own_cap_is_named_where_no_limit_was_given(unlimited):
+    assert "stopped at its cap of 500 passes after" in message(max_iter=unlimited, n_iter=500)
+
+
 def test_one_against_the_rest_names_the_worst():
     text = message(subproblems=10, unconverged=2, worst="'cat' against the rest")
     assert text.endswith(" (2 of 10 classes; worst: 'cat' against the rest.)")

@@ -82,7 +82,9 @@ def test_a_model_changed_after_the_fit_is_found_out():
     changed.coef_[0, 0] = 0.6
     assert not verify(changed, X, Y)
     moved = model(hand_made())
-    moved.intercept_[0] = 0.5
+    moved.intercept_[0] = 0.5  # every offset in [-1/2, 1/2] is as good, and this one too
+    assert verify(moved, X, Y)
+    moved.intercept_[0] = 0.75
     assert not verify(moved, X, Y)
     assert verify(model(hand_made()), X, Y)
 

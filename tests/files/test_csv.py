@@ -128,6 +128,14 @@ def test_labels_take_the_type_of_the_model(write):
     assert read_csv(path, expected=Expected(1, ["a"], "y", "str")).y.tolist() == ["1", "1"]
     path = write("a,y\n1,True\n2,false\n")
     assert read_csv(path, expected=Expected(1, ["a"], "y", "bool")).y.tolist() == [True, False]
+    path = write("a,y\n1,1.0\n2,-1\n")
+    y = read_csv(path, expected=Expected(1, ["a"], "y", "int")).y
+    assert (y.dtype, y.tolist()) == (np.int64, [1, -1])
+    path = write("a,y\n1,1\n2,-1\n")
+    y = read_csv(path, expected=Expected(1, ["a"], "y", "float")).y
+    assert (y.dtype, y.tolist()) == (np.float64, [1.0, -1.0])
+    path = write("a,y\n1,new\n2,-1\n")
+    assert read_csv(path, expected=Expected(1, ["a"], "y", "int")).y.tolist() == ["new", "-1"]
 
 
 def test_weights(write):

@@ -135,6 +135,14 @@ def slackness(
         consistent = np.abs(link) <= tol * scale
     from_dual[~used] = LEFT_OUT
     from_primal[~used] = LEFT_OUT
+    residuals = {
+        "alpha (1 - yf - xi)": product,
+        "beta xi": beta_xi,
+        "alpha + beta - c" if loss == "hinge" else "stationarity": np.where(used, link, 0.0),
+        "outside the box": np.where(used, _outside(loss, alpha, c), 0.0),
+    }
+    if loss not in _ALLOWED:  # no slack variable, so no products with it
+        del residuals["alpha (1 - yf - xi)"], residuals["beta xi"]
     return Slackness(
         loss=loss,
         alpha=alpha,
@@ -145,12 +153,7 @@ def slackness(
         from_dual=from_dual,
         from_primal=from_primal,
         consistent=consistent | ~used,
-        residuals={
-            "alpha (1 - yf - xi)": product,
-            "beta xi": beta_xi,
-            "alpha + beta - c" if loss == "hinge" else "stationarity": np.where(used, link, 0.0),
-            "outside the box": np.where(used, _outside(loss, alpha, c), 0.0),
-        },
+        residuals=residuals,
         tol=float(tol),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,17 @@ import typer
 
 from gapless.cli import options
 from gapless.cli.guard import FALSE, guarded
-from gapless.cli.output import line, title
+from gapless.cli.output import LABEL, line, title
+
+NEXT = (
+    ("gapless train DATA.csv --holdout 0.25 -o my.gapless", "your own CSV, svmlight or npz"),
+    ("gapless verify my.gapless DATA.csv --holdout 0.25", "anybody with the data can check it"),
+    ("gapless doctor", "what this installation has"),
+    ("from gapless import LinearSVC, LogisticRegression", "scikit-learn's names and parameters"),
+    ("model.certificate_, gapless.verify(model, X, y)", "the same proof in Python"),
+)
+# What the demo shows of the judge's table; the judge itself prints every claim.
+SHOWN = ("data", "dual feasible", "primal", "dual", "gap", "relative gap", "status")
 
 
 class Case(NamedTuple):
@@ -47,12 +58,10 @@ def demo(debug: options.Debug = False) -> None:
         first = first or (fitted, case)
     if first is not None:
         good &= _travel(*first)
-        good &= _stopped_early(first[1])
+        good &= _stopped_early(*first)
     title("What next")
-    line("", "gapless train DATA.csv --holdout 0.25 --out my.gapless     your own data: CSV, svmlight or npz")
-    line("", "gapless verify my.gapless DATA.csv --holdout 0.25          anybody with the data can check it")
-    line("", "from gapless import LinearSVC, LogisticRegression          scikit-learn's names and parameters")
-    line("", "model.certificate_, gapless.verify(model, X, y)            the same proof in Python")
+    for what, why in NEXT:
+        print(f"{what:<56}{why}")
     if not good:
         raise typer.Exit(FALSE)
 
@@ -159,8 +168,7 @@ def _travel(model: Any, case: Case) -> bool:
             encoding="utf-8",
             check=False,
         )
-        for row in (ran.stdout or ran.stderr).rstrip().splitlines():
-            print(" " * 11 + row)
+        _show_table(ran.stdout or ran.stderr)
         line("", f"exit code {ran.returncode}: {'every claim holds' if ran.returncode == 0 else 'REFUSED'}")
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 1
@@ -177,6 +185,18 @@ def _travel(model: Any, case: Case) -> bool:
     return same and ran.returncode == 0 and refused
 
 
+def _show_table(text: str) -> None:
+    """The judge's first line and the claims of SHOWN, as wide as the page."""
+    rows = text.rstrip().splitlines()
+    line("", rows[0] if rows else "no answer")
+    claims = [re.split(r"\s{2,}", row) for row in rows if row[:2] in ("ok", "NO")]
+    shown = [next((cells for cells in claims if cells[1] == name), None) for name in SHOWN]
+    for cells in shown:
+        if cells is not None and len(cells) >= 4:
+            print(f"{'':<{LABEL}}{cells[0]}  {cells[1]:<14}  claimed {cells[2]:<20}  recomputed {cells[3]}")
+    line("", f"... and {len(claims) - len([cells for cells in shown if cells is not None])} more")
+
+
 def _with_this_gapless() -> dict[str, str]:
     """The environment in which a child finds the same gapless, installed or not."""
     import gapless
@@ -190,22 +210,28 @@ def _with_this_gapless() -> dict[str, str]:
     }
 
 
-def _stopped_early(case: Case) -> bool:
-    """A fit that may not finish, and says so."""
+def _stopped_early(best: Any, case: Case) -> bool:
+    """A fit that may not finish, and says so. The first model knows the optimum, so it can be tested."""
     from gapless import LinearSVC, verify
+    from gapless.errors import short
 
-    title("A model stopped on purpose after one pass (max_iter=1)")
-    model = LinearSVC(loss="hinge", C=1000.0, max_iter=1)
+    title("The first model once more, stopped on purpose after one pass (max_iter=1)")
+    model = LinearSVC(loss="hinge", C=best.C, max_iter=1, solver="coordinate_descent")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(case.X, case.y)
-    proof = model.certificate_
+    proof, optimum = model.certificate_, best.certificate_.primal
     line("status", proof.status)
     line("primal", f"{proof.primal:.12g}")
     line("dual", f"{proof.dual:.12g}")
     line("certificate", proof)
     for warning in caught:
         line("warning", warning.message)
+    above = 100.0 * (proof.primal - optimum) / optimum
+    line(
+        "truth", f"{short(above, 3)} % above {optimum:.12g}, the first model's objective: within what it says"
+    )
     verdict = verify(model, case.X, case.y)
-    line("judge", f"{_judged(verdict)}: an honest statement of an unfinished fit")
-    return bool(verdict) and proof.status != "converged"
+    line("judge", _judged(verdict))
+    honest = proof.dual <= optimum and proof.status != "converged"
+    return bool(verdict) and honest

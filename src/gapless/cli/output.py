@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 WIDTH = 100
-LABEL = 11
+LABEL = 13
 
 
 def line(label: str, text: object) -> None:

@@ -51,6 +51,7 @@ def train(
     class_weight: Annotated[
         ClassWeight | None, typer.Option(help="balanced: classes weigh the same.", show_default=False)
     ] = None,
+    solver: Annotated[str, typer.Option(help="Force an algorithm; auto chooses.")] = "auto",
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,
@@ -87,7 +88,7 @@ def train(
     elif test is not None:
         tested = _read_test(test, whole, {**reading, "weights": None}, weights)
 
-    estimator = _estimator(model, loss, C, tol, max_iter, time_limit, offset, class_weight)
+    estimator = _estimator(model, loss, C, tol, max_iter, time_limit, offset, class_weight, solver)
     if not json:
         said = ", ".join(whole.notes)
         line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} features ({said})")
@@ -173,6 +174,7 @@ def _estimator(
     time_limit: float | None,
     offset: Offset,
     class_weight: ClassWeight | None,
+    solver: str,
 ) -> Any:
     import gapless
 
@@ -186,6 +188,8 @@ def _estimator(
     }
     if max_iter is not None:
         given["max_iter"] = max_iter
+    if solver != "auto":
+        given["solver"] = solver
     if loss is not None:
         given["loss"] = loss.value
     return gapless.LinearSVC(**given) if model is Kind.svm else gapless.LogisticRegression(**given)

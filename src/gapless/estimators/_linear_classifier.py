@@ -15,7 +15,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._config import report_convergence
-from gapless.certificates.convert import Objective, objective
+from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate
 from gapless.certificates.slackness import Slackness, slackness
 from gapless.certificates.statement import decode_classes, decode_parameters
@@ -190,12 +190,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     @property
     def objective_(self) -> Objective:
         """The formula that was minimised, with its numbers."""
-        certificate = self._certificate("objective_")
-        block = certificate.statement["problem"]
-        return objective(
-            block["loss"], block["C"], certificate.fingerprint["n_rows"], block["offset"],
-            offset_scale=block["offset_scale"],
-        )  # fmt: skip
+        return self._certificate("objective_").objective
 
     @property
     def alpha_(self) -> np.ndarray:

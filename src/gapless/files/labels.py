@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,8 +12,8 @@ TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
     """Integers if all are, else numbers if all are, else strings. `kind` is a model's label type; it decides.
 
-    A label that is not of the model's type (a new class in a test file) leaves them as they read:
-    the caller then sees a label the model does not know, and can name it.
+    A label that is not of the model's type (a new class in a test file) leaves them as they read: the caller
+    then sees a label the model does not know, and can name it.
     """
     if kind == "str":
         return np.asarray(texts, dtype=str)
@@ -21,8 +21,11 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
         lower = [text.lower() for text in texts]
         if all(text in TRUE or text in FALSE for text in lower):
             return np.asarray([text in TRUE for text in lower])
+    readers: list[tuple[Callable[[str], float], type]] = [(int, np.int64), (float, np.float64)]
+    if kind == "int":  # "1.0" in the file of a model whose label is 1
+        readers.insert(1, (_whole, np.int64))
     distinct = set(texts)
-    for number, dtype in ((int, np.int64), (float, np.float64)):
+    for number, dtype in readers[1:] if kind == "float" else readers:
         try:
             # "1_000" is a number for Python only
             values = {text: number(text.replace("_", "?")) for text in distinct}
@@ -30,3 +33,10 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
         except (ValueError, OverflowError):
             continue
     return np.asarray(texts, dtype=str)
+
+
+def _whole(text: str) -> int:
+    value = float(text)
+    if value != int(value):
+        raise ValueError(text)
+    return int(value)

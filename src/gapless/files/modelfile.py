@@ -21,7 +21,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
-from gapless.certificates.statement import decode_parameters
 from gapless.judge.errors import ModelFileError
 
 # The only classes a file can become; a name that is not here is refused, never looked up.
@@ -63,18 +62,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     cls = _class(name)
     known = cls().get_params(deep=False)
     try:
-        parameters = decode_parameters(document["parameters"])
-        unknown = [key for key in parameters if key not in known]
+        unknown = [key for key in document["parameters"] if key not in known]
         if unknown:
             raise ModelFileError(f"{where}: {name} has no parameter {unknown[0]!r}; the file was altered")
+        if document["certificate"]["status"] != "not_finite" and not _finite(arrays):
+            raise ModelFileError(f"{where}: its numbers are not finite, and it does not say so")
         model = cls._from_document(document, arrays)
-        model.set_params(**parameters)
     except ModelFileError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{where}: the document does not describe a {name} ({problem})") from error
     return model
+
+
+def _finite(arrays: Mapping[str, np.ndarray]) -> bool:
+    return all(np.isfinite(array).all() for array in arrays.values())
 
 
 def _class(name: str) -> Any:

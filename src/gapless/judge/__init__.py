@@ -1,7 +1,7 @@
 """The independent checker: the standard library and numpy, and nothing else of gapless.
 
-``python -m gapless.judge MODEL DATA`` reads a model file and a data file by itself and says whether what the certificate
-claims is true.
+``python -m gapless.judge MODEL DATA`` reads a model file and a data file by itself and says whether what the
+certificate claims is true.
 """
 
 from .check import check

@@ -1,4 +1,5 @@
-"""``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an error."""
+"""``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an
+error."""
 
 from __future__ import annotations
 
@@ -17,15 +18,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m gapless.judge",
         description="Check the certificate of a model file against its training data, trusting nobody.",
-        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 the model or the data cannot be judged",
+        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged",
     )
     parser.add_argument("model", help="model file written by gapless")
-    parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
+    parser.add_argument(
+        "data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]"
+    )
     parser.add_argument("--target", metavar="NAME", help="label column (CSV) or array (npz)")
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")
-    tier.add_argument("--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)")
+    tier.add_argument(
+        "--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)"
+    )
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     options = parser.parse_args(arguments)
     rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)

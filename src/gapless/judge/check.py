@@ -1,7 +1,8 @@
 """Checks a certificate against the data: every claim is recomputed, none is believed.
 
-A figure is accepted where it lies in the judge's own enclosure of it, widened by the rounding error the certificate admits
-for itself; and that error may not be larger than plain float64 arithmetic on this problem can make it.
+A figure is accepted where it lies in the judge's own enclosure of it, widened by the rounding error the
+certificate admits for itself; and that error may not be larger than plain float64 arithmetic on this problem
+can make it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from .document import NON_FINITE, flaw, is_number, newer_schema, number
+from .document import flaw, is_number, newer_schema, number
 from .errors import CertificateError
 from .fingerprint import fingerprint
 from .recompute import Figures, Task, evaluate, row_weights
@@ -25,7 +26,8 @@ from .verdict import Claim, Verdict
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
 ROUNDING_FACTOR = 16.0
 
-#: Estimators, the losses they have, and parameters that would make another problem of it (absent counts as fine).
+#: Estimators, the losses they have, and parameters that would make another problem of it (absent counts as
+#: fine).
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "LinearSVC": ("hinge", "squared_hinge"),
     "LogisticRegression": ("logistic",),
@@ -35,7 +37,16 @@ _L2_ONLY: dict[str, tuple[Any, ...]] = {
     "l1_ratio": (0, None, "deprecated"),
     "multi_class": ("ovr", "auto", "deprecated"),
 }
-_CHECKED = ("loss", "C", "tol", "fit_intercept", "penalize_intercept", "intercept_scaling", "class_weight", *_L2_ONLY)
+_CHECKED = (
+    "loss",
+    "C",
+    "tol",
+    "fit_intercept",
+    "penalize_intercept",
+    "intercept_scaling",
+    "class_weight",
+    *_L2_ONLY,
+)
 
 Rigour = bool | Literal["exact"]
 
@@ -50,9 +61,10 @@ def check(
 ) -> Verdict:
     """Judge the certificate of a model document with its arrays on the data it speaks of.
 
-    The verdict is true where every claim holds and false where one does not.  Data, labels or weights other than those of
-    the fit, and documents that cannot be read, raise CertificateError.  ``rigorous=True`` adds bounds on primal, optimum
-    and gap that hold in exact arithmetic, ``"exact"`` computes them without rounding (up to some ten thousand rows).
+    The verdict is true where every claim holds and false where one does not.  Data, labels or weights other
+    than those of the fit, and documents that cannot be read, raise CertificateError.  ``rigorous=True`` adds
+    bounds on primal, optimum and gap that hold in exact arithmetic, ``"exact"`` computes them without
+    rounding (up to some ten thousand rows).
     """
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
@@ -61,7 +73,9 @@ def check(
     rows = as_rows(X)
     coef, intercept, dual = _arrays(document, arrays)
     index, weights = _same_data(document, rows, y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
+    claims = [
+        Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")
+    ]
     sound = _statement_claims(claims, document, index, weights)
     problem, K = document["problem"], len(document["classes"]["values"])
     positives = [1] if K == 2 else list(range(K))
@@ -74,15 +88,21 @@ def check(
         claims.append(Claim("no offset", 0.0, None, not intercept.any(), "the intercept is 0"))
     bounds: list[tuple[float, float, float]] = []
     if sound and finite and len(subs) == len(positives):
-        c = row_weights(number(problem["C"]), weights, np.array(problem["class_weight"], dtype=np.float64), index)
+        c = row_weights(
+            number(problem["C"]), weights, np.array(problem["class_weight"], dtype=np.float64), index
+        )
         weighty = bool(np.isfinite(c).all())
-        claims.append(Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows"))
+        claims.append(
+            Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows")
+        )
         if weighty:
             signs = np.where(index[None, :] == np.array(positives)[:, None], 1, -1).astype(np.int8)
             task = Task(rows, signs, c, problem["loss"], problem["offset"], number(problem["offset_scale"]))
             bounds = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     _total_claims(claims, document)
-    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
+    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[
+        rigorous
+    ]
     return Verdict(claims, _unchecked(document), bounds if rigorous else [], tier)
 
 
@@ -97,13 +117,19 @@ def _refuse_unreadable(document: Any) -> None:
     if kind != "gap":
         raise CertificateError(f"the certificate is of kind {kind[:40]!r}; this judge checks 'gap'")
     if document["estimator"] not in ESTIMATORS:
-        raise CertificateError(f"this judge knows {', '.join(ESTIMATORS)}, not {document['estimator'][:40]!r}")
+        raise CertificateError(
+            f"this judge knows {', '.join(ESTIMATORS)}, not {document['estimator'][:40]!r}"
+        )
 
 
 def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     S, d = len(document["certificate"]["subproblems"]), document["n_features"]
     n = document["certificate"]["fingerprint"]["n_rows"]
-    wanted = {"coef": ((S, d), document["dtype"]), "intercept": ((S,), document["dtype"]), "dual": ((S, n), "float64")}
+    wanted = {
+        "coef": ((S, d), document["dtype"]),
+        "intercept": ((S,), document["dtype"]),
+        "dual": ((S, n), "float64"),
+    }
     out = []
     for name, (shape, dtype) in wanted.items():
         try:
@@ -112,13 +138,16 @@ def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.nda
             raise CertificateError(f"the certificate cannot be read: there is no array {name}") from None
         if array.dtype != np.dtype(dtype) or array.shape != shape:
             raise CertificateError(
-                f"the certificate cannot be read: {name} is {array.dtype} {array.shape}, it should be {dtype} {shape}"
+                f"the certificate cannot be read: {name} is {array.dtype} {array.shape}, "
+                f"it should be {dtype} {shape}"
             )
         out.append(array.astype(np.float64))
     return out[0], out[1], out[2]
 
 
-def _same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+def _same_data(
+    document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Class indices and weights of the rows; CertificateError unless they are those of the fit."""
     claimed = document["certificate"]["fingerprint"]
     n, d = rows.shape
@@ -126,10 +155,14 @@ def _same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any)
         raise CertificateError("the certificate cannot be read: it gives two numbers of features")
     if (n, d) != (claimed["n_rows"], claimed["n_features"]):
         fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
-        raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
+        raise CertificateError(
+            f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}"
+        )
     bad = first_non_finite(rows)
     if bad is not None:
-        raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
+        raise CertificateError(
+            f"other data: row {bad} of X has a value that is not finite; no fit was made on it"
+        )
     weights = weights_of_rows(sample_weight, n)
     index = label_index(y, document["classes"], n)
     found = fingerprint(rows, index, weights)
@@ -139,20 +172,32 @@ def _same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any)
     if found["labels"] != claimed["labels"]:
         raise CertificateError(f"other labels: y is not that of the fit ({advice})")
     if found["weights"] != claimed["weights"]:
-        missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
+        missing = (
+            "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
+        )
         raise CertificateError(f"other weights: {missing} ({advice})")
     return index, weights
 
 
-def _statement_claims(claims: list[Claim], document: dict[str, Any], index: np.ndarray, weights: np.ndarray) -> bool:
+def _statement_claims(
+    claims: list[Claim], document: dict[str, Any], index: np.ndarray, weights: np.ndarray
+) -> bool:
     """Parameters, classes and problem agree. False where the problem they state cannot be evaluated."""
     parameters, problem = document["parameters"], document["problem"]
-    tol, name, losses = document["certificate"]["tol"], document["estimator"], ESTIMATORS[document["estimator"]]
+    tol, name, losses = (
+        document["certificate"]["tol"],
+        document["estimator"],
+        ESTIMATORS[document["estimator"]],
+    )
     loss = parameters.get("loss") if len(losses) > 1 else losses[0]
-    claims.append(Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}"))
+    claims.append(
+        Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}")
+    )
     for key, allowed in _L2_ONLY.items():
         if key in parameters and not any(_same(parameters[key], value) for value in allowed):
-            claims.append(Claim(key, parameters[key], None, False, "is another problem than the one certified"))
+            claims.append(
+                Claim(key, parameters[key], None, False, "is another problem than the one certified")
+            )
     C, scale = number(problem["C"]), number(problem["offset_scale"])
     good_C = math.isfinite(C) and C > 0
     claims.append(Claim("C", C, parameters.get("C"), good_C and _equals(parameters.get("C"), C)))
@@ -171,11 +216,17 @@ def _statement_claims(claims: list[Claim], document: dict[str, Any], index: np.n
     claims.append(Claim("offset scale", scale, wanted_scale, good_scale and scale == wanted_scale))
     values = document["classes"]["values"]
     resolved = [number(w) for w in problem["class_weight"]]
-    agree, expected = class_weights_agree(parameters.get("class_weight", ""), values, resolved, index, weights)
+    agree, expected = class_weights_agree(
+        parameters.get("class_weight", ""), values, resolved, index, weights
+    )
     claims.append(Claim("class weights", resolved, expected, agree))
-    claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
+    claims.append(
+        Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once")
+    )
     present = np.bincount(index, minlength=len(values))[: len(values)] > 0
-    claims.append(Claim("classes of y", len(values), int(present.sum()), bool(present.all()), "each has a row"))
+    claims.append(
+        Claim("classes of y", len(values), int(present.sum()), bool(present.all()), "each has a row")
+    )
     return good_C and good_scale and all(math.isfinite(w) and w >= 0 for w in resolved)
 
 
@@ -218,17 +269,29 @@ def _figure_claims(
 
 
 def _subproblem_claims(
-    claims: list[Claim], which: str, sub: dict[str, Any], found: Figures, primal: Interval, dual: Interval, gap: Interval
+    claims: list[Claim],
+    which: str,
+    sub: dict[str, Any],
+    found: Figures,
+    primal: Interval,
+    dual: Interval,
+    gap: Interval,
 ) -> None:
     values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding")}
-    note = "alpha in its box, exactly" if found.feasible else "alpha is outside its box: there is no dual value"
+    note = (
+        "alpha in its box, exactly" if found.feasible else "alpha is outside its box: there is no dual value"
+    )
     claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
     computed = found.finite
     most = ROUNDING_FACTOR * found.textbook
     honest = computed and 0.0 <= values["rounding"] <= most
-    claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
+    claims.append(
+        Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need")
+    )
     # Half an ulp of the certificate's own figure is no error: it is how a float is written.
-    room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * (abs(values["primal"]) + abs(values["dual"]))
+    room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * (
+        abs(values["primal"]) + abs(values["dual"])
+    )
     for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
         holds = computed and _inside(values[name], interval, room)
         middle = 0.5 * interval.low + 0.5 * interval.up
@@ -236,7 +299,8 @@ def _subproblem_claims(
 
 
 def _gap_claims(claims: list[Claim], which: str, block: dict[str, Any], tol: float, room: float) -> bool:
-    """gap = primal - dual, relative_gap and converged follow from the block's own figures; returns relative_gap <= tol."""
+    """gap = primal - dual, relative_gap and converged follow from the block's own figures; returns
+    relative_gap <= tol."""
     primal, dual, gap, relative = (number(block[key]) for key in ("primal", "dual", "gap", "relative_gap"))
     difference = primal - dual
     size = abs(primal) + abs(dual)
@@ -272,10 +336,12 @@ def _total_claims(claims: list[Claim], document: dict[str, Any]) -> None:
         holds = math.isfinite(claimed) and math.isfinite(size) and abs(claimed - total) <= room
         claims.append(Claim(f"total {name}", claimed, total, holds, "the sum"))
     if math.isfinite(sizes):
-        _gap_claims(claims, "total ", block, tol, 4.0 * S * UNIT * sizes + max(0.0, _finite(block["rounding"])))
+        _gap_claims(
+            claims, "total ", block, tol, 4.0 * S * UNIT * sizes + max(0.0, _finite(block["rounding"]))
+        )
     statuses = {sub["status"] for sub in subs}
-    wanted = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
-    claims.append(Claim("status", block["status"], " or ".join(sorted(wanted)), block["status"] in wanted))
+    fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
+    claims.append(Claim("status", block["status"], " or ".join(sorted(fitting)), block["status"] in fitting))
 
 
 def _finite(value: Any) -> float:
@@ -285,7 +351,17 @@ def _finite(value: Any) -> float:
 
 def _unchecked(document: dict[str, Any]) -> list[str]:
     others = [name for name in document["parameters"] if name not in _CHECKED]
-    listed = ["seconds", "backend", "n_iter", "solver", "which ending, if not converged", "version", "names of features"]
+    listed = [
+        "seconds",
+        "backend",
+        "n_iter",
+        "solver",
+        "which ending, if not converged",
+        "version",
+        "names of features",
+    ]
     if others:
-        listed.append("parameters that do not change the optimum: " + ", ".join(str(name)[:40] for name in others[:40]))
+        listed.append(
+            "parameters that do not change the optimum: " + ", ".join(str(name)[:40] for name in others[:40])
+        )
     return listed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,9 @@ def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     if found is None or (n and found.min() < 0):
         row = 0 if found is None else int(np.argmax(found < 0))
         shown = repr(labels[row].item() if hasattr(labels[row], "item") else labels[row]) if n else "nothing"
-        raise CertificateError(f"other labels: row {row} is {shown[:60]}, which is none of the classes ({kind})")
+        raise CertificateError(
+            f"other labels: row {row} is {shown[:60]}, which is none of the classes ({kind})"
+        )
     return found
 
 
@@ -58,7 +61,7 @@ def _numeric(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
 
 
 def sorted_unique(values: Sequence[Any]) -> bool:
-    return all(a < b for a, b in zip(values, values[1:], strict=False))
+    return all(a < b for a, b in pairwise(values))
 
 
 def weights_of_rows(sample_weight: Any, n: int) -> np.ndarray:
@@ -85,8 +88,9 @@ def class_weights_agree(
 ) -> tuple[bool, list[float] | None]:
     """Whether the resolved class weights are those the parameter asks for, and what they should be.
 
-    "balanced" is sum(w) / (K sum of w in the class), computed by somebody else in floats: n additions in each of two
-    sums, a product and a quotient, so they may differ by gamma_(2n+2), relatively.  A class without weight may have any.
+    "balanced" is sum(w) / (K sum of w in the class), computed by somebody else in floats: n additions in each
+    of two sums, a product and a quotient, so they may differ by gamma_(2n+2), relatively.  A class without
+    weight may have any.
     """
     K = len(classes)
     if not all(math.isfinite(w) and w >= 0 for w in resolved):
@@ -100,7 +104,9 @@ def class_weights_agree(
         return False, None
     total = math.fsum(weights.tolist())
     masses = [math.fsum(weights[index == k].tolist()) for k in range(K)]
-    balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
+    balanced = [
+        total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)
+    ]
     room = 2.0 * (2 * weights.size + 8) * UNIT
     close = (abs(a - b) <= room * b for a, b in zip(resolved, balanced, strict=True))
     return all(close), balanced
@@ -113,7 +119,11 @@ def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
         if not (isinstance(pair, list) and len(pair) == 2):
             return None
         key, value = pair
-        if not isinstance(key, str | int | float) or isinstance(value, bool) or not isinstance(value, int | float):
+        if (
+            not isinstance(key, str | int | float)
+            or isinstance(value, bool)
+            or not isinstance(value, int | float)
+        ):
             return None
         if not abs(value) < 2**1023:
             return None

@@ -1,4 +1,5 @@
-"""The form of a model document: every entry there, of its type, none beyond. What the entries claim is for `check`."""
+"""The form of a model document: every entry there, of its type, none beyond. What the entries claim is for
+`check`."""
 
 from __future__ import annotations
 
@@ -13,7 +14,12 @@ from .recompute import OFFSETS
 FORMAT = "gapless model"
 SCHEMA = 1
 STATUSES = ("converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite")
-CLASS_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
+CLASS_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "str": (str,),
+}
 #: How a float that JSON cannot write stands in a document.
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
@@ -110,7 +116,7 @@ _SUBPROBLEM: dict[str, Test] = {
 
 def newer_schema(document: Any) -> str | None:
     """What to say of a document of a later schema; None for the others."""
-    schema = document.get("schema") if isinstance(document, Mapping) else None
+    schema: Any = document.get("schema") if isinstance(document, Mapping) else None
     if is_count(schema) and schema > SCHEMA:
         return f"written by a newer gapless (schema {schema}; this one reads {SCHEMA}): upgrade gapless"
     return None
@@ -147,7 +153,9 @@ def flaw(document: Any) -> str | None:
     return None
 
 
-def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
+def _flaw_of(
+    block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()
+) -> str | None:
     for key, test in tests.items():
         if key not in block:
             return f"the entry {where}{key} is missing"
@@ -158,7 +166,9 @@ def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional
 
 
 def _flaw_of_classes(classes: dict[str, Any]) -> str | None:
-    found = _flaw_of(classes, {"type": _one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes.")
+    found = _flaw_of(
+        classes, {"type": _one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes."
+    )
     if found:
         return found
     kind, values = classes["type"], classes["values"]

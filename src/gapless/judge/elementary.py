@@ -1,11 +1,13 @@
-"""exp, log and log1p enclosed: range reduction and polynomials of correctly rounded operations; libm is never asked.
+"""exp, log and log1p enclosed: range reduction and polynomials of correctly rounded operations; libm is never
+asked.
 
-Every bound is proved in the comment above its function, with u = 2^-53 and X, T the largest arguments after reduction.
-tests/judge/test_elementary.py repeats the arithmetic of these proofs in exact fractions.
+Every bound is proved in the comment above its function, with u = 2^-53 and X, T the largest arguments after
+reduction. tests/judge/test_elementary.py repeats the arithmetic of these proofs in exact fractions.
 
-Horner, used throughout:  p_k = fl(a_k + fl(x p_{k+1})).  If |x| <= X and P_k is an upper bound on |p_k|, the error E_k of
-p_k against the exact polynomial with exact coefficients obeys
-    E_k <= X E_{k+1} + u X P_{k+1} + u P_k + u a_k          (product, sum, rounded coefficient; 0 where a_k is a float)
+Horner, used throughout:  p_k = fl(a_k + fl(x p_{k+1})).  If |x| <= X and P_k is an upper bound on |p_k|, the
+error E_k of p_k against the exact polynomial with exact coefficients obeys
+    E_k <= X E_{k+1} + u X P_{k+1} + u P_k + u a_k          (product, sum, rounded coefficient; 0 where a_k is
+    a float)
 up to factors 1 + u, for which every bound below leaves more than enough room.
 """
 
@@ -19,8 +21,8 @@ import numpy as np
 
 from .rounding import TINY, down, up
 
-# ln 2 = LN2_HIGH + LN2_LOW + rest: the high part has 32 bits, so k * LN2_HIGH is exact for |k| < 2^20;
-# |rest| <= 2^-86 (LN2_LOW < 2^-32 is the nearest float to ln 2 - LN2_HIGH; the test checks both to 60 digits).
+# ln 2 = LN2_HIGH + LN2_LOW + rest: the high part has 32 bits, so k * LN2_HIGH is exact for |k| < 2^20; |rest|
+# <= 2^-86 (LN2_LOW < 2^-32 is the nearest float to ln 2 - LN2_HIGH; the test checks both to 60 digits).
 LN2_HIGH = float.fromhex("0x1.62e42fee00000p-1")
 LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 INV_LN2 = 1.4426950408889634
@@ -55,16 +57,18 @@ def _power_of_two(k: np.ndarray) -> np.ndarray:
 def _exp_minus(t: np.ndarray) -> np.ndarray:
     """exp(-t) for 0 <= t <= EXP_END, to EXP_ERROR relatively, but for underflow of at most TINY.
 
-    k = rint(t / ln2) by floats: whatever it is, the identity exp(-t) = 2^-k exp(k ln2 - t) is exact, only |r| matters.
-    fl(t * INV_LN2) is off by at most 2u * 1076 < 2^-41 from t/ln2, so |t - k ln2| <= (1/2 + 2^-41) ln2 < 0.3466 = X.
-    r = fl(fl(t - k HIGH) - fl(k LOW)): k HIGH is exact; the two subtractions err by u X each (their results are below
-    0.3466 + 2^-20), the product by u k 2^-32 and the missing rest by k 2^-86, together below 2^-74.  So r is off by less
-    than 0.70 u, which is a relative error below 0.71 u of exp(-r).
-    Taylor to degree 13: the remainder is at most X^14/14! e^X < 6.0e-18 < 0.06 u.
-    Horner: with P_0 = e^X = 1.4143, P_1 = 1.1955, P_2 = 0.5641, ... and a_0, a_1, a_2 exact, the recursion above gives
-    E_0 < 2.42 u.  Against exp(-r) >= e^-X > 0.7070 the last two are below 3.51 u.
-    Sum: 0.71 + 3.51 = 4.22 u < 8 u = EXP_ERROR.  The factor 2^-k is exact but for underflow: it is applied in two steps,
-    of which the second can underflow, by at most half of TINY.
+    k = rint(t / ln2), computed.  exp(-t) = 2^-k exp(-(t - k ln2)) holds for any k; what counts is the size of
+    the reduced argument.  fl(t INV_LN2) is off by less than 2u * 1076 < 2^-41, so
+        |t - k ln2| <= (1/2 + 2^-41) ln2 < 0.3466 = X.
+    r = fl(fl(t - k HIGH) - fl(k LOW)).  k HIGH is exact.  Both differences are below X + 2^-20, so rounding
+    them costs 0.3467 u each; the product k LOW costs u k 2^-32 and the missing rest of ln2 k 2^-86, together
+    below 2^-74.  So r is off by less than 0.70 u, which changes exp(-r) by less than 0.71 u relatively.
+    Taylor's polynomial of degree 13 leaves at most X^14/14! e^X < 6.0e-18 < 0.06 u.
+    Horner, with P_0 = e^X = 1.4143, P_1 = 1.1955, P_2 = 0.5641, ..., and a_0, a_1, a_2 floats: E_0 < 2.42 u.
+    The last two, against exp(-r) >= e^-X > 0.7070, are below 3.51 u.
+    Together 0.71 u + 3.51 u = 4.22 u < 8 u = EXP_ERROR.
+    2^-k is exact but for underflow; it is applied in two steps, of which the second one can underflow, by at
+    most half of TINY.
     """
     k = np.rint(t * INV_LN2)
     r = (t - k * LN2_HIGH) - k * LN2_LOW
@@ -86,13 +90,14 @@ def exp_minus_bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _log1p(x: np.ndarray) -> np.ndarray:
     """log(1 + x) for -1/2 <= x <= 1, to LOG1P_ERROR relatively, but for underflow of a few TINY.
 
-    log(1 + x) = 2 atanh(s) = 2 s Q(s^2), s = x / (2 + x) in [-1/3, 1/3], Q(t) = sum_j t^j / (2j + 1), t <= T = 1/9.
-    s: one sum, one quotient, each relatively u: 2.01 u (the quotient can underflow: then s = x/2 to within TINY).
-    t = fl(s s): 2 * 2.01 u + u = 5.02 u relatively; it moves Q by at most t Q'(t) 5.02 u <= 0.05 * 5.02 u < 0.26 u
-    (t Q'(t) <= sum_j j T^j / (2j+1) < 0.05).
-    Cutting Q after j = 18 leaves at most T^19 / 39 * 9/8 < 2.2e-20 < 0.001 u.
-    Horner with P_0 = 1.0398, P_1 = 0.3577, ... : E_0 < 1.18 u, where Q >= 1.
-    2 s Q: one more product, u.  Together 2.01 + 0.26 + 0.001 + 1.18 + 1 < 4.5 u < 8 u = LOG1P_ERROR.
+    log(1 + x) = 2 atanh(s) = 2 s Q(s^2) with s = x / (2 + x), |s| <= 1/3, and
+        Q(t) = sum_j t^j / (2j + 1),  0 <= t <= T = 1/9.
+    s is one sum and one quotient: 2.01 u relatively (an underflowing quotient: s = x/2 to within TINY).
+    t = fl(s s) has 2 * 2.01 u + u < 5.03 u.  It moves Q by at most t Q'(t) 5.03 u < 0.26 u, as
+        t Q'(t) <= sum_j j T^j / (2j + 1) < 0.05.
+    Q is cut after j = 18, which leaves at most T^19 / 39 * 9/8 < 2.2e-20 < 0.001 u.
+    Horner, with P_0 = 1.0398, P_1 = 0.3577, ...: E_0 < 1.18 u, and Q >= 1.
+    2 s Q is one more product: u.  Together 2.01 + 0.26 + 0.001 + 1.18 + 1 < 4.5 u < 8 u = LOG1P_ERROR.
     """
     s = x / (2.0 + x)
     q = _horner(LOG_COEFFICIENTS, s * s)
@@ -107,18 +112,19 @@ def log1p_bounds(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log(x: np.ndarray) -> np.ndarray:
-    """log(x) for positive floats, to LOG_ERROR relatively.
+    """log(x) for positive finite floats, to LOG_ERROR relatively.
 
-    x = 2^k m with m in [2/3, 4/3], from the bits; f = m - 1 is exact (m is in [1/2, 2]: Sterbenz).  L = log1p(f) has
-    |L| <= ln(3/2) < 0.406 (m = 2/3) and error 4.5 u |L|.  k LN2_HIGH is exact.  The result is
-    fl(k HIGH + fl(L + fl(k LOW))): the product errs by u |k| 2^-32, the rest of ln2 by |k| 2^-86 (together below 2^-74),
-    the inner sum by u (0.406 + 2^-22), the outer one by u |log x| (1 + 2^-40).
-    k = 0: the two sums add 0 and are exact, 4.5 u relatively.  Otherwise |log x| >= ln(4/3) > 0.2876, and the error is at
-    most u |log x| + u (4.5 * 0.406 + 0.407 + 2^-20)  <  u |log x| (1 + 2.24 / 0.2876)  <  9 u |log x|.
+    x = 2^k m with 2/3 <= m <= 4/3, by its bits.  f = m - 1 is exact (1/2 <= m <= 2: Sterbenz).
+    L = log1p(f) has |L| <= ln(3/2) < 0.406 and an error of 4.5 u |L|; k HIGH is exact.
+    The result is fl(k HIGH + fl(L + fl(k LOW))).  The product costs u k 2^-32 and the missing rest of ln2
+    k 2^-86, together below 2^-74; the inner sum costs 0.407 u, the outer one u |log x| (1 + 2^-40).
+    k = 0: both sums add 0 and are exact, 4.5 u relatively.
+    k != 0: |log x| >= ln(4/3) > 0.2876, and the error is below
+        u |log x| + u (4.5 * 0.406 + 0.407 + 2^-20)  <  u |log x| (1 + 2.24 / 0.2876)  <  9 u |log x|.
     Both are below 16 u = LOG_ERROR.
     """
     small = x < 2.0**-1022
-    x = np.where(small, x * 2.0**54, x)  # exact: subnormals become normal
+    x = x * np.where(small, 2.0**54, 1.0)  # exact: subnormals become normal
     bits = x.view(np.int64)
     k = (bits >> 52) - 1023
     m = ((bits & ((1 << 52) - 1)) | (1023 << 52)).view(np.float64)  # in [1, 2)

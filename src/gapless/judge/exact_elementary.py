@@ -1,7 +1,8 @@
-"""exp, log and their kin enclosed by fractions: integer arithmetic in fixed point, rounded outward at each step.
+"""exp, log and their kin enclosed by fractions: fixed point in integers, rounded outward at each step.
 
-A fixed-point number is an integer n standing for n / 2^BITS.  ``floor`` and ``ceil`` of every product and quotient keep the
-bounds; the remainders of the series are added where they stop.  For the exact tier, where a few microseconds do not matter.
+A fixed-point number is an integer n standing for n / 2^BITS.  ``floor`` and ``ceil`` of every product and
+quotient keep the bounds; the remainders of the series are added where they stop.  For the exact tier, where a
+few microseconds do not matter.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ def _from_fraction(x: Fraction) -> Range:
 
 
 def _atanh_twice(low: int, high: int) -> Range:
-    """2 atanh(s) for fixed-point 0 <= low <= s <= high <= 1/3: 2 (s + s^3/3 + s^5/5 + ...), all terms positive.
+    """2 atanh(s) = 2 (s + s^3/3 + s^5/5 + ...) for fixed-point 0 <= low <= s <= high <= 1/3.
 
-    Stopped before the term s^(2j+1)/(2j+1), the rest is below that term times 1 / (1 - s^2) <= 9/8.
+    All terms are positive.  Stopped before the term s^(2j+1)/(2j+1), the rest is below that term times
+    1 / (1 - s^2) <= 9/8.
     """
     total_low = total_high = 0
     power_low, power_high = low, high
@@ -59,14 +61,16 @@ def _log1p(low: int, high: int) -> Range:
 
 
 def _exp_minus(x: Fraction) -> Range:
-    """exp(-x), x >= 0: k halvings by ln 2, then the alternating series of exp(-r), 0 <= r < 1 or a little beyond."""
+    """exp(-x), x >= 0: k halvings by ln 2, then the alternating series of exp(-r), 0 <= r < 1 or a little
+    beyond."""
     ln2_low, ln2_high = _ln2()
     if x > 2 * BITS:  # below 2^-BITS
         return 0, 1
     x_low, x_high = _from_fraction(x)
     k = x_low // ln2_high
     r_low, r_high = max(0, x_low - k * ln2_high), x_high - k * ln2_low
-    # exp(-r) falls with r.  Upper sums end after a positive term, lower sums after a negative one (r < 1: terms fall).
+    # exp(-r) falls with r.  Upper sums end after a positive term, lower sums after a negative one (r < 1:
+    # terms fall).
     high = _series(r_low, up=True)
     low = _series(r_high, up=False)
     return max(0, low >> k), _ceil(high, 1 << k)

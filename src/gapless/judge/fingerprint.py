@@ -1,7 +1,9 @@
-"""Which data a certificate speaks of: 128-bit row hashes of float64 values, and digests of rows, labels, weights.
+"""Which data a certificate speaks of: 128-bit row hashes of float64 values, and digests of rows, labels,
+weights.
 
-A row's hash is two sums (mod 2^64) over its features of a mix of the value's bits and the feature's number.  A zero adds
-0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in memory does not.
+A row's hash is two sums (mod 2^64) over its features of a mix of the value's bits and the feature's number.
+A zero adds 0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in
+memory does not.
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ def digest(values: np.ndarray, dtype: str) -> str:
 
 
 def fingerprint(X: Any, label_index: Any, sample_weight: Any = None) -> dict[str, Any]:
-    """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample weights."""
+    """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample
+    weights."""
     rows = as_rows(X)
     n, d = rows.shape
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0

@@ -1,16 +1,18 @@
-"""Gap-safe labels: on which side of the margin each row lies at the optimum, proved from a point that is not optimal.
+"""Gap-safe labels: on which side of the margin a row lies at the optimum, proved from any other point.
 
-Let (w, b) have gap g = P(w, b) - (D(u) - B|r|), V = sum u x.  P is 1-strongly convex in w and least at (w*, b*), and (1) of
-`offset` at (w*, b*) reads P* >= D(u) - B|r| + 1/2 |w* - V|^2, so
+Let (w, b) have gap g = P(w, b) - (D(u) - B|r|), V = sum u x.  P is 1-strongly convex in w and least at (w*,
+b*), and (1) of `offset` at (w*, b*) reads P* >= D(u) - B|r| + 1/2 |w* - V|^2, so
 
     g  >=  1/2 |w - w*|^2 + 1/2 |V - w*|^2  =  |(w + V)/2 - w*|^2 + 1/4 |w - V|^2 :
 
-w* lies in the ball about m = (w + V)/2 of radius rho, rho^2 = g - |w - V|^2 / 4 <= g, whether w = V or not.  (About w alone
-the radius is sqrt(2g); sqrt(g) about w alone is right only where w = V.)  Hence <w*, x_i> is within |x_i| rho of <m, x_i>.
+w* lies in the ball about m = (w + V)/2 of radius rho, rho^2 = g - |w - V|^2 / 4 <= g, whether w = V or not.
+(About w alone the radius is sqrt(2g); sqrt(g) about w alone is right only where w = V.)  Hence <w*, x_i> is
+within |x_i| rho of <m, x_i>.
 
-A free offset is not held by the gap: P can be flat along b.  It must be enclosed: b* minimises sum_i c_i l(y_i, s_i + b) for
-some scores s in their intervals.  Slopes grow with s, so every minimiser lies between the smallest one for the largest
-scores and the largest one for the smallest scores.  Taking the returned b for b* instead certifies false labels.
+A free offset is not held by the gap: P can be flat along b.  It must be enclosed: b* minimises sum_i c_i
+l(y_i, s_i + b) for some scores s in their intervals.  Slopes grow with s, so every minimiser lies between the
+smallest one for the largest scores and the largest one for the smallest scores.  Taking the returned b for b*
+instead certifies false labels.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from .rows import as_rows
 
 
 class SafeLabels(NamedTuple):
-    """``side`` is +1 where y f(x) > threshold at every optimum, -1 where it is below, 0 where this is not settled."""
+    """``side``: +1 where y f(x) > threshold at every optimum, -1 where it is below, 0 where that is open."""
 
     side: np.ndarray
     offset: Interval
@@ -49,8 +51,8 @@ def gap_safe_labels(
 ) -> SafeLabels:
     """Certify for each row whether y_i f(x_i) is above or below ``threshold`` at the optimum of one problem.
 
-    y is +1 or -1, c the row weights, (w, b) and u any primal and dual point.  Hinge: above 1 means alpha = 0 at the
-    optimum, below 1 means alpha = c.
+    y is +1 or -1, c the row weights, (w, b) and u any primal and dual point.  Hinge: above 1 means alpha = 0
+    at the optimum, below 1 means alpha = c.
     """
     y, c, u = (np.asarray(a, dtype=np.float64) for a in (y, c, u))
     task = Task(as_rows(X), y[None, :], c, loss, offset, offset_scale)
@@ -166,8 +168,9 @@ def _bisect(low: float, high: float, still_below: Any) -> float:
 def _hinge_offsets(y: np.ndarray, c: np.ndarray, low: np.ndarray, high: np.ndarray) -> Interval:
     """The slope in b is -C+ plus the weights of all t_i = y_i - s_i that b has passed: a step function.
 
-    The smallest minimiser is the first t at which the passed weight, with t's own, reaches C+; the largest one is the last
-    t before which the passed weight is at most C+.  Sums are compared with room for their rounding, on the safe side.
+    The smallest minimiser is the first t at which the passed weight, with t's own, reaches C+; the largest
+    one is the last t before which the passed weight is at most C+.  Sums are compared with room for their
+    rounding, on the safe side.
     """
     wanted = float(c[y > 0].sum())
     room = float(up(4.0 * gamma(c.size + 2) * float(c.sum())))

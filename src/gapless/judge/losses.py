@@ -5,7 +5,8 @@
     logistic        ln(1 + e^(-yz))                  c h(alpha / c)                       0 <= alpha <= c
     squared         1/2 (y - z)^2                    u y - u^2 / (2c)                     u free
 
-with alpha = u y and h(p) = -p ln p - (1-p) ln(1-p).  y is +1 or -1 but for the squared loss, where it is any number.
+with alpha = u y and h(p) = -p ln p - (1-p) ln(1-p).  y is +1 or -1 but for the squared loss, where it is any
+number.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def loss_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray)
 
 
 def slope_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray) -> Bounds:
-    """l'(y, z), the derivative in z, for every z in [z_low, z_high]; it grows with z. The hinge has none at its kink."""
+    """l'(y, z), the derivative in z, for every z in [z_low, z_high]; it grows with z. The hinge has none at
+    its kink."""
     if loss == "squared":
         return down(z_low - y), up(z_high - y)
     if loss == "squared_hinge":

@@ -1,19 +1,21 @@
 """What is known about a free offset: B >= |b*|, and what a missed sum u = 0 or a slope in b costs.
 
-For every (w, b) and every u in the domain of the dual, Fenchel's inequality c l(y, z) >= -u z - c l*(y, -u/c) summed over
-the rows gives, with r = sum u and V = sum u x,
+Fenchel's inequality c l(y, z) >= -u z - c l*(y, -u/c), summed over the rows, gives for every (w, b) and every
+u in the domain of the dual, with r = sum u and V = sum u x,
 
-    P(w, b)  >=  1/2 |w|^2 - <w, V> - b r - sum c l*  =  D(u) + 1/2 |w - V|^2 - b r                                  (1)
+    P(w, b) >= 1/2 |w|^2 - <w, V> - b r - sum c l* = D(u) + 1/2 |w - V|^2 - b r                          (1)
 
-so P* >= D(u) - B |r| with any B >= |b*| for one optimal b* (r = 0: for no B at all).  Without B|r| that is false.
+so P* >= D(u) - B |r| for any B >= |b*|, b* one optimal offset.  Without B |r| that is false.
 
 B.  Let T = max |<w*, x_i>| <= R |w*| <= R sqrt(2 P*) <= R sqrt(2 P), R = max |x_i| over the rows with c > 0.
-- hinge, squared hinge: for b > 1 + T every positive row has yz > 1 and slope 0, every negative row has yz < -1 < 1 and
-  pushes b down; likewise below -(1 + T).  So B = 1 + T (with rows of one class only, w* = 0, b* = y is optimal).
-- squared: b* is a weighted mean of y_i - <w*, x_i>:  B = max|y| + T.
-- logistic: the slopes balance, sum_+ c p_i = sum_- c q_i, p_i = 1/(1 + e^(z_i)) <= 1/(1 + e^(b - T)),
-  q_i >= 1/(1 + e^-(b - T)), hence C- e^(b - T) <= C+ :  B = |ln(C+/C-)| + T.  The hinge's 1 + T is false here.  Where one
-  class has no weight there is no optimal b, and B is infinite.
+
+- hinge, squared hinge: B = 1 + T.  For b > 1 + T every positive row has yz > 1 and slope 0, every negative
+  row has yz < -1 and pushes b down; likewise below -(1 + T).  With one class only, w* = 0, b* = y is optimal.
+- squared: B = max|y| + T, as b* is a weighted mean of the y_i - <w*, x_i>.
+- logistic: B = |ln(C+/C-)| + T, C+ and C- the total weights of the classes.  The slopes balance,
+  sum_+ c_i / (1 + e^z_i) = sum_- c_i / (1 + e^-z_i), where the left is at most C+ / (1 + e^(b-T)) and the
+  right at least C- / (1 + e^-(b-T)); so C- e^(b-T) <= C+, and likewise for -b.  The hinge's 1 + T is false
+  here.  Where one class has no weight no b is optimal, and B is infinite.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ def offset_bound(
 ) -> Interval:
     """B as the formula has it, enclosed; ``.up`` is B rounded up, a bound on |b*|.
 
-    ``primal`` is P at the returned point (or any upper bound on P*), ``square`` the largest |x_i|^2, ``plus`` and ``minus``
-    the total weights of the two classes (logistic only).
+    ``primal`` is P at the returned point (or any upper bound on P*), ``square`` the largest |x_i|^2, ``plus``
+    and ``minus`` the total weights of the two classes (logistic only).
     """
     reach = (exactly(2.0) * primal.positive() * square.positive()).positive().sqrt()
     if loss in ("hinge", "squared_hinge"):
@@ -62,9 +64,10 @@ def strong_convexity_bound(
     """An upper bound on P(w, b) - P* from the gradient of a differentiable P, rounded up.
 
     P is 1-strongly convex in w, so P* >= P + <g, w* - w> + 1/2 |w* - w|^2 + s (b* - b)
-                                      >= P - 1/2 |g|^2 - |s| (|b| + B),        g = dP/dw, s = dP/db, |b*| <= B.
-    A free offset needs the second term: P is flat along b, and 1/2 |g|^2 alone is false.  Without an offset, or with a
-    penalised one (its weight is a coordinate of w, its slope belongs in g), the first term is all.
+                                      >= P - 1/2 |g|^2 - |s| (|b| + B),        g = dP/dw, s = dP/db, |b*| <=
+                                      B.
+    A free offset needs the second term: P is flat along b, and 1/2 |g|^2 alone is false.  Without an offset,
+    or with a penalised one (its weight is a coordinate of w, its slope belongs in g), the first term is all.
     """
     total = exactly(0.5) * gradient_square.positive()
     if offset == "free":

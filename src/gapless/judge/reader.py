@@ -1,8 +1,8 @@
-"""Reads a model file. Nothing in it is trusted: sizes are compared before memory is taken, names are a fixed set, and
-whatever is wrong comes out as a ModelFileError.
+"""Reads a model file. Nothing in it is trusted: sizes are compared before memory is taken, names are a fixed
+set, and whatever is wrong comes out as a ModelFileError.
 
-The file is a zip of model.json, coef.bin, intercept.bin, dual.bin; its archive comment is the SHA-256 of all bytes before
-the comment, and is checked before anything is parsed.
+The file is a zip of model.json, coef.bin, intercept.bin, dual.bin; its archive comment is the SHA-256 of all
+bytes before the comment, and is checked before anything is parsed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def _check_digest(stream: BinaryIO, where: str) -> None:
     end = _END.unpack(stream.read(_END.size))
     comment = stream.read(COMMENT_BYTES)
     if end[0] != b"PK\x05\x06" or end[-1] != COMMENT_BYTES:
-        raise ModelFileError(f"{where}: is no gapless model, or is truncated or damaged (no checksum at its end)")
+        raise ModelFileError(
+            f"{where}: is no gapless model, or is truncated or damaged (no checksum at its end)"
+        )
     digest = hashlib.sha256()
     stream.seek(0)
     left = size - COMMENT_BYTES
@@ -88,7 +90,9 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         expected = {"model.json", *(f"{name}.bin" for name in MEMBERS)}
         if members.keys() != expected:
             odd = sorted(members.keys() ^ expected)[0]
-            raise ModelFileError(f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}")
+            raise ModelFileError(
+                f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}"
+            )
         shapes = _shapes(document, where)
         arrays = {}
         for name, (dtype, shape) in shapes.items():
@@ -99,7 +103,9 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
                     f"{where}: {name}.bin has {info.file_size} bytes, its declared shape {shape} needs {size}"
                 )
             content = _bytes(archive, info, MOST_ARRAY_BYTES, where)
-            arrays[name] = np.frombuffer(content, dtype=dtype).astype(dtype.newbyteorder("="), copy=False).reshape(shape)
+            arrays[name] = (
+                np.frombuffer(content, dtype=dtype).astype(dtype.newbyteorder("="), copy=False).reshape(shape)
+            )
     document.pop("arrays")
     return document, arrays
 

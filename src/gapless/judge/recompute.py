@@ -1,11 +1,13 @@
 """P and D of a model, enclosed in floating point (tier T1): what was claimed is computed again from the data.
 
-    P(w, b) = 1/2 |w|^2 (+ 1/2 (b/s)^2, penalised offset) + sum_i c_i l(y_i, <w, x_i> + b)
-    D(u)    = sum_i (dual terms) - 1/2 |sum_i u_i x_i|^2 (- 1/2 (s sum u)^2, penalised) (- B |sum u|, free offset)
+    P(w, b) = 1/2 |w|^2 + sum_i c_i l(y_i, <w, x_i> + b)            penalised offset: + 1/2 (b/s)^2
+    D(u)    = sum_i (dual terms) - 1/2 |sum_i u_i x_i|^2            penalised: - 1/2 (s sum u)^2
+                                                                    free offset: - B |sum u|
 
-The products with X are ordinary BLAS, with Higham's bound |fl(x.w) - x.w| <= gamma_k |x|.|w|, which holds for any order of
-summation, with or without FMA (not for Strassen's method, nor where subnormals are flushed to zero).  Everything after
-them is interval arithmetic with one float outward, and sums over rows are compensated, so the bounds hardly grow with n.
+The products with X are ordinary BLAS, with Higham's bound |fl(x.w) - x.w| <= gamma_k |x|.|w|, which holds for
+any order of summation, with or without FMA (not for Strassen's method, nor where subnormals are flushed to
+zero).  Everything after them is interval arithmetic with one float outward, and sums over rows are
+compensated, so the bounds hardly grow with n.
 """
 
 from __future__ import annotations
@@ -18,7 +20,21 @@ import numpy as np
 
 from .losses import dual_bounds, feasible, loss_bounds, slope_bounds
 from .offset import offset_bound, strong_convexity_bound
-from .rounding import HALF, TINY, UNIT, ZERO, Interval, Sums, down, exactly, ratio_up, sum_interval, sum_pairs, two_sum, up
+from .rounding import (
+    HALF,
+    TINY,
+    UNIT,
+    ZERO,
+    Interval,
+    Sums,
+    down,
+    exactly,
+    ratio_up,
+    sum_interval,
+    sum_pairs,
+    two_sum,
+    up,
+)
 from .rows import Block, Rows
 
 OFFSETS = ("none", "penalised", "free")
@@ -42,7 +58,8 @@ class Figures:
     primal: Interval
     dual: Interval
     feasible: bool
-    textbook: float  #: what plain float64 sums in any order may be off by, generously; `check` caps claims with it
+    #: What plain float64 sums in any order may be off by, generously; `check` caps claims with it.
+    textbook: float
 
     @property
     def gap(self) -> Interval:
@@ -54,18 +71,21 @@ class Figures:
         return all(map(math.isfinite, ends))
 
 
-def row_weights(C: float, sample_weight: np.ndarray, class_weight: np.ndarray, label_index: np.ndarray) -> np.ndarray:
+def row_weights(
+    C: float, sample_weight: np.ndarray, class_weight: np.ndarray, label_index: np.ndarray
+) -> np.ndarray:
     """c_i = (C * sample_weight_i) * class_weight[label_i], in this order: these floats define the problem."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return np.asarray((C * sample_weight) * np.asarray(class_weight, dtype=np.float64)[label_index])
 
 
 class Combination:
-    """sum_i g_i x_i over blocks, one line for each subproblem, with an error bound for each entry.
+    """sum_i g_i x_i over blocks and their parts, one line for each subproblem, with an error bound for each entry.
 
-    A block's product of height m is off by gamma_m |g|.|x|.  Blocks are added with two_sum, whose errors are summed in
-    turn: N blocks add at most N u * N u of the sum of the |g|.|x|, which is below u for N < 2^26, and the last
-    rounding adds u.  gamma_(m+4) covers all; the sizes |g|.|x| are themselves computed to gamma_(m+N).
+    A part of height m is off by gamma_m |g|.|x|.  Parts are added with two_sum, whose errors are summed in
+    turn: N parts add at most N u * N u of the sum of the |g|.|x|, which is below u for N < 2^26, and the last
+    rounding adds u.  gamma_(m+4) covers all; the sizes |g|.|x| are themselves computed to
+    gamma_(m+N).
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -73,22 +93,25 @@ class Combination:
         self.low = np.zeros(shape)
         self.size = np.zeros(shape)
         self.spread = np.zeros(shape)
-        self.height = self.blocks = self.rows = 0
+        self.height = self.parts = self.rows = 0
 
     def add(self, block: Block, magnitude: Block, g: np.ndarray, spread: np.ndarray | None = None) -> None:
         """``spread`` bounds how far each g_i may be from the number it stands for."""
-        self.high, error = two_sum(self.high, block.combine(g))
-        self.low += error
-        self.size += magnitude.combine(np.abs(g))
+        for part in block.combine(g):
+            self.high, error = two_sum(self.high, part)
+            self.low += error
+            self.parts += 1
+        for part in magnitude.combine(np.abs(g)):
+            self.size += part
         if spread is not None:
-            self.spread += magnitude.combine(spread)
+            for part in magnitude.combine(spread):
+                self.spread += part
         self.height = max(self.height, block.height)
-        self.blocks += 1
         self.rows += block.n
 
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """The entries and the bound on their errors."""
-        depth = 2 * self.height + self.blocks + 8
+        depth = 2 * self.height + self.parts + 8
         reach = up(ratio_up(self.height + 4, depth) * self.size)
         reach = up(reach + up(self.spread * (1.0 + ratio_up(depth, depth))))
         return self.high + self.low, up(reach + (4.0 * self.rows + 8.0) * TINY)
@@ -107,7 +130,9 @@ def square_sums(values: np.ndarray, reach: np.ndarray | float = 0.0) -> list[Int
     return [Interval(max(0.0, low.low), high.up) for low, high in zip(*ends, strict=True)]
 
 
-def score_bounds(block: Block, magnitude: Block, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def score_bounds(
+    block: Block, magnitude: Block, W: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """<w, x_i> + b between two arrays (S, rows): k products and k + 1 additions at most, so gamma_(k+1)."""
     k = block.depth
     z = np.ascontiguousarray(block.scores(W).T) + b[:, None]
@@ -167,7 +192,9 @@ class _Pass:
         self.u.add(u)
         self.combined.add(block, magnitude, u)
         norm_low, norm_up = square_norms(block)
-        self.square = Interval(max(self.square.low, float(norm_low.max())), max(self.square.up, float(norm_up.max())))
+        self.square = Interval(
+            max(self.square.low, float(norm_low.max())), max(self.square.up, float(norm_up.max()))
+        )
         if task.offset == "free":
             self.plus.add(np.where(y > 0, c, 0.0))
             self.minus.add(np.where(y > 0, 0.0, c))
@@ -176,12 +203,18 @@ class _Pass:
         norms = np.sqrt(norm_up + self.constant2)
         size = np.abs(u)
         terms = np.maximum(np.abs(d_low), np.abs(d_high)) + size
-        self.rough += [(c * slope * norms * np.ones_like(u)).sum(1), size @ norms, terms.sum(1), np.full(len(u), c.sum())]
+        self.rough += [
+            (c * slope * norms * np.ones_like(u)).sum(1),
+            size @ norms,
+            terms.sum(1),
+            np.full(len(u), c.sum()),
+        ]
         self.depth = max(self.depth, block.depth)
         self.n += block.n
 
     def textbook(self, s: int, primal: float, combined: float, w: float, bound: float) -> float:
-        """What P - D may be off by when every sum is plain: gamma_n for sums over rows, gamma_d over features.
+        """What P - D may be off by when every sum is plain: gamma_n for sums over rows, gamma_d over
+        features.
 
         Cauchy-Schwarz in place of |x|.|w|, and generous constants: this caps claims, it proves nothing.
         """
@@ -189,7 +222,11 @@ class _Pass:
         slopes, sizes, terms, weights = self.rough[:, s].tolist()
         theta = math.sqrt(w + (float(self.b[s]) ** 2 / self.constant2 if self.constant2 else 0.0))
         off = n * UNIT * sizes
-        total = 2.0 * d * UNIT * slopes * theta + (n + d) * UNIT * (primal + terms + combined) + 64 * UNIT * weights
+        total = (
+            2.0 * d * UNIT * slopes * theta
+            + (n + d) * UNIT * (primal + terms + combined)
+            + 64 * UNIT * weights
+        )
         return total + off * (math.sqrt(combined) + off) + (bound * off if bound > 0.0 and off > 0.0 else 0.0)
 
 
@@ -227,7 +264,8 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
 
 
 def distance_bound(task: Task, w: np.ndarray, b: float) -> float:
-    """An upper bound on P(w, b) - P* from the gradient alone, for one problem (S = 1) with a differentiable loss."""
+    """An upper bound on P(w, b) - P* from the gradient alone, for one problem (S = 1) with a differentiable
+    loss."""
     W, offset = np.atleast_2d(np.asarray(w, dtype=np.float64)), np.array([float(b)])
     gradient, slopes, values = Combination(W.shape), Sums(1), Sums(1)
     plus, minus, square, target = Sums(1), Sums(1), 0.0, 0.0
@@ -248,7 +286,8 @@ def distance_bound(task: Task, w: np.ndarray, b: float) -> float:
             spread = up(np.maximum(high - middle, middle - low))
             gradient.add(block, magnitude, middle, spread)
             slopes.add(middle)
-            slopes.radius = up(slopes.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))  # gamma of a block < 1e-11
+            # gamma of a block is below 1e-11
+            slopes.radius = up(slopes.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))
             values.add(up(c * loss_bounds(task.loss, y, *z)[1]))
             plus.add(np.where(y > 0, c, 0.0))
             minus.add(np.where(y > 0, 0.0, c))

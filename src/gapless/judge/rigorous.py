@@ -1,6 +1,6 @@
-"""Tier T3: P and D without rounding. Floats are fractions whose denominator is a power of two, so scores, slacks and sums
-are integers over a common power of two; what is no such number (quotients by c, logarithms, square roots) is enclosed to
-some 57 digits.  Meant for up to about ten thousand rows.
+"""Tier T3: P and D without rounding. Floats are fractions whose denominator is a power of two, so scores,
+slacks and sums are integers over a common power of two; what is no such number (quotients by c, logarithms,
+square roots) is enclosed to some 57 digits.  Meant for up to about ten thousand rows.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
         start += len(columns)
     out = []
     for s in range(len(W)):
-        one = _Exact(task, s, keep, matrix, flat.exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
+        one = _Exact(
+            task, s, keep, matrix, flat.exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s])
+        )
         primal = one.primal()
         dual, bound = one.dual(primal)
         out.append(ExactFigures(primal, dual, bound))
@@ -84,7 +86,8 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
 
 
 class _Exact:
-    """One problem in integers. ``matrix`` holds the rows that count: columns and integers over 2^x_exponent."""
+    """One problem in integers. ``matrix`` holds the rows that count: columns and integers over
+    2^x_exponent."""
 
     def __init__(
         self,
@@ -120,7 +123,9 @@ class _Exact:
         )
 
     def primal(self) -> Pair:
-        penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
+        penalty = (
+            Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
+        )
         if self.task.offset == "penalised":
             penalty += (Fraction(self.b) / Fraction(self.task.offset_scale)) ** 2 / 2
         low, high = self.loss_sum(self.scores())
@@ -140,7 +145,9 @@ class _Exact:
         targets = [y << (self.y.exponent - exponent) for y in self.y.integers]
         one = 1 << -exponent
         total = 0
-        for sign, target, score, weight in zip(self.signs.tolist(), targets, z.integers, c.integers, strict=True):
+        for sign, target, score, weight in zip(
+            self.signs.tolist(), targets, z.integers, c.integers, strict=True
+        ):
             score <<= lift
             if loss == "squared":
                 total += weight * (target - score) ** 2
@@ -179,7 +186,9 @@ class _Exact:
     def dual_terms(self) -> Pair:
         loss, c, u = self.task.loss, self.c, self.u
         if loss == "hinge":
-            total = sum(m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True))
+            total = sum(
+                m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True)
+            )
             value = scaled(total, u.exponent)
             return value, value
         low_sum = high_sum = 0
@@ -193,7 +202,9 @@ class _Exact:
             return scaled(low_sum, c.exponent - BITS), scaled(high_sum, c.exponent - BITS)
         # sum u y - factor * sum u^2 / c, the quotients rounded on a grid that is fine for the largest c
         factor = Fraction(1, 4) if loss == "squared_hinge" else Fraction(1, 2)
-        linear = scaled(sum(m * y for m, y in zip(u.integers, self.y.integers, strict=True)), u.exponent + self.y.exponent)
+        linear = scaled(
+            sum(m * y for m, y in zip(u.integers, self.y.integers, strict=True)), u.exponent + self.y.exponent
+        )
         extra = BITS + max((weight.bit_length() for weight in c.integers), default=0)
         for m, weight in zip(u.integers, c.integers, strict=True):
             square = m * m << extra
@@ -204,7 +215,9 @@ class _Exact:
 
     def offset_bound(self, primal: Pair) -> Pair | None:
         """B of `offset`, enclosed."""
-        square = scaled(max((sum(x * x for x in values) for _, values in self.matrix), default=0), 2 * self.x_exponent)
+        square = scaled(
+            max((sum(x * x for x in values) for _, values in self.matrix), default=0), 2 * self.x_exponent
+        )
         low, high = sqrt_fractions(2 * primal[0] * square, 2 * primal[1] * square)
         loss = self.task.loss
         if loss in ("hinge", "squared_hinge"):

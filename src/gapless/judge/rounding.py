@@ -1,8 +1,8 @@
 """Directed rounding without a rounding mode: one float outward, Higham's gamma, sums that are all but exact.
 
-The model of arithmetic is IEEE 754 binary64, to nearest: fl(x op y) = (x op y)(1 + e), |e| <= UNIT, for + - * / sqrt,
-with gradual underflow (an underflowing product or quotient is off by at most TINY).  Nothing here asks in which order a
-sum was taken or whether products were fused.
+The model of arithmetic is IEEE 754 binary64, to nearest: fl(x op y) = (x op y)(1 + e), |e| <= UNIT, for + - *
+/ sqrt, with gradual underflow (an underflowing product or quotient is off by at most TINY).  Nothing here
+asks in which order a sum was taken or whether products were fused.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ TINY = 2.0**-1074  # the smallest positive float
 def up(x: Any) -> Any:
     """A float above every real number that rounds to x, elementwise.
 
-    ulp(x) <= |x| 2^-52 for normal x, and 2^-1074 is the spacing below; scaling by a power of two is exact, so the
-    exact x + delta is at least the next float above x, and rounding keeps that (it is monotone).
+    ulp(x) <= |x| 2^-52 for normal x, and 2^-1074 is the spacing below; scaling by a power of two is exact, so
+    the exact x + delta is at least the next float above x, and rounding keeps that (it is monotone).
     """
     return x + (np.abs(x) * 2.0**-52 + TINY)
 
@@ -33,15 +33,18 @@ def down(x: Any) -> Any:
 
 
 def gamma(m: float) -> float:
-    """Higham's gamma_m = m u / (1 - m u), rounded up: |fl(sum of m products) - exact| <= gamma_m * sum |products|."""
+    """Higham's gamma_m = m u / (1 - m u), rounded up.
+
+    |fl(sum of m products) - exact| <= gamma_m * sum |products|, for any order of summation.
+    """
     return ratio_up(m, m)
 
 
 def ratio_up(m: float, k: float) -> float:
     """m u / (1 - k u), rounded up; inf where k u >= 1/2, beyond which nothing is claimed.
 
-    With k = m + j it is gamma_m divided by 1 - gamma_j and more:  gamma_m / (1 - gamma_j) <= m u / (1 - (m + j) u).
-    That is what an error bound gamma_m * S becomes when only a computed S' >= S (1 - gamma_j) is known.
+    What a bound gamma_m * S becomes where only a computed sum S' of terms >= 0 is known: after j roundings
+    S' >= S (1 - u)^j >= S (1 - j u), and gamma_m / (1 - j u) <= m u / (1 - (m + j) u).
     """
     if k * UNIT >= 0.5:
         return math.inf
@@ -58,17 +61,18 @@ def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
 def sum_pairs(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over the last axis: (s, e, radius) with |s + e - exact| <= radius.
 
-    A binary tree of two_sum: the rounding errors of every level are kept and added up by an ordinary sum.  There are at
-    most n - 1 of them and at most L <= log2(n) + 1 levels, the errors of a level are at most u times its sums, whose
-    absolute values add up to at most (1 + u)^L A, A = sum |terms|.  Adding the errors, L + n additions in whatever
-    order, is therefore off by at most gamma_(n+L) * L u (1 + u)^L A  <=  2 (n + L) L u^2 A  for n < 2^40.
+    A binary tree of two_sum: the rounding errors of every level are kept and added up by an ordinary sum.
+    There are at most n - 1 of them and at most L <= log2(n) + 1 levels, the errors of a level are at most u
+    times its sums, whose absolute values add up to at most (1 + u)^L A, A = sum |terms|.  Adding the errors,
+    L + n additions in whatever order, is therefore off by at most, for n < 2^40,
+        gamma_(n+L) * L u (1 + u)^L A  <=  2 (n + L) L u^2 A.
     """
     n = terms.shape[-1]
     lead = terms.shape[:-1]
     if n == 0:
         zero = np.zeros(lead)
         return zero, zero.copy(), zero.copy()
-    # The computed A is below the true one by at most gamma_n; the factor 4 in place of 2 covers that and these products.
+    # The computed A is short by at most gamma_n; 4 in place of 2 covers that, and these products.
     size = np.abs(terms).sum(axis=-1)
     levels = n.bit_length() + 1
     radius = size * (4.0 * (n + levels) * levels * UNIT * UNIT)
@@ -168,7 +172,8 @@ def sum_interval(parts: Iterable[float], radius: float) -> Interval:
 
 
 class Sums:
-    """Sums over the last axis of arrays (S, m) that come block by block, all but exact; one for each of S rows."""
+    """Sums over the last axis of arrays (S, m) that come block by block, all but exact; one for each of S
+    rows."""
 
     def __init__(self, S: int) -> None:
         self.parts: list[list[float]] = [[] for _ in range(S)]

@@ -1,7 +1,7 @@
 """The rows of X, dense or CSR, in blocks of float64. The only file that knows the difference.
 
-Sparse matrices are recognised by their attributes (``tocsr``, ``indptr``, ``indices``, ``data``); nothing is imported for
-them and their own products are not used.
+Sparse matrices are recognised by their attributes (``tocsr``, ``indptr``, ``indices``, ``data``); nothing is
+imported for them and their own products are not used.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .errors import CertificateError
 #: Numbers in a dense block (2 MiB of float64), and the most rows a block has.
 BLOCK_VALUES = 1 << 18
 BLOCK_ROWS = 2048
+#: Rows that are combined at a time.
+PART_ROWS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +39,18 @@ class DenseBlock:
 
     @property
     def height(self) -> int:
-        """The most products in one entry of ``combine``."""
-        return self.values.shape[0]
+        """The most products in one entry of a part of ``combine``."""
+        return min(self.n, PART_ROWS)
 
     def scores(self, W: np.ndarray) -> np.ndarray:
         """X W^T, (rows, S)"""
         return self.values @ W.T
 
-    def combine(self, U: np.ndarray) -> np.ndarray:
-        """U X, (S, features)"""
-        return U @ self.values
+    def combine(self, U: np.ndarray) -> Iterator[np.ndarray]:
+        """Parts (S, features) of U X, to be added up with care: a short sum has a small error bound."""
+        for start in range(0, self.n, PART_ROWS):
+            part = slice(start, start + PART_ROWS)
+            yield U[:, part] @ self.values[part]
 
     def absolute(self) -> DenseBlock:
         return DenseBlock(self.start, np.abs(self.values))
@@ -95,13 +99,13 @@ class SparseBlock:
             out[:, s] = self._row_sums(self.data * w[self.indices])
         return out
 
-    def combine(self, U: np.ndarray) -> np.ndarray:
+    def combine(self, U: np.ndarray) -> Iterator[np.ndarray]:
         counts = np.diff(self.indptr)
         out = np.empty((U.shape[0], self.n_features))
         for s, u in enumerate(U):
             products = self.data * np.repeat(u, counts)
             out[s] = np.bincount(self.indices, weights=products, minlength=self.n_features)
-        return out
+        yield out
 
     def absolute(self) -> SparseBlock:
         return SparseBlock(self.start, np.abs(self.data), self.indices, self.indptr, self.n_features)
@@ -160,15 +164,14 @@ class SparseRows:
         return self.indptr.size - 1, self.n_features
 
     def blocks(self, size: int = BLOCK_VALUES, most: int = BLOCK_ROWS) -> Iterator[SparseBlock]:
-        """Blocks of about ``size`` entries, more where the columns are many: each block costs a pass over them."""
+        """Blocks of about ``size`` entries, more where the columns are many: each block costs a pass over
+        them."""
         n, d = self.shape
-        size = max(size, 4 * d)
+        size = max(size // 4, 4 * d)
         start = 0
         while start < n:
             end = int(np.searchsorted(self.indptr, self.indptr[start] + size, side="right")) - 1
-            end = min(n, max(start + 1, end))
-            if 4 * d <= size // 4:
-                end = min(end, start + 4 * most)
+            end = min(n, max(start + 1, end), start + max(most, size))
             first, last = int(self.indptr[start]), int(self.indptr[end])
             yield SparseBlock(
                 start,
@@ -184,7 +187,8 @@ Rows = DenseRows | SparseRows
 
 
 def as_rows(X: Any) -> Rows:
-    """X as rows: arrays, nested lists, data frames, sparse matrices. CertificateError where it holds no numbers."""
+    """X as rows: arrays, nested lists, data frames, sparse matrices. CertificateError where it holds no
+    numbers."""
     if isinstance(X, DenseRows | SparseRows):
         return X
     if hasattr(X, "tocsr") or hasattr(X, "indptr"):
@@ -196,7 +200,9 @@ def as_rows(X: Any) -> Rows:
                 raise ValueError(f"dtype {values.dtype}")
             values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise CertificateError(f"X does not hold numbers ({error}): the judge needs the matrix of the fit") from None
+        raise CertificateError(
+            f"X does not hold numbers ({error}): the judge needs the matrix of the fit"
+        ) from None
     if values.ndim != 2:
         raise CertificateError(f"X has {values.ndim} dimensions; the judge needs 2 (rows, features)")
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -222,7 +228,9 @@ def _sparse(X: Any) -> SparseRows:
     )
     if good:
         indptr = indptr.astype(np.int64)
-        good = bool(indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= min(data.size, indices.size))
+        good = bool(
+            indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= min(data.size, indices.size)
+        )
     if good and indptr[-1]:
         data, indices = data[: indptr[-1]], indices[: indptr[-1]]
         good = bool(indices.min() >= 0 and indices.max() < d)
@@ -237,7 +245,8 @@ def _canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, d: int
     if indices.size > 1:
         rises = indices[1:] > indices[:-1]
         first = indptr[1:-1]
-        rises[first[(first > 0) & (first < indices.size)] - 1] = True  # from one row to the next anything goes
+        first = first[(first > 0) & (first < indices.size)]
+        rises[first - 1] = True  # from one row to the next anything goes
         if not rises.all():
             row = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
             order = np.lexsort((indices, row))

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 
 class Claim(NamedTuple):
-    """One claim of a certificate. ``recomputed`` is the judge's own figure, None where there is none to show."""
+    """One claim of a certificate. ``recomputed`` is the judge's own figure, None where there is none to
+    show."""
 
     name: str
     claimed: Any
@@ -20,7 +21,8 @@ class Claim(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """True where every claim holds. ``bounds`` (rigorous) has (primal_up, dual_low, gap_up) of each subproblem."""
+    """True where every claim holds. ``bounds`` (rigorous) has (primal_up, dual_low, gap_up) of each
+    subproblem."""
 
     claims: list[Claim]
     unchecked: list[str]
@@ -52,7 +54,9 @@ class Verdict:
             lines.append("  ".join([*cells, row[4]]).rstrip())
         for k, (primal, dual, gap) in enumerate(self.bounds):
             which = f" [{k}]" if len(self.bounds) > 1 else ""
-            lines.append(f"proved{which}: primal <= {primal!r}, optimum >= {dual!r}, primal - optimum <= {gap!r}")
+            lines.append(
+                f"proved{which}: primal <= {primal!r}, optimum >= {dual!r}, primal - optimum <= {gap!r}"
+            )
         lines += ["", "not checked: " + "; ".join(self.unchecked)]
         return "\n".join(lines)
 

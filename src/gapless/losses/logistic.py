@@ -38,27 +38,27 @@ def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
 
 def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
     # With a = alpha/c = expit(t) the top of D solves  t + qc (expit(t) - a_old) + yz = 0.  The left side rises with a
-    # slope of at least 1, so Newton kept inside a bracket always ends.
+    # slope of at least 1: Newton inside a bracket, and bisection wherever Newton does not halve its last step.
     a_old = u * y / c
     qc = q * c
     base = y * z - qc * a_old
     low, high = -base - qc, -base
     t = 0.5 * (low + high)
-    for _ in range(60):
+    last = high - low
+    for _ in range(200):
         a = expit(t)
         f = t + qc * a + base
         if f > 0.0:
             high = t
         else:
             low = t
-        step = f / (1.0 + qc * a * (1.0 - a))
-        t_new = t - step
-        if not (low <= t_new <= high):
+        t_new = t - f / (1.0 + qc * a * (1.0 - a))
+        if not (low < t_new < high) or abs(t_new - t) > 0.5 * last:
             t_new = 0.5 * (low + high)
-        if abs(t_new - t) <= 1e-15 * max(1.0, abs(t)):
-            t = t_new
-            break
+        last = abs(t_new - t)
         t = t_new
+        if last <= 1e-15 * max(1.0, abs(t)):
+            break
     return y * c * expit(t)
 
 

@@ -2,9 +2,10 @@
 
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
-from gapless.rows.products import Rows, as_rows, combine, gram, inner, n_features, n_rows, norms2, scores, take
+from gapless.rows.products import BLOCK, Rows, as_rows, combine, gram, inner, n_features, n_rows, norms2, scores, take
 
 __all__ = [
+    "BLOCK",
     "CsrRows",
     "DenseRows",
     "Rows",

@@ -53,20 +53,22 @@ def solve(
     """The best point found within ``stop``, and how it was found. ``start`` is (theta, u) of an earlier fit."""
     loop = Loop(stop, callback=callback, interruption=interruption)
     used: list[str] = []
-    try:
-        _record_start(problem, loop, start)
-        for name, run in _plan(problem, loop, solver, start, seed):
-            used.append(name)
-            run()
-            if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
-                break
-    except Ended:
-        pass
-    except (FloatingPointError, np.linalg.LinAlgError):
-        loop.status = loop.status or "stalled"
-    if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and used:
-        used += _polish(problem, loop)
-    return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
+    # Overflow on the way is found by looking at the gap; it is no news to the user.
+    with np.errstate(all="ignore"):
+        try:
+            _record_start(problem, loop, start)
+            for name, run in _plan(problem, loop, solver, start, seed):
+                used.append(name)
+                run()
+                if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
+                    break
+        except Ended:
+            pass
+        except (FloatingPointError, np.linalg.LinAlgError):
+            loop.status = loop.status or "stalled"
+        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and used:
+            used += _polish(problem, loop)
+        return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
 
 
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:

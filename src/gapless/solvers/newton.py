@@ -30,8 +30,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, p
         inner = R.inner(problem.rows, np.arange(problem.n), loop.tick)
     gap_before, primal_before, stale, first_gradient = np.inf, np.inf, 0, None
     while True:
-        total, g, h = problem.derivatives(z)
-        primal = problem.penalty(theta) + total
+        g, h = problem.derivatives(z)
+        primal = problem.primal(theta, z)
         data_part = problem.combine(g, loop.tick)
         gradient = data_part + theta
         if problem.free:
@@ -94,7 +94,7 @@ def _walk(
     linear, square = float(w @ s), float(s @ s)
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        _, g, h = problem.derivatives(z + t * along)
+        g, h = problem.derivatives(z + t * along)
         return linear + t * square + float(g @ along), square + float(h @ (along * along))
 
     start, _ = slope_and_bend(0.0)

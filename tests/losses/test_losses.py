@@ -1,0 +1,162 @@
+"""Every loss × every property that its verbs must have; values against mpmath to 4 units in the last place."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+
+from gapless import losses
+from gapless._jit import compiled
+from gapless.losses import _protocol as verbs
+
+NAMES = list(losses.BY_NAME)
+#: From kinks over ordinary sizes to |z| = 1e4, both signs, and values whose rounding is awkward.
+POINTS = [s * z for z in (0.0, 1e-300, 1e-12, 0.1, 1 / 3, 0.9999999, 1.0, 1.0000001, 2.5, 17.0, 36.9, 700.1, 1e4) for s in (1, -1)]
+TARGETS = (1.0, -1.0)
+
+
+@pytest.fixture(autouse=True)
+def enough_digits():  # type: ignore[no-untyped-def]
+    with mpmath.workdps(400):  # 1 - 1e-300 must not be 1
+        yield
+
+
+def exact(name, verb, *args):  # type: ignore[no-untyped-def]
+    """The definition, in 400 digits, written independently of the code."""
+    a = [mpmath.mpf(x) for x in args]
+    if verb == "conjugate":
+        v, y = a
+        t = -v * y
+        if name == "squared":
+            return v * y + v**2 / 2
+        if t < 0 or (name != "squared_hinge" and t > 1):
+            return mpmath.inf
+        if name == "hinge":
+            return -t
+        if name == "squared_hinge":
+            return -t + t**2 / 4
+        xlogx = [x * mpmath.log(x) if x > 0 else mpmath.mpf(0) for x in (t, 1 - t)]
+        return xlogx[0] + xlogx[1]
+    z, y = a
+    m = y * z
+    table = {
+        "hinge": {"value": max(mpmath.mpf(0), 1 - m), "slope": -y if m < 1 else 0, "curvature": 0},
+        "squared_hinge": {
+            "value": max(mpmath.mpf(0), 1 - m) ** 2,
+            "slope": -2 * y * max(mpmath.mpf(0), 1 - m),
+            "curvature": 2 if m < 1 else 0,
+        },
+        "logistic": {
+            "value": mpmath.log(1 + mpmath.exp(-m)) if m < 40 else mpmath.exp(-m) - mpmath.exp(-2 * m) / 2,
+            "slope": -y / (1 + mpmath.exp(m)),
+            "curvature": mpmath.exp(-m) / (1 + mpmath.exp(-m)) ** 2,
+        },
+        "squared": {"value": (y - z) ** 2 / 2, "slope": z - y, "curvature": 1},
+    }
+    return mpmath.mpf(table[name][verb])
+
+
+def ulps(computed: float, true: mpmath.mpf) -> float:
+    if math.isinf(computed) or mpmath.isinf(true):
+        return 0.0 if mpmath.mpf(computed) == true else math.inf
+    nearest = float(true)
+    return float(abs(mpmath.mpf(computed) - true) / mpmath.mpf(np.spacing(max(abs(nearest), 5e-324))))
+
+
+@compiled
+def _call(loss, which, a, y):  # type: ignore[no-untyped-def]
+    if which == 0:
+        return verbs.value(loss, a, y)
+    if which == 1:
+        return verbs.slope(loss, a, y)
+    if which == 2:
+        return verbs.curvature(loss, a, y)
+    if which == 3:
+        return verbs.conjugate(loss, a, y)
+    return verbs.dual_of(loss, a, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("verb", ["value", "slope", "curvature"])
+def test_exact_to_4_ulps(name, verb):  # type: ignore[no-untyped-def]
+    loss = losses.BY_NAME[name]
+    which = ["value", "slope", "curvature"].index(verb)
+    for z in POINTS:
+        for y in TARGETS:
+            true = exact(name, verb, z, y)
+            for computed in (getattr(verbs, verb)(loss, z, y), _call(loss, which, z, y)):
+                # e^-10000 is below the smallest float: 0 is its correct rounding.
+                assert ulps(computed, true) <= 4.0, (z, y, computed, true)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_conjugate_exact_to_4_ulps(name):  # type: ignore[no-untyped-def]
+    loss = losses.BY_NAME[name]
+    for t in (0.0, 1e-300, 1e-17, 0.1, 1 / 3, 0.5, 0.75, 1 - 2**-53, 1.0, 1.0000001, 3.7, -1e-9):
+        for y in TARGETS:
+            v = -t * y
+            for computed in (verbs.conjugate(loss, v, y), _call(loss, 3, v, y)):
+                assert ulps(computed, exact(name, "conjugate", v, y)) <= 4.0, (t, y, computed)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fenchel_young(name):  # type: ignore[no-untyped-def]
+    """l(z) + l*(v) >= vz, with equality at v = l'(z): then dual_of = -v."""
+    loss = losses.BY_NAME[name]
+    random = np.random.default_rng(0)
+    for _ in range(500):
+        y = float(random.choice(TARGETS))
+        z, other = random.normal(size=2) * 3
+        v = verbs.slope(loss, z, y)
+        assert verbs.dual_of(loss, z, y) == -v
+        scale = 1 + abs(v * z)
+        assert abs(verbs.value(loss, z, y) + verbs.conjugate(loss, v, y) - v * z) <= 1e-13 * scale
+        assert verbs.value(loss, other, y) + verbs.conjugate(loss, v, y) >= v * other - 1e-13 * (1 + abs(v * other))
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "logistic", "squared"])
+def test_derivatives(name):  # type: ignore[no-untyped-def]
+    """slope and curvature are the derivatives of value, away from the kink."""
+    loss = losses.BY_NAME[name]
+    h = 1e-5
+    for z in (-3.3, -0.7, 0.2, 0.95, 1.4, 6.0):
+        for y in TARGETS:
+            slope = (verbs.value(loss, z + h, y) - verbs.value(loss, z - h, y)) / (2 * h)
+            bend = (verbs.slope(loss, z + h, y) - verbs.slope(loss, z - h, y)) / (2 * h)
+            assert abs(slope - verbs.slope(loss, z, y)) < 1e-8
+            assert abs(bend - verbs.curvature(loss, z, y)) < 1e-8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dual_step_is_the_top_along_a_coordinate(name):  # type: ignore[no-untyped-def]
+    """The new u maximises -c l*(y, -u/c) - u z0 - q u^2/2, where z0 + q u is the score: no other feasible u is better."""
+    loss = losses.BY_NAME[name]
+    random = np.random.default_rng(1)
+    for _ in range(300):
+        y = float(random.choice(TARGETS))
+        c, q = 10.0 ** random.uniform(-3, 3, 2)
+        z0 = random.normal() * 3
+        top = {"hinge": c, "logistic": c}.get(name, 5 * c)
+        old = y * top * random.uniform(0.01, 0.99)
+
+        def dual(u):  # type: ignore[no-untyped-def]
+            return -c * verbs.conjugate(loss, -u / c, y) - u * z0 - 0.5 * q * u * u  # noqa: B023
+
+        new = verbs.dual_step(loss, old, z0 + q * old, q, c, y)
+        best = dual(new)
+        assert np.isfinite(best)
+        others = [y * t for t in np.linspace(1e-9, 1, 41) * top] + [new * (1 + d) for d in (-1e-4, 1e-4)] + [old]
+        for u in others:
+            assert dual(u) <= best + 1e-9 * (1 + abs(best))
+        slope = verbs.dual_slope(loss, new, z0 + q * new, c, y) * y
+        inside = 1e-6 * c < new * y < (1 - 1e-6) * c if name in ("hinge", "logistic") else new * y > 1e-6 * c
+        if inside:
+            assert abs(slope) <= 1e-6 * (1 + abs(z0) + q * c)
+
+
+def test_a_loss_must_be_complete():  # type: ignore[no-untyped-def]
+    with pytest.raises(TypeError, match="missing: \\['conjugate'"):
+        verbs.loss(value=None, slope=None, curvature=None)

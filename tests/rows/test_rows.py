@@ -1,0 +1,60 @@
+"""Products of rows, dense and sparse, float32 and float64, against numpy on the written-out matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapless import rows as R
+
+FORMS = [("dense", None), ("csr", np.int32), ("csr", np.int64)]
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def dtype(request):  # type: ignore[no-untyped-def]
+    return request.param
+
+
+@pytest.mark.parametrize(("form", "index"), FORMS)
+@pytest.mark.parametrize("density", [0.02, 0.6])
+@pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
+def test_products(form, index, density, constant, dtype):  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(0)
+    n, d = 1500, 30
+    X = (random.normal(size=(n, d)) * (random.random((n, d)) < density)).astype(dtype)
+    given = X
+    if form == "csr":
+        given = sparse.csr_matrix(X)
+        given.indices, given.indptr = given.indices.astype(index), given.indptr.astype(index)
+    rows = R.as_rows(given, constant)
+    full = np.c_[X.astype(float), np.full(n, constant)]
+    theta, u = random.normal(size=d + 1), random.normal(size=n)
+    u[random.random(n) < 0.5] = 0.0
+    some = np.sort(random.choice(n, 200, replace=False))
+    weights = random.random(n)
+    np.testing.assert_allclose(R.scores(rows, theta), full @ theta, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(R.combine(rows, u), full.T @ u, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(R.norms2(rows), (full**2).sum(1), rtol=1e-12)
+    expected = (full[some].T * weights[some]) @ full[some]
+    np.testing.assert_allclose(R.gram(rows, weights, some), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(R.inner(rows, some), full[some] @ full[some].T, rtol=1e-11, atol=1e-11)
+    part = R.take(rows, some)
+    np.testing.assert_allclose(R.scores(part, theta), full[some] @ theta, rtol=1e-12, atol=1e-12)
+    assert R.n_rows(part) == 200
+    assert R.n_features(part) == d
+
+
+def test_read_only_memory_is_not_copied():  # type: ignore[no-untyped-def]
+    X = np.random.default_rng(0).normal(size=(10, 3))
+    X.flags.writeable = False
+    rows = R.as_rows(X, 0.0)
+    assert rows.values.ctypes.data == X.ctypes.data
+    assert rows.values.flags.writeable  # one kernel for both; nobody writes
+
+
+def test_duplicates_in_a_sparse_row_are_added():  # type: ignore[no-untyped-def]
+    X = sparse.csr_matrix((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
+    rows = R.as_rows(X, 0.0)
+    assert list(R.combine(rows, np.ones(1))) == [5.0, 3.0, 0.0]
+    assert X.nnz == 3  # the user's matrix is left as it was
