@@ -41,7 +41,7 @@ class Problem:
 
 
 def random_problem(rng: np.random.Generator, loss: str, offset: str, n: int = 12, d: int = 3) -> Problem:
-    """A small problem: separable or not, weighted or not, sometimes float32 data, bad scales, rows of c = 0."""
+    """A small problem: separable or not, weighted or not, float32 data, bad scales, rows of c = 0."""
     n, d = int(rng.integers(4, n + 1)), int(rng.integers(1, d + 1))
     y = np.where(rng.random(n) < rng.choice([0.5, 0.2]), 1.0, -1.0)
     y[:2] = 1.0, -1.0
@@ -83,7 +83,7 @@ def constant(p: Problem) -> float:
 
 
 def reference_fit(p: Problem, repair: bool = True) -> tuple[np.ndarray, float, np.ndarray]:
-    """A good (w, b) and a feasible u with sum u = 0 to rounding: interior point for the hinge, else Newton."""
+    """A good (w, b) and a feasible u, sum u = 0 to rounding: interior point for the hinge, else Newton."""
     keep = p.c > 0
     X, y, c = p.X[keep], p.y[keep], p.c[keep]
     n, d = X.shape
@@ -115,7 +115,9 @@ def _interior_point(
     n, k = A.shape
     H = sp.diags(np.concatenate([penalty, np.zeros(n)])).tocsc()
     q = np.concatenate([np.zeros(k), c])
-    G = sp.vstack([sp.hstack([-y[:, None] * A, -sp.eye(n)]), sp.hstack([sp.csc_matrix((n, k)), -sp.eye(n)])]).tocsc()
+    G = sp.vstack(
+        [sp.hstack([-y[:, None] * A, -sp.eye(n)]), sp.hstack([sp.csc_matrix((n, k)), -sp.eye(n)])]
+    ).tocsc()
     h = np.concatenate([-np.ones(n), np.zeros(n)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -228,8 +230,10 @@ def plain_rounding(p: Problem, w: np.ndarray, b: float, u: np.ndarray, primal: f
     norms = np.sqrt((p.X**2).sum(axis=1) + s * s)
     theta = float(np.sqrt(w @ w + (b / s) ** 2)) if s else float(np.linalg.norm(w))
     slope = np.ones(n)
-    if p.loss.startswith("squared"):
-        slope = 2.0 * (np.abs(p.y - (p.X @ w + b)) + 1e-9)
+    if p.loss == "squared":
+        slope = np.abs(p.y - (p.X @ w + b)) + 1e-9
+    elif p.loss == "squared_hinge":
+        slope = 2.0 * np.maximum(0.0, 1.0 - p.y * (p.X @ w + b)) + 1e-9
     error = (d + 8) * UNIT * float((p.c * slope * norms).sum()) * theta
     V = p.X.T @ u
     length = float(np.sqrt(V @ V + (s * u.sum()) ** 2))
@@ -387,7 +391,11 @@ def make_case(
         intercept.append(b)
         dual.append(u)
     estimator = "LogisticRegression" if loss == "logistic" else "LinearSVC"
-    pairs = [[key, value] for key, value in class_weight.items()] if isinstance(class_weight, dict) else class_weight
+    pairs = (
+        [[key, value] for key, value in class_weight.items()]
+        if isinstance(class_weight, dict)
+        else class_weight
+    )
     parameters = {
         "C": C,
         "tol": tol,
@@ -417,7 +425,12 @@ def make_case(
             "C": C,
             "class_weight": resolved.tolist(),
         },
-        "certificate": {"kind": "gap", "tol": tol, "fingerprint": fingerprint(X, index, sw), "subproblems": subs},
+        "certificate": {
+            "kind": "gap",
+            "tol": tol,
+            "fingerprint": fingerprint(X, index, sw),
+            "subproblems": subs,
+        },
     }
     totals(document)
     arrays = {
@@ -428,7 +441,9 @@ def make_case(
     return Case(document, arrays, sp.csr_matrix(X) if sparse else X, y, sw)
 
 
-def subproblem(p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, positive: int) -> dict[str, Any]:
+def subproblem(
+    p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, positive: int
+) -> dict[str, Any]:
     primal = plain_primal(p, w, b)
     dual = plain_dual(p, u, primal)
     gap = primal - dual
@@ -462,14 +477,20 @@ def totals(document: dict[str, Any]) -> None:
 
 
 def file_bytes(
-    document: dict[str, Any], arrays: dict[str, np.ndarray], extra: dict[str, bytes] | None = None, seal: bool = True
+    document: dict[str, Any],
+    arrays: dict[str, np.ndarray],
+    extra: dict[str, bytes] | None = None,
+    seal: bool = True,
 ) -> bytes:
     """A model file as the contract has it; ``extra`` replaces or adds members (None: leaves one out)."""
     real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
     stored = {
-        name: np.ascontiguousarray(array, dtype="<f8" if name == "dual" else real) for name, array in arrays.items()
+        name: np.ascontiguousarray(array, dtype="<f8" if name == "dual" else real)
+        for name, array in arrays.items()
     }
-    described = {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in stored.items()}
+    described = {
+        name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in stored.items()
+    }
     members: dict[str, bytes | None] = {
         "model.json": json.dumps({**document, "arrays": described}).encode(),
         **{f"{name}.bin": array.tobytes() for name, array in stored.items()},

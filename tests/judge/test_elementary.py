@@ -1,4 +1,5 @@
-"""The proved error bounds of judge.elementary: the arithmetic of the proofs in fractions, and 60-digit values."""
+"""The proved error bounds of judge.elementary: the arithmetic of the proofs in fractions, and 60-digit
+values."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ F = Fraction
 
 
 def horner_error(coefficients, exact, X):
-    """E_0 in units of u, by the recursion of the module's docstring, with a factor for the 1 + u it leaves out."""
+    """E_0 in units of u, by the recursion of the module's docstring, with a factor for the 1 + u it leaves
+    out."""
     P = [F(0)] * (len(exact) + 1)
     for k in reversed(range(len(exact))):
         P[k] = exact[k] + X * P[k + 1]
@@ -76,7 +78,9 @@ def test_the_proof_of_log1p_and_log():
 
 
 def points(rng, low, high, n=1500):
-    spread = np.concatenate([rng.uniform(low, high, n), np.exp(rng.uniform(-700, np.log(max(high, 1e-300)), n))])
+    spread = np.concatenate(
+        [rng.uniform(low, high, n), np.exp(rng.uniform(-700, np.log(max(high, 1e-300)), n))]
+    )
     return spread[(spread >= low) & (spread <= high)]
 
 
@@ -91,14 +95,23 @@ def enclosed(bounds, values, truth, room):
 
 def test_exp_is_enclosed():
     rng = np.random.default_rng(0)
-    special = np.array([0.0, 5e-324, 2.0**-54, 0.34657359027997264, 1.0, 707.0, 708.5, 744.0, 745.2, 745.5, 746.0, 1e308])
+    special = np.array(
+        [0.0, 5e-324, 2.0**-54, 0.34657359027997264, 1.0, 707.0, 708.5, 744.0, 745.2, 745.5, 746.0, 1e308]
+    )
     special = np.concatenate([special, np.arange(1, 40) * 0.34657359027997264])
-    enclosed(el.exp_minus_bounds, np.concatenate([special, points(rng, 0.0, 760.0)]), lambda t: mpmath.exp(-t), 2.0**-47)
+    enclosed(
+        el.exp_minus_bounds,
+        np.concatenate([special, points(rng, 0.0, 760.0)]),
+        lambda t: mpmath.exp(-t),
+        2.0**-47,
+    )
 
 
 def test_log1p_is_enclosed():
     rng = np.random.default_rng(1)
-    values = np.concatenate([[0.0, 1.0, -0.5, 5e-324, -5e-324, 2.0**-1022], points(rng, 0.0, 1.0), -points(rng, 0.0, 0.5)])
+    values = np.concatenate(
+        [[0.0, 1.0, -0.5, 5e-324, -5e-324, 2.0**-1022], points(rng, 0.0, 1.0), -points(rng, 0.0, 0.5)]
+    )
     enclosed(el.log1p_bounds, values, mpmath.log1p, 2.0**-47)
 
 
@@ -106,7 +119,19 @@ def test_log_is_enclosed():
     rng = np.random.default_rng(2)
     values = np.concatenate(
         [
-            [5e-324, 2.0**-1022, 1.0, np.nextafter(1.0, 0), np.nextafter(1.0, 2), 2 / 3, 4 / 3, 0.5, 2.0, 1e308, 0.75],
+            [
+                5e-324,
+                2.0**-1022,
+                1.0,
+                np.nextafter(1.0, 0),
+                np.nextafter(1.0, 2),
+                2 / 3,
+                4 / 3,
+                0.5,
+                2.0,
+                1e308,
+                0.75,
+            ],
             np.nextafter([2 / 3, 4 / 3, 1 / 3], 0),
             np.nextafter([2 / 3, 4 / 3, 1 / 3], 2),
             np.exp(rng.uniform(-744, 709, 1500)),
@@ -126,21 +151,30 @@ def test_softplus_and_logistic_are_enclosed(scale):
         for x, a, b, pa, pb in zip(*(v.tolist() for v in (s, low, high, p_low, p_high)), strict=True):
             m = mpmath.mpf(x)
             t = max(m, 0) + mpmath.log1p(mpmath.exp(-abs(m)))
-            assert a <= t <= b and b - a <= 2.0**-46 * float(t) + 1e-300
+            assert a <= t <= b
+            assert b - a <= 2.0**-46 * float(t) + 1e-300
             tail = mpmath.exp(-abs(m))
             p = tail / (1 + tail) if x > 0 else 1 / (1 + tail)
-            assert pa <= p <= pb and pb - pa <= 2.0**-46 * float(p) + 1e-300
+            assert pa <= p <= pb
+            assert pb - pa <= 2.0**-46 * float(p) + 1e-300
 
 
 def test_entropy_is_enclosed():
     rng = np.random.default_rng(4)
-    p = np.concatenate([[0.0, 0.5, 5e-324, 2.0**-1022, 1e-300, 1e-17], rng.uniform(0, 0.5, 600), 10.0 ** rng.uniform(-20, -1, 600)])
+    p = np.concatenate(
+        [
+            [0.0, 0.5, 5e-324, 2.0**-1022, 1e-300, 1e-17],
+            rng.uniform(0, 0.5, 600),
+            10.0 ** rng.uniform(-20, -1, 600),
+        ]
+    )
     low, high = el.entropy_bounds(p, p)
     with mpmath.workdps(60):
         for x, a, b in zip(p.tolist(), low.tolist(), high.tolist(), strict=True):
             q = mpmath.mpf(x)
             t = -q * mpmath.log(q) - (1 - q) * mpmath.log1p(-q) if x else mpmath.mpf(0)
-            assert a <= t <= b and b - a <= 2.0**-44 * float(t) + 1e-320
+            assert a <= t <= b
+            assert b - a <= 2.0**-44 * float(t) + 1e-320
 
 
 def test_fractions_are_enclosed():
@@ -151,17 +185,28 @@ def test_fractions_are_enclosed():
             low, high = ex.softplus_fractions(F(x))
             m = mpmath.mpf(x)
             t = max(m, 0) + mpmath.log1p(mpmath.exp(-abs(m)))
-            assert mpf(low) <= t <= mpf(high) and mpf(high - low) < tight
-        for x in [F(1), F(2), F(1, 3), F(5e-324), F(1e308), *(F(v) for v in np.exp(rng.normal(size=40) * 9).tolist())]:
+            assert mpf(low) <= t <= mpf(high)
+            assert mpf(high - low) < tight
+        for x in [
+            F(1),
+            F(2),
+            F(1, 3),
+            F(5e-324),
+            F(1e308),
+            *(F(v) for v in np.exp(rng.normal(size=40) * 9).tolist()),
+        ]:
             low, high = ex.log_fractions(x)
-            assert mpf(low) <= mpmath.log(mpf(x)) <= mpf(high) and mpf(high - low) < tight * 1000
+            assert mpf(low) <= mpmath.log(mpf(x)) <= mpf(high)
+            assert mpf(high - low) < tight * 1000
         for x in [F(0), F(1), F(1, 2), F(1, 10**30), *(F(v) for v in rng.random(40).tolist())]:
             low, high = ex.entropy_fractions(x)
             t = -sum(mpf(q) * mpmath.log(mpf(q)) for q in (x, 1 - x) if q > 0)
-            assert mpf(low) <= t <= mpf(high) and mpf(high - low) < tight
+            assert mpf(low) <= t <= mpf(high)
+            assert mpf(high - low) < tight
         for x in [F(0), F(2), F(10**40), F(1, 10**40), F(1, 3)]:
             low, high = ex.sqrt_fractions(x, x)
-            assert mpf(low) <= mpmath.sqrt(mpf(x)) <= mpf(high) and low**2 <= x <= high**2
+            assert mpf(low) <= mpmath.sqrt(mpf(x)) <= mpf(high)
+            assert low**2 <= x <= high**2
 
 
 def mpf(x):

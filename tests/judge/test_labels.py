@@ -1,4 +1,5 @@
-"""Gap-safe labels: none certified is wrong, with b perturbed; the rule that trusts the returned b is wrong."""
+"""Gap-safe labels: none certified is wrong, with b perturbed; the rule that trusts the returned b is
+wrong."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ def naive(p, w, b, gap):
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 def test_no_certified_label_is_wrong(loss, offset):
     rng = np.random.default_rng(5)
-    certified = rows = naive_wrong = 0
+    certified = rows = 0
     for _ in range(25):
         p = problem(rng, loss, offset)
         w, b, u = reference_fit(p)
@@ -57,7 +58,11 @@ def test_no_certified_label_is_wrong(loss, offset):
         for wanted in 10.0 ** np.arange(-1.0, -10.5, -1.5):
             # along a random direction, b too, as far as the gap allows; sometimes b alone
             step = rng.normal(size=w.size) * np.linalg.norm(w) * (rng.random() < 0.7)
-            shift = rng.normal() if offset == "free" else (rng.normal() * abs(b) if offset == "penalised" else 0.0)
+            shift = (
+                rng.normal()
+                if offset == "free"
+                else (rng.normal() * abs(b) if offset == "penalised" else 0.0)
+            )
             if offset == "free" and rng.random() < 0.5:
                 shift = float(rng.choice(ends)) - b
             t = 1.0
@@ -71,14 +76,36 @@ def test_no_certified_label_is_wrong(loss, offset):
             found = gap_safe_labels(p.X, p.y, p.c, loss, offset, w1, b1, u1, p.scale)
             assert wrong(found.side, p, w, ends) == 0
             if offset == "free":
-                assert found.offset.low - 1e-6 <= min(ends) and max(ends) <= found.offset.up + 1e-6
-                gap = plain_primal(p, w1, b1) - plain_dual(p, u1, best)
-                naive_wrong += wrong(naive(p, w1, b1, gap), p, w, ends) > 0
+                assert found.offset.low - 1e-6 <= min(ends)
+                assert max(ends) <= found.offset.up + 1e-6
             certified += int((found.side != 0).sum())
             rows += p.y.size
     assert certified > 0.25 * rows
-    if offset == "free":
-        assert naive_wrong >= 5
+
+
+@pytest.mark.parametrize(
+    ("loss", "ratio", "C"), [("hinge", 2, 1e-2), ("hinge", 4, 1e-2), ("squared_hinge", 16, 1e-2)]
+)
+def test_trusting_the_returned_offset_is_wrong(loss, ratio, C):
+    rng = np.random.default_rng(9)
+    caught = 0
+    for _ in range(20):
+        n = 32
+        y = np.where(np.arange(n) % ratio == 0, 1.0, -1.0)
+        X = 0.2 * (rng.normal(size=(n, 2)) + 0.3 * y[:, None])
+        p = Problem(X, y, C * rng.uniform(0.2, 2.0, size=n), loss, "free")
+        w, b, u = reference_fit(p)
+        best = plain_primal(p, w, b)
+        for wanted in (0.3, 1e-1, 1e-2, 1e-4):
+            for shift in (4.0, -4.0):
+                while plain_primal(p, w, b + shift) - best > wanted * best:
+                    shift *= 0.9
+                gap = plain_primal(p, w, b + shift) - plain_dual(p, u, best)
+                caught += wrong(naive(p, w, b + shift, gap), p, w, (b, b)) > 0
+                assert (
+                    wrong(gap_safe_labels(X, y, p.c, loss, "free", w, b + shift, u).side, p, w, (b, b)) == 0
+                )
+    assert caught >= 10
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
@@ -102,6 +129,7 @@ def test_other_losses_and_thresholds(loss):
 def test_nothing_is_certified_without_a_gap():
     X, y, c = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.ones(2)
     infeasible = gap_safe_labels(X, y, c, "hinge", "none", np.ones(1), 0.0, np.array([5.0, 0.0]))
-    assert not infeasible.side.any() and infeasible.radius == np.inf
+    assert not infeasible.side.any()
+    assert infeasible.radius == np.inf
     one_class = gap_safe_labels(X, np.ones(2), c, "hinge", "free", np.zeros(1), 1.0, np.zeros(2))
     assert not one_class.side.any()

@@ -40,7 +40,8 @@ def test_the_best_offset_is_within_its_bound(loss):
         plus, minus = exactly(p.c[p.y > 0].sum()), exactly(p.c[p.y < 0].sum())
         target = float(np.abs(p.y).max())
         B = offset_bound(loss, primal, exactly(radius2(p)), target, plus, minus)
-        assert abs(b) <= B.up * (1 + 1e-6) and B.low <= B.up
+        assert abs(b) <= B.up * (1 + 1e-6)
+        assert B.low <= B.up
         if loss == "logistic":
             # false: the hinge's bound for the logistic loss
             broken += abs(b) > offset_bound("hinge", primal, exactly(radius2(p))).up
@@ -100,7 +101,9 @@ def gradient_square(p, w, b):
 
 def test_strong_convexity_without_offset_is_half_the_gradient():
     assert strong_convexity_bound(exactly(4.0), exactly(9.0), "none", 3.0, 5.0) == pytest.approx(2.0)
-    assert strong_convexity_bound(exactly(4.0), exactly(-9.0), "free", -3.0, 5.0) == pytest.approx(2.0 + 9 * 8)
+    assert strong_convexity_bound(exactly(4.0), exactly(-9.0), "free", -3.0, 5.0) == pytest.approx(
+        2.0 + 9 * 8
+    )
 
 
 def test_bounds_are_rounded_up():

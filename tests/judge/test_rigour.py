@@ -67,7 +67,9 @@ def test_bounds_enclose_exact_values(loss, offset):
             certified = mp(dual)
             if offset == "free" and r != 0:
                 certified -= exact_offset_bound(p, primal) * abs(to_mpf(r))
-            fuzz = mpmath.mpf(10) ** -50 * (abs(mp(primal)) + abs(certified) + 1)  # of the 60 digits themselves
+            fuzz = mpmath.mpf(10) ** -50 * (
+                abs(mp(primal)) + abs(certified) + 1
+            )  # of the 60 digits themselves
             for low, high, truth in (
                 (float_tier.primal.low, float_tier.primal.up, mp(primal)),
                 (float_tier.dual.low, float_tier.dual.up, certified),
@@ -148,7 +150,9 @@ def test_scores_hold_for_any_order_of_summation(order, monkeypatch):
         block = next(iter(as_rows(X).blocks()))
         low, high = score_bounds(block, block.absolute(), w, b)
         for i in range(4):
-            truth = sum(F(a) * F(v) for a, v in zip(X[i].tolist(), w[0].tolist(), strict=True)) + F(float(b[0]))
+            truth = sum(F(a) * F(v) for a, v in zip(X[i].tolist(), w[0].tolist(), strict=True)) + F(
+                float(b[0])
+            )
             assert F(float(low[0, i])) <= truth <= F(float(high[0, i]))
 
 
@@ -183,7 +187,8 @@ def test_infeasible_has_no_dual():
     task = Task(as_rows(X), np.array([[1.0, -1.0]]), np.ones(2), "hinge", "none")
     over = np.nextafter(1.0, 2)
     found = evaluate(task, np.zeros((1, 2)), np.zeros(1), np.array([[over, 0.0]]))[0]
-    assert not found.feasible and found.dual.up == -np.inf
+    assert not found.feasible
+    assert found.dual.up == -np.inf
     assert exact_figures(task, np.zeros((1, 2)), np.zeros(1), np.array([[over, 0.0]]))[0].dual is None
     assert evaluate(task, np.zeros((1, 2)), np.zeros(1), np.array([[1.0, -1.0]]))[0].feasible
 
@@ -193,9 +198,11 @@ def test_one_class_only():
     for loss in ("hinge", "squared_hinge", "logistic"):
         task = Task(as_rows(X), np.array([[1.0, 1.0]]), np.ones(2), loss, "free")
         found = evaluate(task, np.zeros((1, 1)), np.array([1.0]), np.zeros((1, 2)))[0]
-        assert found.feasible and -1e-300 <= found.dual.low <= 0.0
+        assert found.feasible
+        assert -1e-300 <= found.dual.low <= 0.0
         off = evaluate(task, np.zeros((1, 1)), np.array([1.0]), np.full((1, 2), 0.01))[0]
-        assert off.dual.low <= 0.0 and (loss != "logistic" or off.dual.low == -np.inf)
+        assert off.dual.low <= 0.0
+        assert loss != "logistic" or off.dual.low == -np.inf
 
 
 def test_dyadic_is_exact():
@@ -207,7 +214,9 @@ def test_dyadic_is_exact():
 def test_floats_around_fractions():
     third = F(1, 3)
     interval = float_interval((third, third))
-    assert F(interval.low) < third < F(interval.up) and interval.up == np.nextafter(interval.low, 1)
+    assert F(interval.low) < third < F(interval.up)
+    assert interval.up == np.nextafter(interval.low, 1)
     assert float_interval((F(1, 2), F(1, 2))).low == 0.5 == float_interval((F(1, 2), F(1, 2))).up
     huge = F(10) ** 400
-    assert float_interval((huge, huge)).up == np.inf and float_interval((huge, huge)).low == np.finfo(float).max
+    assert float_interval((huge, huge)).up == np.inf
+    assert float_interval((huge, huge)).low == np.finfo(float).max

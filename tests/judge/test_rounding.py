@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapless.judge.rounding import EVERYTHING, ZERO, Interval, Sums, down, exactly, gamma, ratio_up, sum_pairs, two_sum, up
+from gapless.judge.rounding import (
+    EVERYTHING,
+    ZERO,
+    Interval,
+    Sums,
+    down,
+    exactly,
+    gamma,
+    ratio_up,
+    sum_pairs,
+    two_sum,
+    up,
+)
 
 floats = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
 F = Fraction
@@ -25,7 +37,7 @@ def test_up_and_down_pass_the_next_float(x):
 
 
 def test_up_at_the_edges():
-    edges = np.array([0.0, 5e-324, 2.0**-1022, 2.0**-1021, 1.0, -1.0, 2.0 - 2.0**-52, -2.0**-1022, -5e-324])
+    edges = np.array([0.0, 5e-324, 2.0**-1022, 2.0**-1021, 1.0, -1.0, 2.0 - 2.0**-52, -(2.0**-1022), -5e-324])
     assert (up(edges) >= np.nextafter(edges, np.inf)).all()
     assert (down(edges) <= np.nextafter(edges, -np.inf)).all()
 
@@ -86,7 +98,8 @@ def test_intervals_enclose(a, b, s, t):
         assert math.inf == interval.up or truth <= F(interval.up)
     if b.low > 0:
         q = a / b
-        assert (q.low == -math.inf or F(q.low) <= x / y) and (q.up == math.inf or x / y <= F(q.up))
+        assert q.low == -math.inf or F(q.low) <= x / y
+        assert q.up == math.inf or x / y <= F(q.up)
     if a.low >= 0:
         r = a.sqrt()
         assert F(r.low) ** 2 <= x <= F(r.up) ** 2

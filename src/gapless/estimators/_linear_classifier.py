@@ -140,7 +140,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             C=float(self.C),
             offset=encode_offset(self.fit_intercept, self.penalize_intercept, self.intercept_scaling),
             class_weight=self.class_weight,
-            stop=Stop(float(self.tol), max(passes, 1), None if self.time_limit is None else float(self.time_limit)),
+            stop=Stop(float(self.tol), passes, None if self.time_limit is None else float(self.time_limit)),
             solver=self._solver(),
             n_jobs=self.n_jobs,
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),

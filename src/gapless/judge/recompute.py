@@ -80,7 +80,7 @@ def row_weights(
 
 
 class Combination:
-    """sum_i g_i x_i over blocks and their parts, one line for each subproblem, with an error bound for each entry.
+    """sum_i g_i x_i over blocks, one line for each subproblem, with an error bound for each entry.
 
     A part of height m is off by gamma_m |g|.|x|.  Parts are added with two_sum, whose errors are summed in
     turn: N parts add at most N u * N u of the sum of the |g|.|x|, which is below u for N < 2^26, and the last
@@ -218,7 +218,7 @@ class _Pass:
 
         Cauchy-Schwarz in place of |x|.|w|, and generous constants: this caps claims, it proves nothing.
         """
-        n, d = self.n + 64, self.depth + 64
+        n, d = self.n + 64, self.task.rows.shape[1] + 64
         slopes, sizes, terms, weights = self.rough[:, s].tolist()
         theta = math.sqrt(w + (float(self.b[s]) ** 2 / self.constant2 if self.constant2 else 0.0))
         off = n * UNIT * sizes

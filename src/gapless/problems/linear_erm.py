@@ -189,6 +189,19 @@ class LinearERM:
             u = np.clip(u - np.sign(r) * inside * min(1.0, abs(r) / total), low, high)
         return u
 
+    def rescaled(self, u: np.ndarray) -> np.ndarray:
+        """t u with the t in [0, 1] that lifts D highest: a rough dual point often is right but for its length."""
+        combined = self.combine(u)
+        if isinstance(self.loss, Logistic):
+            return u  # no closed form, and no need: Newton's own dual point is never far off
+        linear = float(u @ self.y)
+        square = 2.0 * self.penalty(combined)
+        if isinstance(self.loss, SquaredHinge):
+            square += float((u * u / self.c).sum()) * 0.5
+        elif isinstance(self.loss, Squared):
+            square += float((u * u / self.c).sum())
+        return u * min(1.0, max(0.0, linear / square)) if square > 0.0 else u
+
     def best_offset(self, z: np.ndarray) -> float:
         """The b that minimises sum c l(y, z + b): the midpoint where it is an interval."""
         if isinstance(self.loss, Hinge):

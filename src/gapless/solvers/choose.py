@@ -73,13 +73,20 @@ def solve(
 
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """There is always a point to return: zero, or where an earlier fit ended."""
-    nothing = np.zeros(problem.d + 1), np.zeros(problem.n)
-    for theta, u in [nothing] if start is None else [nothing, start]:
-        u = problem.repair(u)
-        primal = problem.primal(theta)
-        loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
+    zero = np.zeros(problem.d + 1)
+    _record_pair(problem, loop, zero, np.zeros(problem.n))
     if not np.isfinite(problem.norms2).all():
         loop.end("not_finite")
+    _record_pair(problem, loop, zero, problem.rescaled(problem.dual_from_primal(zero)))
+    if start is not None:
+        _record_pair(problem, loop, start[0], problem.repair(start[1]))
+    if loop.stop.passes == 0:
+        loop.end("max_iter")
+
+
+def _record_pair(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray) -> None:
+    primal = problem.primal(theta)
+    loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
 
 
 def _plan(
@@ -134,6 +141,11 @@ def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
     theta, u = loop.best_theta, loop.best_u
     if theta is None or u is None:
         theta, u = np.zeros(problem.d + 1), np.zeros(problem.n)
+    if loop.status not in (None, "converged", "not_finite"):
+        # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
+        own = problem.rescaled(problem.dual_from_primal(theta))
+        if problem.dual(own, loop.best_primal) > loop.best_dual:
+            u = own
     if problem.free and isinstance(problem.loss, Hinge):
         theta = theta.copy()
         theta[-1] = 0.0

@@ -7,7 +7,7 @@ a slope that keeps them there are left out (shrinking) and all come back before 
 
 A free offset has the constraint sum u = 0.  It is met by the method of multipliers: the constant feature s penalises
 (b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is b = b0 + s^2 r, so b0
-settles exactly when the constraint holds.
+settles exactly when the constraint holds.  It closes linearly: good to 1e-4 or so, where other solvers take over.
 """
 
 from __future__ import annotations
@@ -71,9 +71,6 @@ def coordinate_descent(
         done = spread_high - spread_low <= 0.1 * loop.stop.relative_gap or size == 0
         if problem.free and (done or passes % 3 == 0):
             b0 += s * theta[-1]
-            above, below = np.inf, -np.inf
-            if size < n and done:
-                size, active = n, np.arange(n)
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if passes >= next_look or done or loop.n_iter >= loop.stop.passes:

@@ -1,0 +1,246 @@
+"""Problems with a known primal AND dual × solvers; agreement with Clarabel; stopping, history, warm starts."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapless import losses
+from gapless.problems.linear_erm import LinearERM
+from gapless.solvers.choose import NotForThisLoss, solve
+from gapless.solvers.loop import Interruption, Stop
+
+HINGE = ("coordinate_descent", "semismooth", "interior_point", "auto")
+SMOOTH = ("coordinate_descent", "newton", "auto")
+OFFSETS = ("none", "penalised", "free")
+TIGHT = Stop(1e-9, 20_000)
+
+
+def solvers(loss):  # type: ignore[no-untyped-def]
+    return HINGE if loss == "hinge" else SMOOTH
+
+
+def build(X, y, C, loss, offset, scale=1.0):  # type: ignore[no-untyped-def]
+    X = np.asarray(X, float)
+    c = np.full(len(y), C) if np.isscalar(C) else np.asarray(C, float)
+    return LinearERM.build(X, np.asarray(y, float), c, losses.BY_NAME[loss], offset, scale)
+
+
+#: name, X, y, C, loss, offset, w, b, alpha, P*: worked out by hand.
+KNOWN = [
+    # Two points at ±2 on a line: w = 1/2 puts both on the margin; alpha = w/(2·2) each. Hard enough at C = 1.
+    ("two points", [[2.0], [-2.0]], [1, -1], 1.0, "hinge", "none", [0.5], 0.0, [0.125, 0.125], 0.125),
+    # The same moved by 3: only a free offset leaves w and P unchanged, b = -3/2.
+    ("two points moved", [[5.0], [1.0]], [1, -1], 1.0, "hinge", "free", [0.5], -1.5, [0.125, 0.125], 0.125),
+    # C too small to reach the margin: alpha = C, w = 2C + 2C = 0.04.
+    ("bounded", [[2.0], [-2.0]], [1, -1], 0.01, "hinge", "none", [0.04], 0.0, [0.01, 0.01], 0.0008 + 0.02 * 0.92),
+    # A penalised offset of scale 1 and x = 0: alpha solves 1 - v = 0 within [0, C]: v = 1, P = 1/2.
+    ("offset only", [[0.0]], [1], 5.0, "hinge", "penalised", [0.0], 1.0, [1.0], 0.5),
+    # Squared hinge at one point x = 1: 1/2 w^2 + C(1 - w)^2 has w = 2C/(1 + 2C), alpha = w.
+    ("squared hinge", [[1.0]], [1], 3.0, "squared_hinge", "none", [6 / 7], 0.0, [6 / 7], 0.5 * 36 / 49 + 3 / 49),
+    # Squared loss: ridge, w = C x y/(1 + C x^2) = 2·3·1/(1 + 2·9), u = w/x.
+    ("ridge", [[3.0]], [1], 2.0, "squared", "none", [6 / 19], 0.0, [2 / 19], 1 / 19),
+    # Squared loss, free offset: b absorbs the mean of y at x = 0.
+    ("mean", [[0.0], [0.0], [0.0]], [1, 1, -1], 1.0, "squared", "free", [0.0], 1 / 3, [2 / 3, 2 / 3, 4 / 3], 4 / 3),
+    # Logistic, free offset, x = 0: b = ln(2/1), alpha_i = C sigma(-y b) = 1/3, 1/3, 2/3.
+    (
+        "log odds", [[0.0], [0.0], [0.0]], [1, 1, -1], 1.0, "logistic", "free", [0.0], np.log(2.0),
+        [1 / 3, 1 / 3, 2 / 3], 2 * np.log(1.5) + np.log(3.0),
+    ),
+]  # fmt: skip
+CASES = [(*case, solver) for case in KNOWN for solver in solvers(case[4])]
+
+
+@pytest.mark.parametrize(
+    ("name", "X", "y", "C", "loss", "offset", "w", "b", "alpha", "best", "solver"),
+    CASES,
+    ids=[f"{case[0]}-{case[-1]}" for case in CASES],
+)
+def test_known_primal_and_dual(name, X, y, C, loss, offset, w, b, alpha, best, solver):  # type: ignore[no-untyped-def]
+    problem = build(X, y, C, loss, offset)
+    solution = solve(problem, Stop(1e-12, 50_000), solver=solver)
+    found_w, found_b = problem.split(solution.theta)
+    primal = problem.primal(solution.theta)
+    np.testing.assert_allclose(found_w, w, atol=2e-6)
+    assert found_b == pytest.approx(b, abs=2e-6)
+    np.testing.assert_allclose(np.abs(solution.u), alpha, atol=2e-6)
+    assert primal == pytest.approx(best, rel=1e-11)
+    assert problem.dual(solution.u, primal) == pytest.approx(best, rel=1e-11)
+
+
+def random_problem(seed, loss, offset, n=60, d=5, form="dense"):  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d)) + random.normal(size=d)
+    y = np.where(X @ random.normal(size=d) + random.normal(size=n) > 0, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    c = 10.0 ** random.uniform(-2, 2) * random.integers(1, 4, n)
+    X = sparse.csr_matrix(X) if form == "csr" else X
+    return LinearERM.build(X, y, c, losses.BY_NAME[loss], offset, 1.5)
+
+
+def clarabel_optimum(problem):  # type: ignore[no-untyped-def]
+    """min 1/2|w|^2 + sum c xi (or c xi^2) subject to y(Xw + b) >= 1 - xi, xi >= 0, by another's interior point."""
+    import clarabel
+
+    n, d = problem.n, problem.d
+    X = problem.rows.values
+    X = np.c_[X, np.full(n, problem.rows.constant)]
+    squared = isinstance(problem.loss, losses.SquaredHinge)
+    diagonal = np.r_[np.ones(d), 0.0 if problem.free else 1.0, 2 * problem.c if squared else np.zeros(n)]
+    P = sparse.diags(diagonal).tocsc()
+    q = np.r_[np.zeros(d + 1), np.zeros(n) if squared else problem.c]
+    A = sparse.vstack(
+        [
+            sparse.hstack([sparse.csr_matrix(-(problem.y[:, None] * X)), -sparse.eye(n)]),
+            sparse.hstack([sparse.csr_matrix((n, d + 1)), -sparse.eye(n)]),
+        ]
+    ).tocsc()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    solver = clarabel.DefaultSolver(P, q, A, np.r_[-np.ones(n), np.zeros(n)], [clarabel.NonnegativeConeT(2 * n)], settings)
+    return solver.solve().obj_val
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_agrees_with_clarabel(loss, offset):  # type: ignore[no-untyped-def]
+    for seed in range(8):
+        problem = random_problem(seed, loss, offset)
+        reference = clarabel_optimum(problem)
+        for solver in solvers(loss):
+            slow = solver == "coordinate_descent" and (problem.c.max() > 3.0 or problem.free)
+            solution = solve(problem, Stop(1e-9, 3000) if slow else TIGHT, solver=solver)
+            primal = problem.primal(solution.theta)
+            dual = problem.dual(solution.u, primal)
+            # Coordinate descent is slow at large C and closes a free offset's constraint linearly: its gap says so.
+            assert dual <= reference * (1 + 1e-9) <= primal * (1 + 2e-9)
+            if slow:
+                continue
+            assert primal - dual <= 1e-8 * primal, (seed, solver)
+            assert dual <= reference * (1 + 1e-7)
+            assert primal == pytest.approx(reference, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", list(losses.BY_NAME))
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_solvers_agree_and_forms_agree(loss, offset):  # type: ignore[no-untyped-def]
+    """|P_a - P_b| <= gap_a + gap_b for all solvers, dense and CSR."""
+    for seed in range(4):
+        found = []
+        for form in ("dense", "csr"):
+            problem = random_problem(seed, loss, offset, form=form)
+            for solver in solvers(loss):
+                solution = solve(problem, Stop(1e-6, 3000), solver=solver)
+                primal = problem.primal(solution.theta)
+                found.append((primal, problem.gap(solution.theta, solution.u)))
+        for p, g in found:
+            for q, h in found:
+                assert abs(p - q) <= g + h + 1e-11 * p
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_polish_reaches_machine_precision(offset):  # type: ignore[no-untyped-def]
+    for seed in range(10):
+        problem = random_problem(seed, "hinge", offset, n=200)
+        solution = solve(problem, Stop(1e-4, 1000))
+        primal = problem.primal(solution.theta)
+        assert problem.gap(solution.theta, solution.u) <= 1e-11 * primal
+        assert "active_set" in solution.solver or problem.gap(solution.theta, solution.u) <= 1e-13 * primal
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_shapes_wide_and_tall(offset):  # type: ignore[no-untyped-def]
+    """n < d goes through Woodbury, n > d through the normal matrix, both large through conjugate gradients."""
+    for n, d in ((20, 300), (300, 20)):
+        for loss in losses.BY_NAME:
+            problem = random_problem(1, loss, offset, n=n, d=d)
+            solution = solve(problem, Stop(1e-8, 5000))
+            assert problem.gap(solution.theta, solution.u) <= 1e-8 * abs(problem.primal(solution.theta))
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "hinge"])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_large_and_sparse_both_ways(loss, offset):  # type: ignore[no-untyped-def]
+    random = np.random.default_rng(0)
+    X = sparse.random(4000, 5000, density=2e-3, format="csr", random_state=random)
+    y = np.where(X @ random.normal(size=5000) + 0.1 * random.normal(size=4000) > 0, 1.0, -1.0)
+    problem = LinearERM.build(X, y, np.full(4000, 1.0), losses.BY_NAME[loss], offset)
+    solution = solve(problem, Stop(1e-5, 1000))
+    assert problem.gap(solution.theta, solution.u) <= 1e-5 * problem.primal(solution.theta)
+
+
+@pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_any_C(C, offset):  # type: ignore[no-untyped-def]
+    problem = random_problem(7, "hinge", offset, n=400, d=6)
+    problem = LinearERM(problem.rows, problem.y, np.full(problem.n, C), problem.loss, problem.offset)
+    solution = solve(problem, Stop(1e-6, 1000))
+    assert problem.gap(solution.theta, solution.u) <= 1e-6 * problem.primal(solution.theta)
+    assert solution.n_iter <= 100
+
+
+def test_forced_solver_must_fit_the_loss():  # type: ignore[no-untyped-def]
+    with pytest.raises(NotForThisLoss, match="newton"):
+        solve(random_problem(0, "hinge", "free"), TIGHT, solver="newton")
+    with pytest.raises(NotForThisLoss, match="semismooth"):
+        solve(random_problem(0, "logistic", "free"), TIGHT, solver="semismooth")
+
+
+@pytest.mark.parametrize("loss", list(losses.BY_NAME))
+@pytest.mark.parametrize("solver", ["coordinate_descent", "semismooth", "interior_point", "newton"])
+def test_passes_are_counted_and_kept(loss, solver):  # type: ignore[no-untyped-def]
+    if (solver == "newton") is (loss == "hinge") and solver != "coordinate_descent":
+        pytest.skip("not for this loss")
+    problem = random_problem(3, loss, "free")
+    for passes in (0, 1, 2):
+        solution = solve(problem, Stop(1e-15, passes), solver=solver)
+        assert solution.n_iter <= passes
+        assert solution.status in ("max_iter", "converged")
+        assert np.isfinite(problem.gap(solution.theta, solution.u))
+
+
+def test_history_and_callback():  # type: ignore[no-untyped-def]
+    problem = random_problem(5, "hinge", "none", n=300)
+    seen = []
+    solution = solve(problem, Stop(1e-10, 3000), solver="coordinate_descent", callback=seen.append)
+    assert len(solution.history) <= 201
+    assert len(seen) >= len(solution.history)
+    gaps = [event.gap for event in seen]
+    assert all(b <= a for a, b in zip(gaps, gaps[1:], strict=False))
+    assert [event.pass_ for event in seen] == sorted(event.pass_ for event in seen)
+
+
+def test_warm_start_needs_fewer_passes():  # type: ignore[no-untyped-def]
+    problem = random_problem(5, "hinge", "free", n=2000, d=20)
+    cold = solve(problem, Stop(1e-8, 3000), solver="semismooth")
+    warm = solve(problem, Stop(1e-8, 3000), solver="semismooth", start=(cold.theta, cold.u))
+    assert warm.n_iter <= 2 < cold.n_iter
+
+
+def test_interruption_and_time_limit_end_a_fit_with_a_true_gap():  # type: ignore[no-untyped-def]
+    problem = random_problem(5, "hinge", "none", n=3000, d=20)
+    for solver in ("coordinate_descent", "semismooth", "interior_point"):
+        flag = Interruption()
+
+        def later(event, flag=flag):  # type: ignore[no-untyped-def]
+            flag.requested = event.pass_ >= 2
+
+        solution = solve(problem, Stop(1e-15, 10**6), solver=solver, interruption=flag, callback=later)
+        assert solution.status == "interrupted"
+        assert problem.gap(solution.theta, solution.u) > 0
+        began = time.perf_counter()
+        solution = solve(problem, Stop(1e-300, 10**9, 0.2), solver=solver)
+        assert time.perf_counter() - began < 1.0
+
+
+def test_overflow_is_an_ending_and_not_a_hang():  # type: ignore[no-untyped-def]
+    for loss in losses.BY_NAME:
+        problem = build([[1e200], [-1e200], [3e180]], [1, -1, 1], 1.0, loss, "free")
+        solution = solve(problem, Stop(1e-4, 1000))
+        assert np.all(np.isfinite(solution.theta))
+        assert np.all(np.isfinite(solution.u))
+        assert solution.status in ("not_finite", "stalled", "converged", "max_iter")
