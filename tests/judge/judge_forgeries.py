@@ -108,6 +108,16 @@ def _heaviest(case: Any, rng: np.random.Generator) -> tuple[int, int]:
     return s, int(np.argmax(np.abs(case.arrays["dual"][s])))
 
 
+def _costliest(case: Any, rng: np.random.Generator) -> int:
+    """The row with the largest loss: any change of it moves the primal. Without losses, the largest |u|."""
+    s, heaviest = _heaviest(case, rng)
+    coef, offset = case.arrays["coef"][s].astype(float), float(case.arrays["intercept"][s])
+    weights = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
+    signs = np.where(_index(case) == _subs(case)[s]["positive"], 1.0, -1.0)
+    slack = weights * np.maximum(0.0, 1.0 - signs * (_dense(case) @ coef + offset))
+    return int(np.argmax(slack)) if slack.max() > 1e-3 else heaviest
+
+
 def _dense(case: Any) -> np.ndarray:
     return case.X.toarray() if hasattr(case.X, "toarray") else case.X
 
@@ -126,7 +136,7 @@ def label_flipped(case, rng):
 
 
 def label_flipped_and_sealed(case, rng):
-    _, i = _heaviest(case, rng)
+    i = _costliest(case, rng)
     values = case.document["classes"]["values"]
     case.y[i] = values[(values.index(case.y.tolist()[i]) + 1) % len(values)]
     _refingerprint(case)
@@ -152,7 +162,7 @@ def weight_changed(case, rng):
 
 
 def weight_changed_and_sealed(case, rng):
-    _, i = _heaviest(case, rng)
+    i = _costliest(case, rng)
     weights = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
     weights[i] *= float(rng.choice([0.5, 0.9, 0.99]))
     case.sample_weight = weights
@@ -179,7 +189,7 @@ def value_changed(case, rng):
 
 
 def value_changed_and_sealed(case, rng):
-    _, i = _heaviest(case, rng)
+    i = _costliest(case, rng)
     X = _dense(case).copy()
     X[i] += 0.3 + rng.random(X.shape[1])
     _with_dense(case, X)

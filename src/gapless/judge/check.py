@@ -24,7 +24,7 @@ from .rows import Rows, as_rows, first_non_finite
 from .verdict import Claim, Verdict
 
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
-ROUNDING_FACTOR = 16.0
+ROUNDING_FACTOR = 4.0
 
 #: Estimators, the losses they have, and parameters that would make another problem of it (absent counts as
 #: fine).
