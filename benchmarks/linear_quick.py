@@ -132,9 +132,7 @@ def main() -> None:
     compiling = seconds(gapless.warmup)
     print(f"compiling, or loading what was compiled before: {compiling:.1f} s, not counted below\n")
 
-    columns = (
-        f"{'data':<31} {'loss':<14} {'gapless':>9} {'excess':>8} {'sklearn':>9} {'excess':>8} {'ratio':>7}"
-    )
+    columns = f"{'data':<31} {'loss':<14} {'gapless':>9} {'excess':>8} {'sklearn':>9} {'excess':>8} {'ratio':>7}"
     print(f"{columns}  solver; note")
     for name, (X, y) in problems().items():
         for loss in ("hinge", "squared_hinge", "logistic"):

@@ -27,7 +27,7 @@ needs_data = pytest.mark.skipif(folder() is None, reason="no data sets: set GAPL
 
 
 @lru_cache(maxsize=4)
-def load(name: str):  # type: ignore[no-untyped-def]
+def load(name: str):
     """X (float32 dense or CSR, or float64 of a reference set) and y as -1 / +1 of the training part."""
     place = folder()
     assert place is not None
@@ -43,6 +43,6 @@ def load(name: str):  # type: ignore[no-untyped-def]
     return X, np.sign(z[f"y{part}"].astype(int))
 
 
-def decimals(X):  # type: ignore[no-untyped-def]
+def decimals(X):
     """The decimals of the published file as float64, from their float32 neighbours (at most 7 digits)."""
     return X.astype(str).astype(np.float64)

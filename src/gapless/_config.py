@@ -26,9 +26,7 @@ CONVERGENCE = {
 }
 
 _DEFAULT: dict[str, Any] = {"convergence": "warn"}
-_settings: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar(
-    "gapless_config", default=None
-)
+_settings: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gapless_config", default=None)
 
 
 def get_config() -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 
@@ -57,9 +58,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem.best_offset(problem.scores(solution.theta))
 
     for name, X in variants():
-        yield f"fingerprint, {name}", lambda X=X: row_hashes(X)
+        yield f"fingerprint, {name}", partial(row_hashes, X)
         for kind, loss in losses.BY_NAME.items():
             hinge = kind == "hinge"
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
-                    yield f"{kind} by {solver}, {name}", lambda X=X, loss=loss, solver=solver: run(X, loss, solver)
+                    yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)

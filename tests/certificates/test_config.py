@@ -113,9 +113,7 @@ def _fit_in_worker():
     return len(caught)
 
 
-@pytest.mark.parametrize(
-    ("mode", "expected"), [("ignore", 0), ("record", 0), ("raise", "raised"), ("warn", 1)]
-)
+@pytest.mark.parametrize(("mode", "expected"), [("ignore", 0), ("record", 0), ("raise", "raised"), ("warn", 1)])
 def test_settings_reach_the_processes_of_scikit_learn(mode, expected):
     with warnings.catch_warnings():
         warnings.simplefilter("default")

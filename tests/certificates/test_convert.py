@@ -141,9 +141,7 @@ def test_bad_arguments(arguments, message):
 # objective
 def test_objective_with_the_users_numbers():
     text = objective("hinge", 1.0, 270, "free")
-    assert str(text) == (
-        "minimise 1/2|w|^2 + 1.0 * sum_i max(0, 1 - y_i(<w,x_i> + b)) over 270 rows, offset free"
-    )
+    assert str(text) == ("minimise 1/2|w|^2 + 1.0 * sum_i max(0, 1 - y_i(<w,x_i> + b)) over 270 rows, offset free")
     assert text.latex == (
         r"\min_{w, b} \tfrac12 \|w\|^2 + 1.0 \sum_{i=1}^{270} "
         r"\max\bigl(0,\, 1 - y_i(\langle w, x_i\rangle + b)\bigr)"
@@ -160,8 +158,7 @@ def test_objective_with_the_users_numbers():
         ),
         (
             ("logistic", 0.1, 3, "penalised"),
-            "minimise 1/2|w|^2 + 1/2 b^2 + 0.1 * sum_i ln(1 + exp(-y_i(<w,x_i> + b))) over 3 rows, "
-            "offset penalised",
+            "minimise 1/2|w|^2 + 1/2 b^2 + 0.1 * sum_i ln(1 + exp(-y_i(<w,x_i> + b))) over 3 rows, offset penalised",
         ),
         (
             ("squared", 1e-7, 3, "free"),

@@ -15,9 +15,7 @@ from sklearn.svm import LinearSVC
 from gapless.certificates.explain import explain
 
 
-@pytest.mark.parametrize(
-    "form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, pd.DataFrame]
-)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, pd.DataFrame])
 @pytest.mark.parametrize(
     ("data", "model"),
     [
@@ -49,9 +47,7 @@ def test_regression_too(model):
     e = explain(model.fit(X, y), X)
     np.testing.assert_allclose(e.contributions().sum(axis=1) + e.intercept[0], model.predict(X))
     several = explain(model.fit(X, np.column_stack([y, -y])), X)
-    np.testing.assert_allclose(
-        several.contributions(1).sum(axis=1) + several.intercept[1], model.predict(X)[:, 1]
-    )
+    np.testing.assert_allclose(several.contributions(1).sum(axis=1) + several.intercept[1], model.predict(X)[:, 1])
     with pytest.raises(ValueError, match="2 scores: say which"):
         several.contributions()
 

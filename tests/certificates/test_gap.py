@@ -172,9 +172,7 @@ def test_document_has_the_agreed_keys():
     st.floats(1e-16, 1),
 )
 def test_json_round_trip_is_exact(primal, dual, seconds, tol):
-    c = certificate(
-        sub(primal, dual, tol=tol, seconds=seconds, rounding=seconds / 3), tol=tol, seconds=seconds
-    )
+    c = certificate(sub(primal, dual, tol=tol, seconds=seconds, rounding=seconds / 3), tol=tol, seconds=seconds)
     again = Certificate.from_json(c.to_json(), c.arrays)
     assert again == c
     assert again.subproblems == c.subproblems
@@ -250,9 +248,8 @@ def test_sentence_of_several_classes():
         sub(1.0, 1.0, positive=0), sub(1.0, 0.9, positive=1, ending="max_iter"), sub(1.0, 1.0, positive=2),
         classes=["ant", "cat", "dog"],
     )  # fmt: skip
-    assert (
-        "3 problems of one class against the rest, 2 converged; the worst is 'cat' with relative gap 1.0e-01"
-        in str(c)
+    assert "3 problems of one class against the rest, 2 converged; the worst is 'cat' with relative gap 1.0e-01" in str(
+        c
     )
     text = c.shortfall(max_iter=1000)
     assert text.startswith("LinearSVC stopped at max_iter=1000 after")

@@ -116,9 +116,7 @@ def test_no_move_within_the_radius_changes_the_prediction(data):
             steps.append(
                 (
                     gap,
-                    np.divide(
-                        f[rows, m.predicted] - f[:, k], size, out=np.full(len(A), np.inf), where=size > 0
-                    ),
+                    np.divide(f[rows, m.predicted] - f[:, k], size, out=np.full(len(A), np.inf), where=size > 0),
                 )
             )
     nearest = np.min([distance for _, distance in steps], axis=0)

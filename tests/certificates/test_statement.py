@@ -24,9 +24,7 @@ def through_json(value):
     return json.loads(json.dumps(value, allow_nan=False))
 
 
-@pytest.mark.parametrize(
-    "value", [0.1, -0.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 1 / 3]
-)
+@pytest.mark.parametrize("value", [0.1, -0.0, 5e-324, 1.7976931348623157e308, math.inf, -math.inf, math.nan, 1 / 3])
 def test_floats_to_the_bit(value):
     again = decode_float(through_json(encode_float(value)))
     assert np.float64(again).tobytes() == np.float64(value).tobytes()

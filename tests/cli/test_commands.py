@@ -62,9 +62,7 @@ def test_train_says_it_all(csv, tmp_path):
 def test_train_verify_predict(csv, tmp_path, options):
     if "--weights" in options:
         table = csv.read_text().splitlines()
-        csv.write_text(
-            "b2," + table[0] + "\n" + "\n".join(f"{k % 3},{row}" for k, row in enumerate(table[1:]))
-        )
+        csv.write_text("b2," + table[0] + "\n" + "\n".join(f"{k % 3},{row}" for k, row in enumerate(table[1:])))
     out = tmp_path / "m.gapless"
     told = run_json("train", csv, "--out", out, *options)
     assert told["converged"]
@@ -190,8 +188,7 @@ def test_svmlight_and_npz(tmp_path):
     X = rng.normal(size=(60, 4)) * (rng.random((60, 4)) < 0.6)
     y = (X.sum(axis=1) > 0).astype(int)
     lines = [
-        f"{label} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v)
-        for row, label in zip(X.tolist(), y)
+        f"{label} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v) for row, label in zip(X.tolist(), y)
     ]
     path = tmp_path / "data.svm"
     path.write_text("\n".join(lines))

@@ -50,9 +50,7 @@ def test_a_bad_file_is_one_line(gapless_process, csv):
 def test_importing_the_commands_is_light(environment):
     heavy = ("numpy", "scipy", "sklearn", "numba", "pandas", "rich")
     code = f"import sys, gapless.cli; print([m for m in {heavy!r} if m in sys.modules])"
-    found = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
 
 

@@ -87,8 +87,7 @@ def test_signs_of_one_against_the_rest():
     [
         (
             [1, 1, 1],
-            "This solver needs samples of at least 2 classes in the data, but the data contains "
-            "only one class: 1",
+            "This solver needs samples of at least 2 classes in the data, but the data contains only one class: 1",
         ),
         (["a", "a"], "only one class: 'a'"),
         ([0.5, 1.5, 2.0], "Unknown label type: continuous"),

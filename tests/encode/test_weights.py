@@ -61,9 +61,7 @@ def test_balanced_uses_the_weights_as_counts():
     got = resolve_class_weight("balanced", labels, w)
     assert [Fraction(g) == Fraction(float(e)) for g, e in zip(got, exact)] == [True] * 3
     repeated = np.repeat(y, w.astype(int))
-    np.testing.assert_allclose(
-        got, compute_class_weight("balanced", classes=np.unique(y), y=repeated), rtol=1e-15
-    )
+    np.testing.assert_allclose(got, compute_class_weight("balanced", classes=np.unique(y), y=repeated), rtol=1e-15)
 
 
 def test_balanced_leaves_a_class_without_weight_at_one():
@@ -138,9 +136,7 @@ def test_classes_that_lose_all_their_weight():
     assert weightless_classes(labels, np.array([1.0, 1.0, 0.0, 1.0]), np.ones(3)) == []
     assert weightless_classes(labels, np.array([1.0, 1.0, 0.0, 0.0]), np.ones(3)) == ["c"]
     assert weightless_classes(labels, np.ones(4), np.array([0.0, 1.0, 1.0])) == ["a"]
-    with pytest.raises(
-        ValueError, match=r"at least 2 classes .* only one class: 'b' after the rows of weight zero"
-    ):
+    with pytest.raises(ValueError, match=r"at least 2 classes .* only one class: 'b' after the rows of weight zero"):
         weightless_classes(labels, np.array([0.0, 1.0, 0.0, 0.0]), np.ones(3))
     with pytest.raises(ValueError, match="every weight is zero"):
         weightless_classes(labels, np.ones(4), np.zeros(3))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import sklearn.linear_model
+import sklearn.svm
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapless import LinearSVC, LogisticRegression
@@ -21,7 +23,20 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.filterwarnings("default")  # the checks provoke warnings of their own and judge them themselves
+def peer(estimator):
+    """scikit-learn's own class with the same settings."""
+    given = {"fit_intercept": estimator.fit_intercept}
+    if isinstance(estimator, LogisticRegression):
+        return sklearn.linear_model.LogisticRegression(**given)
+    return sklearn.svm.LinearSVC(loss=estimator.loss, **given)
+
+
 @parametrize_with_checks(VARIANTS)
 def test_check(estimator, check):
+    # One check wants class weights to move every prediction to one class, which only an offset can do: without
+    # one the optimum itself fails it, scikit-learn's as well as ours.
+    if not estimator.fit_intercept and check.func.__name__ == "check_class_weight_classifiers":
+        with pytest.raises(AssertionError):
+            check.func("LinearSVC", peer(estimator))
+        return
     check(estimator)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import select
+import signal
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -50,13 +53,23 @@ def test_again(alone):
         assert fit_again(case) == case[3]
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_other_thread(loss):
+    """20,000 numbers in a sum: OpenBLAS would use two threads for it, and give other bits."""
+    X, y = make_classification(20_000, 20, n_informative=10, flip_y=0.1, random_state=0)
+    here = bits(model(loss).fit(X, y))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: bits(model(loss).fit(X, y))).result() == here
+    assert bits(model(loss).fit(X, y)) == here
+
+
 def test_eight_threads_at_once(alone):
     barrier = threading.Barrier(8)
 
     def work(k):
         barrier.wait()
-        # Each thread goes through the cases from another place, so that different fits meet.
-        order = [alone[(k * 5 + j) % len(alone)] for j in range(len(alone))]
+        # Each thread takes some of the cases from another place on, so that different fits meet.
+        order = [alone[(k * 5 + j) % len(alone)] for j in range(8)]
         return [(fit_again(case), case[3], case[0]) for case in order]
 
     with ThreadPoolExecutor(8) as pool:
@@ -99,8 +112,11 @@ def test_a_forked_child(alone):
         finally:
             os._exit(0)
     os.close(writer)
+    ready, _, _ = select.select([reader], [], [], 120)
+    if not ready:
+        os.kill(child, signal.SIGKILL)
     with os.fdopen(reader, "rb") as source:
-        got = pickle.load(source)
+        got = pickle.load(source) if ready else "the child hangs"
     os.waitpid(child, 0)
     assert got == [case[3] for case in alone]
 
@@ -156,19 +172,40 @@ def test_the_number_of_blas_threads_does_not_matter(threads):
         assert bits(model("logistic").fit(X, y)) == expected
 
 
-def test_blas_threads_are_given_back():
-    from threadpoolctl import threadpool_info
+GIVEN_BACK = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from threadpoolctl import threadpool_info
+from sklearn.datasets import load_iris
+from gapless import LinearSVC
 
-    def blas():
-        return [(lib["filepath"], lib["num_threads"]) for lib in threadpool_info() if lib["user_api"] == "blas"]
+def blas():
+    return [(lib["filepath"], lib["num_threads"]) for lib in threadpool_info() if lib["user_api"] == "blas"]
 
-    model("hinge").fit(*load("iris"))
-    before = blas()
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: model("hinge").fit(*load("iris")), range(16)))
-    with pytest.raises(ValueError):
-        model("hinge").fit(np.ones((3, 2)), [1, 1, 1])
-    assert blas() == before
+def fit(_):
+    return LinearSVC(loss="hinge").fit(X, y)
+
+X, y = load_iris(return_X_y=True)
+before = blas()
+if sys.argv[1] == "main first":
+    fit(0)
+    assert blas() == before, "after a fit in the main thread"
+with ThreadPoolExecutor(4) as pool:
+    list(pool.map(fit, range(12)))
+assert blas() == before, "after fits in threads"
+try:
+    LinearSVC().fit(X, [1] * len(y))
+except ValueError:
+    assert blas() == before, "after a fit that failed"
+fit(0)
+assert blas() == before, "after a fit in the main thread, again"
+"""
+
+
+@pytest.mark.parametrize("who", ["main first", "threads first"])
+def test_blas_threads_are_given_back(who):
+    done = subprocess.run([sys.executable, "-c", GIVEN_BACK, who], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_seed_of_numpy_is_not_touched():

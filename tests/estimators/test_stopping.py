@@ -35,9 +35,7 @@ def sparse_problem():
 
 
 def three_classes_problem():
-    return make_classification(
-        60_000, 60, n_informative=40, n_classes=3, flip_y=0.2, class_sep=0.5, random_state=1
-    )
+    return make_classification(60_000, 60, n_informative=40, n_classes=3, flip_y=0.2, class_sep=0.5, random_state=1)
 
 
 def wide_problem():

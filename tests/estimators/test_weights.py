@@ -18,9 +18,7 @@ FORMS = ("dense", "csr")
 
 def same_scores(first, second, X):
     """As scikit-learn's check compares: relative and absolute 1e-7, at every training point."""
-    np.testing.assert_allclose(
-        first.decision_function(X), second.decision_function(X), rtol=CLOSE, atol=CLOSE
-    )
+    np.testing.assert_allclose(first.decision_function(X), second.decision_function(X), rtol=CLOSE, atol=CLOSE)
 
 
 def counts(y):

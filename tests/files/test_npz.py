@@ -32,9 +32,7 @@ def test_sparse(tmp_path):
     S = csr_matrix(X)
     np.savez(tmp_path / "d.npz", X_data=S.data, X_indices=S.indices, X_indptr=S.indptr, X_shape=S.shape, y=Y)
     np.testing.assert_array_equal(read_data(tmp_path / "d.npz").X.toarray(), X)
-    np.savez(
-        tmp_path / "e.npz", X_data=S.data, X_indices=S.indices + 5, X_indptr=S.indptr, X_shape=S.shape, y=Y
-    )
+    np.savez(tmp_path / "e.npz", X_data=S.data, X_indices=S.indices + 5, X_indptr=S.indptr, X_shape=S.shape, y=Y)
     with pytest.raises(DataError, match="do not fit together"):
         read_data(tmp_path / "e.npz")
 
@@ -69,9 +67,7 @@ def test_refusals(tmp_path, arrays, says):
 
 def test_a_declared_shape_that_is_not_there(tmp_path):
     stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        stream, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)}
-    )
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6)})
     with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
         archive.writestr("X.npy", stream.getvalue())
     with pytest.raises(DataError, match="truncated"):

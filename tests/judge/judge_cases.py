@@ -109,15 +109,11 @@ def reference_fit(p: Problem, repair: bool = True) -> tuple[np.ndarray, float, n
     return theta[:d], float(s * theta[-1]) if s else 0.0, full
 
 
-def _interior_point(
-    A: np.ndarray, y: np.ndarray, c: np.ndarray, penalty: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _interior_point(A: np.ndarray, y: np.ndarray, c: np.ndarray, penalty: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n, k = A.shape
     H = sp.diags(np.concatenate([penalty, np.zeros(n)])).tocsc()
     q = np.concatenate([np.zeros(k), c])
-    G = sp.vstack(
-        [sp.hstack([-y[:, None] * A, -sp.eye(n)]), sp.hstack([sp.csc_matrix((n, k)), -sp.eye(n)])]
-    ).tocsc()
+    G = sp.vstack([sp.hstack([-y[:, None] * A, -sp.eye(n)]), sp.hstack([sp.csc_matrix((n, k)), -sp.eye(n)])]).tocsc()
     h = np.concatenate([-np.ones(n), np.zeros(n)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
@@ -392,11 +388,7 @@ def make_case(
         intercept.append(b)
         dual.append(u)
     estimator = "LogisticRegression" if loss == "logistic" else "LinearSVC"
-    pairs = (
-        [[key, value] for key, value in class_weight.items()]
-        if isinstance(class_weight, dict)
-        else class_weight
-    )
+    pairs = [[key, value] for key, value in class_weight.items()] if isinstance(class_weight, dict) else class_weight
     parameters = {
         "C": C,
         "tol": tol,
@@ -442,9 +434,7 @@ def make_case(
     return Case(document, arrays, sp.csr_matrix(X) if sparse else X, y, sw)
 
 
-def subproblem(
-    p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, positive: int
-) -> dict[str, Any]:
+def subproblem(p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, positive: int) -> dict[str, Any]:
     primal = plain_primal(p, w, b)
     dual = plain_dual(p, u, primal)
     gap = primal - dual
@@ -486,12 +476,9 @@ def file_bytes(
     """A model file as the contract has it; ``extra`` replaces or adds members (None: leaves one out)."""
     real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
     stored = {
-        name: np.ascontiguousarray(array, dtype="<f8" if name == "dual" else real)
-        for name, array in arrays.items()
+        name: np.ascontiguousarray(array, dtype="<f8" if name == "dual" else real) for name, array in arrays.items()
     }
-    described = {
-        name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in stored.items()
-    }
+    described = {name: {"dtype": array.dtype.str, "shape": list(array.shape)} for name, array in stored.items()}
     members: dict[str, bytes | None] = {
         "model.json": json.dumps({**document, "arrays": described}).encode(),
         **{f"{name}.bin": array.tobytes() for name, array in stored.items()},

@@ -184,7 +184,8 @@ def weights_dropped_and_sealed(case, rng):
 
 def value_changed(case, rng):
     X = _dense(case).copy()
-    X[rng.integers(len(X)), rng.integers(X.shape[1])] += 1e-9
+    i, j = rng.integers(len(X)), rng.integers(X.shape[1])
+    X[i, j] = np.nextafter(X[i, j], X.dtype.type(np.inf))  # one unit in the last place
     _with_dense(case, X)
 
 
@@ -502,9 +503,7 @@ def C_impossible(case, rng):
 
 
 def loss_changed(case, rng):
-    other = {"hinge": "squared_hinge", "squared_hinge": "hinge", "logistic": "hinge"}[
-        case.document["problem"]["loss"]
-    ]
+    other = {"hinge": "squared_hinge", "squared_hinge": "hinge", "logistic": "hinge"}[case.document["problem"]["loss"]]
     case.document["problem"]["loss"] = other
     case.document["parameters"]["loss"] = other
 

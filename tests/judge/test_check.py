@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from judge_cases import OFFSETS, make_case
 
-from gapless.judge import CertificateError, Claim, Verdict, check
+from gapless.judge import CertificateError, Claim, Verdict, check, fingerprint
 
 LOSSES = ("hinge", "squared_hinge", "logistic")
 ALL = list(itertools.product(LOSSES, OFFSETS, (2, 3), (False, True), (None, "balanced", {0: 2.0})))
@@ -46,9 +46,7 @@ def test_valid_documents_are_true(k):
         verdict = judge(case, rigorous=rigorous)
         assert verdict, verdict
         assert len(verdict.bounds) == (len(case.arrays["coef"]) if rigorous else 0)
-        for sub, (primal, dual, gap) in zip(
-            case.document["certificate"]["subproblems"], verdict.bounds, strict=False
-        ):
+        for sub, (primal, dual, gap) in zip(case.document["certificate"]["subproblems"], verdict.bounds, strict=False):
             assert primal >= sub["primal"] - sub["rounding"]
             assert dual <= sub["dual"] + sub["rounding"]
             assert gap >= primal - dual - 1e-9 * abs(primal)
@@ -203,12 +201,18 @@ def test_not_converged_is_a_valid_claim_and_which_ending_is_free():
     assert case.document["certificate"]["status"] == "max_iter"
     assert judge(case)
     for word in ("time_limit", "stalled", "interrupted"):
-        case.document["certificate"]["status"] = case.document["certificate"]["subproblems"][0]["status"] = (
-            word
-        )
+        case.document["certificate"]["status"] = case.document["certificate"]["subproblems"][0]["status"] = word
         assert judge(case)
     case.document["certificate"]["status"] = "stalled"  # not an ending of any subproblem
     assert not judge(case)
+
+
+def test_no_rows_at_all():
+    case = make_case(17)
+    case.document["certificate"]["fingerprint"] = fingerprint(np.zeros((0, 3)), np.zeros(0, dtype=int))
+    case.arrays["dual"] = np.zeros((1, 0))
+    for rigorous in (False, True, "exact"):
+        assert not judge(case, X=np.zeros((0, 3)), y=np.zeros(0, dtype=int), rigorous=rigorous)
 
 
 def test_the_data_are_left_alone():

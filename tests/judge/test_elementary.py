@@ -78,9 +78,7 @@ def test_the_proof_of_log1p_and_log():
 
 
 def points(rng, low, high, n=1500):
-    spread = np.concatenate(
-        [rng.uniform(low, high, n), np.exp(rng.uniform(-700, np.log(max(high, 1e-300)), n))]
-    )
+    spread = np.concatenate([rng.uniform(low, high, n), np.exp(rng.uniform(-700, np.log(max(high, 1e-300)), n))])
     return spread[(spread >= low) & (spread <= high)]
 
 

@@ -120,9 +120,7 @@ def test_what_differs_has_other_hashes(X):
     assert np.array_equal(base[1:], row_hashes(moved)[1:])
 
 
-@pytest.mark.parametrize(
-    "values", [(0, 1), (0, 1, 2), (-1, 1), (0, 0.5), (2, 3), (1, 2, 4, 8), (0, 255), (0, 1e-3)]
-)
+@pytest.mark.parametrize("values", [(0, 1), (0, 1, 2), (-1, 1), (0, 0.5), (2, 3), (1, 2, 4, 8), (0, 255), (0, 1e-3)])
 def test_rows_of_few_values_do_not_collide(values):
     """One-hot and small whole numbers: their bits are nearly all zero. Each lane alone must tell them
     apart."""
@@ -219,9 +217,7 @@ def test_products_of_both_kinds_agree():
         scores = np.concatenate([block.scores(W) for block in rows.blocks(700)])
         assert np.allclose(scores, X @ W.T)
         total = sum(
-            part
-            for block in rows.blocks(700)
-            for part in block.combine(U[:, block.start : block.start + block.n])
+            part for block in rows.blocks(700) for part in block.combine(U[:, block.start : block.start + block.n])
         )
         assert np.allclose(total, U @ X)
         squares = np.concatenate([block.squares() for block in rows.blocks(700)])

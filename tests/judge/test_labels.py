@@ -58,11 +58,7 @@ def test_no_certified_label_is_wrong(loss, offset):
         for wanted in 10.0 ** np.arange(-1.0, -10.5, -1.5):
             # along a random direction, b too, as far as the gap allows; sometimes b alone
             step = rng.normal(size=w.size) * np.linalg.norm(w) * (rng.random() < 0.7)
-            shift = (
-                rng.normal()
-                if offset == "free"
-                else (rng.normal() * abs(b) if offset == "penalised" else 0.0)
-            )
+            shift = rng.normal() if offset == "free" else (rng.normal() * abs(b) if offset == "penalised" else 0.0)
             if offset == "free" and rng.random() < 0.5:
                 shift = float(rng.choice(ends)) - b
             t = 1.0
@@ -83,9 +79,7 @@ def test_no_certified_label_is_wrong(loss, offset):
     assert certified > 0.25 * rows
 
 
-@pytest.mark.parametrize(
-    ("loss", "ratio", "C"), [("hinge", 2, 1e-2), ("hinge", 4, 1e-2), ("squared_hinge", 16, 1e-2)]
-)
+@pytest.mark.parametrize(("loss", "ratio", "C"), [("hinge", 2, 1e-2), ("hinge", 4, 1e-2), ("squared_hinge", 16, 1e-2)])
 def test_trusting_the_returned_offset_is_wrong(loss, ratio, C):
     rng = np.random.default_rng(9)
     caught = 0
@@ -102,9 +96,7 @@ def test_trusting_the_returned_offset_is_wrong(loss, ratio, C):
                     shift *= 0.9
                 gap = plain_primal(p, w, b + shift) - plain_dual(p, u, best)
                 caught += wrong(naive(p, w, b + shift, gap), p, w, (b, b)) > 0
-                assert (
-                    wrong(gap_safe_labels(X, y, p.c, loss, "free", w, b + shift, u).side, p, w, (b, b)) == 0
-                )
+                assert wrong(gap_safe_labels(X, y, p.c, loss, "free", w, b + shift, u).side, p, w, (b, b)) == 0
     assert caught >= 10
 
 
@@ -116,9 +108,7 @@ def test_other_losses_and_thresholds(loss):
         for _ in range(6):
             p = problem(rng, loss, offset)
             w, b, u = reference_fit(p)
-            found = gap_safe_labels(
-                p.X, p.y, p.c, loss, offset, w * 1.001, b, u * 0.999, p.scale, threshold=0.0
-            )
+            found = gap_safe_labels(p.X, p.y, p.c, loss, offset, w * 1.001, b, u * 0.999, p.scale, threshold=0.0)
             margin = p.y * (p.X @ w + b)
             assert not ((found.side == 1) & (margin < -1e-6)).any()
             assert not ((found.side == -1) & (margin > 1e-6)).any()

@@ -33,9 +33,7 @@ def folder(tmp_path):
     for i, label in enumerate(plain.y.tolist()):
         row = plain.X[i]
         rows.append(
-            " ".join(
-                [str(label), *(f"{j + 1}:{v!r}" for j, v in zip(row.indices, row.data.tolist(), strict=True))]
-            )
+            " ".join([str(label), *(f"{j + 1}:{v!r}" for j, v in zip(row.indices, row.data.tolist(), strict=True))])
         )
     rows.insert(3, "# a comment")
     (tmp_path / "data.svm").write_text("\n".join(rows) + "\n")

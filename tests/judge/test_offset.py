@@ -101,9 +101,7 @@ def gradient_square(p, w, b):
 
 def test_strong_convexity_without_offset_is_half_the_gradient():
     assert strong_convexity_bound(exactly(4.0), exactly(9.0), "none", 3.0, 5.0) == pytest.approx(2.0)
-    assert strong_convexity_bound(exactly(4.0), exactly(-9.0), "free", -3.0, 5.0) == pytest.approx(
-        2.0 + 9 * 8
-    )
+    assert strong_convexity_bound(exactly(4.0), exactly(-9.0), "free", -3.0, 5.0) == pytest.approx(2.0 + 9 * 8)
 
 
 def test_bounds_are_rounded_up():

@@ -88,9 +88,7 @@ def test_the_next_schema(case, place):
 
 
 def test_members(case, place):
-    refused(
-        place, file_bytes(case.document, case.arrays, extra={"extra.bin": b"x"}), "'extra.bin' is unknown"
-    )
+    refused(place, file_bytes(case.document, case.arrays, extra={"extra.bin": b"x"}), "'extra.bin' is unknown")
     refused(place, file_bytes(case.document, case.arrays, extra={"../../evil": b"x"}), "is unknown")
     refused(place, file_bytes(case.document, case.arrays, extra={"dual.bin": None}), "'dual.bin' is missing")
     refused(place, file_bytes(case.document, case.arrays, extra={"model.json": None}), "no model.json")
@@ -163,9 +161,7 @@ def test_sizes_are_compared_before_memory_is_taken(case, place, monkeypatch):
         "dual": {"dtype": "<f8", "shape": [3, 10**12]},
     }
     text = json.dumps({**document, "arrays": declared}).encode()
-    refused(
-        place, file_bytes(case.document, case.arrays, extra={"model.json": text}), "dual.bin has 960 bytes"
-    )
+    refused(place, file_bytes(case.document, case.arrays, extra={"model.json": text}), "dual.bin has 960 bytes")
     monkeypatch.setattr(reader, "MOST_ARRAY_BYTES", 500)
     refused(place, file_bytes(case.document, case.arrays), "at most 500 are read")
     monkeypatch.setattr(reader, "MOST_JSON_BYTES", 100)

@@ -67,9 +67,7 @@ def test_bounds_enclose_exact_values(loss, offset):
             certified = mp(dual)
             if offset == "free" and r != 0:
                 certified -= exact_offset_bound(p, primal) * abs(to_mpf(r))
-            fuzz = mpmath.mpf(10) ** -50 * (
-                abs(mp(primal)) + abs(certified) + 1
-            )  # of the 60 digits themselves
+            fuzz = mpmath.mpf(10) ** -50 * (abs(mp(primal)) + abs(certified) + 1)  # of the 60 digits themselves
             for low, high, truth in (
                 (float_tier.primal.low, float_tier.primal.up, mp(primal)),
                 (float_tier.dual.low, float_tier.dual.up, certified),
@@ -150,9 +148,7 @@ def test_scores_hold_for_any_order_of_summation(order, monkeypatch):
         block = next(iter(as_rows(X).blocks()))
         low, high = score_bounds(block, block.absolute(), w, b)
         for i in range(4):
-            truth = sum(F(a) * F(v) for a, v in zip(X[i].tolist(), w[0].tolist(), strict=True)) + F(
-                float(b[0])
-            )
+            truth = sum(F(a) * F(v) for a, v in zip(X[i].tolist(), w[0].tolist(), strict=True)) + F(float(b[0]))
             assert F(float(low[0, i])) <= truth <= F(float(high[0, i]))
 
 

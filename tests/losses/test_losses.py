@@ -14,17 +14,21 @@ from gapless.losses import _protocol as verbs
 
 NAMES = list(losses.BY_NAME)
 #: From kinks over ordinary sizes to |z| = 1e4, both signs, and values whose rounding is awkward.
-POINTS = [s * z for z in (0.0, 1e-300, 1e-12, 0.1, 1 / 3, 0.9999999, 1.0, 1.0000001, 2.5, 17.0, 36.9, 700.1, 1e4) for s in (1, -1)]
+POINTS = [
+    s * z
+    for z in (0.0, 1e-300, 1e-12, 0.1, 1 / 3, 0.9999999, 1.0, 1.0000001, 2.5, 17.0, 36.9, 700.1, 1e4)
+    for s in (1, -1)
+]
 TARGETS = (1.0, -1.0)
 
 
 @pytest.fixture(autouse=True)
-def enough_digits():  # type: ignore[no-untyped-def]
+def enough_digits():
     with mpmath.workdps(400):  # 1 - 1e-300 must not be 1
         yield
 
 
-def exact(name, verb, *args):  # type: ignore[no-untyped-def]
+def exact(name, verb, *args):
     """The definition, in 400 digits, written independently of the code."""
     a = [mpmath.mpf(x) for x in args]
     if verb == "conjugate":
@@ -67,7 +71,7 @@ def ulps(computed: float, true: mpmath.mpf) -> float:
 
 
 @compiled
-def _call(loss, which, a, y):  # type: ignore[no-untyped-def]
+def _call(loss, which, a, y):
     if which == 0:
         return verbs.value(loss, a, y)
     if which == 1:
@@ -81,7 +85,7 @@ def _call(loss, which, a, y):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", ["value", "slope", "curvature"])
-def test_exact_to_4_ulps(name, verb):  # type: ignore[no-untyped-def]
+def test_exact_to_4_ulps(name, verb):
     loss = losses.BY_NAME[name]
     which = ["value", "slope", "curvature"].index(verb)
     for z in POINTS:
@@ -93,7 +97,7 @@ def test_exact_to_4_ulps(name, verb):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_conjugate_exact_to_4_ulps(name):  # type: ignore[no-untyped-def]
+def test_conjugate_exact_to_4_ulps(name):
     loss = losses.BY_NAME[name]
     for t in (0.0, 1e-300, 1e-17, 0.1, 1 / 3, 0.5, 0.75, 1 - 2**-53, 1.0, 1.0000001, 3.7, -1e-9):
         for y in TARGETS:
@@ -103,7 +107,7 @@ def test_conjugate_exact_to_4_ulps(name):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_fenchel_young(name):  # type: ignore[no-untyped-def]
+def test_fenchel_young(name):
     """l(z) + l*(v) >= vz, with equality at v = l'(z): then dual_of = -v."""
     loss = losses.BY_NAME[name]
     random = np.random.default_rng(0)
@@ -118,7 +122,7 @@ def test_fenchel_young(name):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", ["squared_hinge", "logistic", "squared"])
-def test_derivatives(name):  # type: ignore[no-untyped-def]
+def test_derivatives(name):
     """slope and curvature are the derivatives of value, away from the kink."""
     loss = losses.BY_NAME[name]
     h = 1e-5
@@ -131,8 +135,8 @@ def test_derivatives(name):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dual_step_is_the_top_along_a_coordinate(name):  # type: ignore[no-untyped-def]
-    """The new u maximises -c l*(y, -u/c) - u z0 - q u^2/2, where z0 + q u is the score: no other feasible u is better."""
+def test_dual_step_is_the_top_along_a_coordinate(name):
+    """The new u maximises -c l*(y, -u/c) - u z0 - q u^2/2, where z0 + q u is the score: no feasible u is better."""
     loss = losses.BY_NAME[name]
     random = np.random.default_rng(1)
     for _ in range(300):
@@ -142,7 +146,7 @@ def test_dual_step_is_the_top_along_a_coordinate(name):  # type: ignore[no-untyp
         top = {"hinge": c, "logistic": c}.get(name, 5 * c)
         old = y * top * random.uniform(0.01, 0.99)
 
-        def dual(u):  # type: ignore[no-untyped-def]
+        def dual(u):
             return -c * verbs.conjugate(loss, -u / c, y) - u * z0 - 0.5 * q * u * u  # noqa: B023
 
         new = verbs.dual_step(loss, old, z0 + q * old, q, c, y)
@@ -157,6 +161,6 @@ def test_dual_step_is_the_top_along_a_coordinate(name):  # type: ignore[no-untyp
             assert abs(slope) <= 1e-6 * (1 + abs(z0) + q * c)
 
 
-def test_a_loss_must_be_complete():  # type: ignore[no-untyped-def]
+def test_a_loss_must_be_complete():
     with pytest.raises(TypeError, match="missing: \\['conjugate'"):
         verbs.loss(value=None, slope=None, curvature=None)

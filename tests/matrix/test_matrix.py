@@ -30,20 +30,17 @@ FACTORS = (LARGE, MODELS, FORMS, DTYPES, WEIGHTS, OFFSETS, CS)
 
 
 @lru_cache(maxsize=4)
-def data(name: str, form: str, dtype: str):  # type: ignore[no-untyped-def]
+def data(name: str, form: str, dtype: str):
     X, y = load(name)
     if form == "csr":
         return sparse.csr_matrix(X, dtype=dtype), y
     return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=dtype), y
 
 
-def pairwise(factors):  # type: ignore[no-untyped-def]
+def pairwise(factors):
     """A small list of combinations in which every pair of values of two factors occurs (greedy, deterministic)."""
     wanted = {
-        (i, a, j, b)
-        for i, j in itertools.combinations(range(len(factors)), 2)
-        for a in factors[i]
-        for b in factors[j]
+        (i, a, j, b) for i, j in itertools.combinations(range(len(factors)), 2) for a in factors[i] for b in factors[j]
     }
     random = np.random.default_rng(0)
     rows = []
@@ -60,12 +57,12 @@ def pairwise(factors):  # type: ignore[no-untyped-def]
     return rows
 
 
-def model(kind: str, offset: str, C: float):  # type: ignore[no-untyped-def]
+def model(kind: str, offset: str, C: float):
     given = {"C": C, "fit_intercept": offset != "no offset", "penalize_intercept": offset == "penalised"}
     return gapless.LogisticRegression(**given) if kind == "logistic" else gapless.LinearSVC(loss=kind, **given)
 
 
-def check(name, kind, form, dtype, weighted, offset, C):  # type: ignore[no-untyped-def]
+def check(name, kind, form, dtype, weighted, offset, C):
     X, y = data(name, form, dtype)
     weights = None
     if weighted == "weights":
@@ -87,10 +84,10 @@ def check(name, kind, form, dtype, weighted, offset, C):  # type: ignore[no-unty
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("name", SMALL)
-def test_small(name, kind, form, dtype, weighted, offset, C):  # type: ignore[no-untyped-def]
+def test_small(name, kind, form, dtype, weighted, offset, C):
     check(name, kind, form, dtype, weighted, offset, C)
 
 
 @pytest.mark.parametrize(("name", "kind", "form", "dtype", "weighted", "offset", "C"), pairwise(FACTORS))
-def test_large(name, kind, form, dtype, weighted, offset, C):  # type: ignore[no-untyped-def]
+def test_large(name, kind, form, dtype, weighted, offset, C):
     check(name, kind, form, dtype, weighted, offset, C)

@@ -81,9 +81,7 @@ def test_star_import():
 
 
 def test_names_are_kept_once_loaded():
-    out = run(
-        "import gapless; a = gapless.DataError; print('DataError' in vars(gapless), a is gapless.DataError)"
-    )
+    out = run("import gapless; a = gapless.DataError; print('DataError' in vars(gapless), a is gapless.DataError)")
     assert out.split() == ["True", "True"]
 
 
@@ -147,8 +145,6 @@ def test_show_versions(capsys):
 
 
 def test_python_m_gapless_is_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "gapless", "--help"], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, "-m", "gapless", "--help"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
     assert "verify" in done.stdout

@@ -64,7 +64,9 @@ def run(code: str, *arguments: str, env: dict[str, str] | None = None, prefix: t
     return done
 
 
-def fit(loss: str = "squared_hinge", form: str = "dense", env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()):
+def fit(
+    loss: str = "squared_hinge", form: str = "dense", env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()
+):
     """What the script says, and whether anything was compiled."""
     done = run(FIT, loss, form, env=env, prefix=prefix)
     return {**json.loads(done.stdout.splitlines()[-1]), "compiled": COMPILING in done.stderr}
@@ -81,9 +83,21 @@ def copy(folder: Path) -> Path:
 
 
 def test_import_gapless_loads_nothing_heavy():
-    heavy = (
-        "numpy scipy sklearn numba llvmlite joblib threadpoolctl narwhals rich typer pandas polars torch"
-    ).split()
+    heavy = [
+        "numpy",
+        "scipy",
+        "sklearn",
+        "numba",
+        "llvmlite",
+        "joblib",
+        "threadpoolctl",
+        "narwhals",
+        "rich",
+        "typer",
+        "pandas",
+        "polars",
+        "torch",
+    ]
     code = (
         "import sys; before = set(sys.modules); import gapless; dir(gapless); gapless.__version__\n"
         "print(*sorted({m.partition('.')[0] for m in set(sys.modules) - before}))"
@@ -159,11 +173,9 @@ def test_without_a_writable_home_a_temporary_folder_serves(tmp_path):
     assert not fit(env=env)["compiled"]
 
 
-#: Root writes where it may not: without CAP_DAC_OVERRIDE (1), dropped by PR_CAPBSET_DROP (24), it is a user like others.
+#: Root writes where it may not; without CAP_DAC_OVERRIDE (1), dropped by PR_CAPBSET_DROP (24), it is one of the users.
 BOUND = (
-    "import ctypes, os, sys\n"
-    "assert ctypes.CDLL(None).prctl(24, 1, 0, 0, 0) == 0\n"
-    "os.execv(sys.argv[1], sys.argv[1:])"
+    "import ctypes, os, sys\nassert ctypes.CDLL(None).prctl(24, 1, 0, 0, 0) == 0\nos.execv(sys.argv[1], sys.argv[1:])"
 )
 
 

@@ -16,7 +16,7 @@ LOSSES = list(losses.BY_NAME)
 OFFSETS = ["none", "penalised", "free"]
 
 
-def random_problem(seed, loss, offset, n=30, d=4, form="dense", dtype=np.float64, shift=0.0):  # type: ignore[no-untyped-def]
+def random_problem(seed, loss, offset, n=30, d=4, form="dense", dtype=np.float64, shift=0.0):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d)) * random.choice([0.1, 1.0, 10.0], d)
     X[random.random((n, d)) < 0.3] = 0.0
@@ -27,7 +27,7 @@ def random_problem(seed, loss, offset, n=30, d=4, form="dense", dtype=np.float64
     return LinearERM.build(sparse.csr_matrix(X) if form == "csr" else X, y, c, losses.BY_NAME[loss], offset, 2.0), X
 
 
-def feasible(problem, random):  # type: ignore[no-untyped-def]
+def feasible(problem, random):
     top = 3.0 * problem.c if problem.loss == losses.BY_NAME["squared_hinge"] else problem.c
     return problem.repair(problem.y * top * random.random(problem.n))
 
@@ -36,7 +36,7 @@ def feasible(problem, random):  # type: ignore[no-untyped-def]
 @pytest.mark.parametrize("offset", OFFSETS)
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_values_against_fractions(loss, offset, form, dtype):  # type: ignore[no-untyped-def]
+def test_values_against_fractions(loss, offset, form, dtype):
     """Primal, dual and gap as exact rational numbers of the same floats; the stated rounding bound holds."""
     for seed in range(5):
         problem, X = random_problem(seed, loss, offset, form=form, dtype=dtype)
@@ -45,14 +45,13 @@ def test_values_against_fractions(loss, offset, form, dtype):  # type: ignore[no
         if offset == "none":
             theta[-1] = 0.0
         u = feasible(problem, random)
-        F = Fraction
-        Xf = [[F(float(v)) for v in row] + [F(float(problem.rows.constant))] for row in X]
-        t, uf = [F(v) for v in theta], [F(v) for v in u]
-        y, c = [F(v) for v in problem.y], [F(v) for v in problem.c]
+        Xf = [[Fraction(float(v)) for v in row] + [Fraction(float(problem.rows.constant))] for row in X]
+        t, uf = [Fraction(v) for v in theta], [Fraction(v) for v in u]
+        y, c = [Fraction(v) for v in problem.y], [Fraction(v) for v in problem.c]
         z = [sum(a * b for a, b in zip(row, t)) for row in Xf]
         cost = {
-            "hinge": lambda m, y: max(F(0), 1 - y * m),
-            "squared_hinge": lambda m, y: max(F(0), 1 - y * m) ** 2,
+            "hinge": lambda m, y: max(Fraction(0), 1 - y * m),
+            "squared_hinge": lambda m, y: max(Fraction(0), 1 - y * m) ** 2,
             "squared": lambda m, y: (y - m) ** 2 / 2,
         }[loss]
         term = {
@@ -66,18 +65,18 @@ def test_values_against_fractions(loss, offset, form, dtype):  # type: ignore[no
         dual = sum(term(ui, ci, yi) for ui, ci, yi in zip(uf, c, y)) - sum(v**2 for v in combined[:length]) / 2
         computed = problem.primal(theta)
         if offset == "free":
-            dual -= F(problem.offset_bound(computed)) * abs(sum(uf))
+            dual -= Fraction(problem.offset_bound(computed)) * abs(sum(uf))
         rounding = problem.rounding(theta, problem.scores(theta), u, problem.combine(u), computed)
         gap = problem.gap(theta, u)
-        assert abs(F(computed) - primal) <= F(rounding)
-        assert abs(F(problem.dual(u, computed)) - dual) <= F(rounding)
-        assert abs(F(gap) - (primal - dual)) <= F(rounding)
+        assert abs(Fraction(computed) - primal) <= Fraction(rounding)
+        assert abs(Fraction(problem.dual(u, computed)) - dual) <= Fraction(rounding)
+        assert abs(Fraction(gap) - (primal - dual)) <= Fraction(rounding)
         assert rounding <= 1e-10 * float(primal + abs(dual))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_weak_duality_anywhere(loss, offset):  # type: ignore[no-untyped-def]
+def test_weak_duality_anywhere(loss, offset):
     for seed in range(20):
         problem, _ = random_problem(seed, loss, offset)
         random = np.random.default_rng(100 + seed)
@@ -94,7 +93,7 @@ def test_weak_duality_anywhere(loss, offset):  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_price_of_an_offset_that_is_not_zero(loss):  # type: ignore[no-untyped-def]
+def test_price_of_an_offset_that_is_not_zero(loss):
     """P* >= D(u) - B|sum u| for every u in the box. Without the price, or with B = 1, the bound is false."""
     from gapless.solvers.choose import solve
     from gapless.solvers.loop import Stop
@@ -118,7 +117,7 @@ def test_price_of_an_offset_that_is_not_zero(loss):  # type: ignore[no-untyped-d
     assert broken["B = 1"] > 0
 
 
-def test_the_hinge_bound_is_false_for_the_logistic_loss():  # type: ignore[no-untyped-def]
+def test_the_hinge_bound_is_false_for_the_logistic_loss():
     """B = 1 + R sqrt(2P) misses b* where the classes have very different weights; ours does not."""
     X = np.array([[0.01], [-0.01]])
     problem = LinearERM.build(X, np.array([1.0, -1.0]), np.array([1e4, 1e-4]), losses.BY_NAME["logistic"], "free")
@@ -133,7 +132,7 @@ def test_the_hinge_bound_is_false_for_the_logistic_loss():  # type: ignore[no-un
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_gradient_bound_and_its_false_version(loss, offset):  # type: ignore[no-untyped-def]
+def test_gradient_bound_and_its_false_version(loss, offset):
     """P - P* <= 1/2|grad_w|^2 + |d_b|(|b| + B); with a free offset the first term alone is not enough."""
     from gapless.solvers.choose import solve
     from gapless.solvers.loop import Stop
@@ -157,8 +156,7 @@ def test_gradient_bound_and_its_false_version(loss, offset):  # type: ignore[no-
         first = 0.5 * gradient[:-1] @ gradient[:-1]
         second = abs(gradient[-1]) * (abs(theta[-1]) + problem.offset_bound(primal))
         assert primal - best <= (first + second) * (1 + 1e-9)
-        theta[:-1] -= gradient[:-1] * 0  # the same point, its offset moved far away:
-        theta[-1] += 50.0
+        theta[-1] += 50.0  # the same w, its offset moved far away
         g, _ = problem.derivatives(problem.scores(theta))
         gradient = problem.combine(g)
         gradient[:-1] += theta[:-1]
@@ -168,16 +166,21 @@ def test_gradient_bound_and_its_false_version(loss, offset):  # type: ignore[no-
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_best_offset(loss):  # type: ignore[no-untyped-def]
+def test_best_offset(loss):
     for seed in range(20):
         problem, _ = random_problem(seed, loss, "free")
         z = np.random.default_rng(seed).normal(size=problem.n) * 3
         b = problem.best_offset(z)
-        found = minimize_scalar(lambda b: problem.loss_sum(z + b), bounds=(-50, 50), method="bounded", options={"xatol": 1e-10})
+        found = minimize_scalar(
+            lambda b, problem=problem, z=z: problem.loss_sum(z + b),
+            bounds=(-50, 50),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
         assert problem.loss_sum(z + b) <= found.fun * (1 + 1e-12) + 1e-12
 
 
-def test_hinge_offset_interval_and_its_midpoint():  # type: ignore[no-untyped-def]
+def test_hinge_offset_interval_and_its_midpoint():
     # f(b) = max(0, 1 - b) + max(0, 1 + b - 4): zero slope for b in [1, 3].
     problem = LinearERM.build(np.zeros((2, 1)), np.array([1.0, -1.0]), np.ones(2), losses.BY_NAME["hinge"], "free")
     z = np.array([0.0, -4.0])
@@ -189,7 +192,7 @@ def test_hinge_offset_interval_and_its_midpoint():  # type: ignore[no-untyped-de
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_repair(loss):  # type: ignore[no-untyped-def]
+def test_repair(loss):
     random = np.random.default_rng(5)
     for seed in range(30):
         problem, _ = random_problem(seed, loss, "free")
@@ -206,7 +209,7 @@ def test_repair(loss):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_kkt_residuals_vanish_at_the_optimum_only(loss, offset):  # type: ignore[no-untyped-def]
+def test_kkt_residuals_vanish_at_the_optimum_only(loss, offset):
     from gapless.solvers.choose import solve
     from gapless.solvers.loop import Stop
 

@@ -1,7 +1,8 @@
 """Published optima, reached to 1e-9 and enclosed by our own certificates.
 
-The table is C = 1 without offset: LIBLINEAR run far beyond its defaults, with the error that was left stated beside each value
-(the gap for the hinge, |grad|^2/2 for the smooth losses).  The last value is an exact active-set solution in 40 digits.
+The table is C = 1 without offset: LIBLINEAR run far beyond its defaults, with the error that was left stated beside
+each value (the gap for the hinge, |grad|^2/2 for the smooth losses).  The last value is an exact active-set solution in
+40 digits.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ OPTIMA = {
 }
 
 
-def fitted(loss, **given):  # type: ignore[no-untyped-def]
+def fitted(loss, **given):
     if loss == "logistic":
         return gapless.LogisticRegression(tol=1e-9, **given)
     return gapless.LinearSVC(loss=loss, tol=1e-9, **given)
@@ -56,7 +57,7 @@ def half_unit(printed: str) -> float:
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 @pytest.mark.parametrize("name", list(OPTIMA))
-def test_published_optimum(name, loss):  # type: ignore[no-untyped-def]
+def test_published_optimum(name, loss):
     X, y = load(name)
     if name == "ijcnn1":
         X = decimals(X)  # the set is stored as float32; the table is of the decimals of the file
@@ -70,7 +71,7 @@ def test_published_optimum(name, loss):  # type: ignore[no-untyped-def]
     assert abs(certificate.primal - float(printed)) <= max(certificate.gap, 0.0) + room
 
 
-def test_heart_scale_with_a_free_offset_to_the_last_digit():  # type: ignore[no-untyped-def]
+def test_heart_scale_with_a_free_offset_to_the_last_digit():
     X, y = load("heart_scale")
     model = fitted("hinge").fit(X, y)
     certificate = model.certificate_

@@ -12,14 +12,14 @@ FORMS = [("dense", None), ("csr", np.int32), ("csr", np.int64)]
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
-def dtype(request):  # type: ignore[no-untyped-def]
+def dtype(request):
     return request.param
 
 
 @pytest.mark.parametrize(("form", "index"), FORMS)
 @pytest.mark.parametrize("density", [0.02, 0.6])
 @pytest.mark.parametrize("constant", [0.0, 1.0, 2.5])
-def test_products(form, index, density, constant, dtype):  # type: ignore[no-untyped-def]
+def test_products(form, index, density, constant, dtype):
     random = np.random.default_rng(0)
     n, d = 1500, 30
     X = (random.normal(size=(n, d)) * (random.random((n, d)) < density)).astype(dtype)
@@ -45,7 +45,7 @@ def test_products(form, index, density, constant, dtype):  # type: ignore[no-unt
     assert R.n_features(part) == d
 
 
-def test_read_only_memory_is_not_copied():  # type: ignore[no-untyped-def]
+def test_read_only_memory_is_not_copied():
     X = np.random.default_rng(0).normal(size=(10, 3))
     X.flags.writeable = False
     rows = R.as_rows(X, 0.0)
@@ -53,7 +53,7 @@ def test_read_only_memory_is_not_copied():  # type: ignore[no-untyped-def]
     assert rows.values.flags.writeable  # one kernel for both; nobody writes
 
 
-def test_duplicates_in_a_sparse_row_are_added():  # type: ignore[no-untyped-def]
+def test_duplicates_in_a_sparse_row_are_added():
     X = sparse.csr_matrix((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 3])), shape=(1, 2))
     rows = R.as_rows(X, 0.0)
     assert list(R.combine(rows, np.ones(1))) == [5.0, 3.0, 0.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -19,11 +20,11 @@ OFFSETS = ("none", "penalised", "free")
 TIGHT = Stop(1e-9, 20_000)
 
 
-def solvers(loss):  # type: ignore[no-untyped-def]
+def solvers(loss):
     return HINGE if loss == "hinge" else SMOOTH
 
 
-def build(X, y, C, loss, offset, scale=1.0):  # type: ignore[no-untyped-def]
+def build(X, y, C, loss, offset, scale=1.0):
     X = np.asarray(X, float)
     c = np.full(len(y), C) if np.isscalar(C) else np.asarray(C, float)
     return LinearERM.build(X, np.asarray(y, float), c, losses.BY_NAME[loss], offset, scale)
@@ -59,7 +60,7 @@ CASES = [(*case, solver) for case in KNOWN for solver in solvers(case[4])]
     CASES,
     ids=[f"{case[0]}-{case[-1]}" for case in CASES],
 )
-def test_known_primal_and_dual(name, X, y, C, loss, offset, w, b, alpha, best, solver):  # type: ignore[no-untyped-def]
+def test_known_primal_and_dual(name, X, y, C, loss, offset, w, b, alpha, best, solver):
     problem = build(X, y, C, loss, offset)
     solution = solve(problem, Stop(1e-12, 50_000), solver=solver)
     found_w, found_b = problem.split(solution.theta)
@@ -71,7 +72,7 @@ def test_known_primal_and_dual(name, X, y, C, loss, offset, w, b, alpha, best, s
     assert problem.dual(solution.u, primal) == pytest.approx(best, rel=1e-11)
 
 
-def random_problem(seed, loss, offset, n=60, d=5, form="dense"):  # type: ignore[no-untyped-def]
+def random_problem(seed, loss, offset, n=60, d=5, form="dense"):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d)) + random.normal(size=d)
     y = np.where(X @ random.normal(size=d) + random.normal(size=n) > 0, 1.0, -1.0)
@@ -81,7 +82,7 @@ def random_problem(seed, loss, offset, n=60, d=5, form="dense"):  # type: ignore
     return LinearERM.build(X, y, c, losses.BY_NAME[loss], offset, 1.5)
 
 
-def clarabel_optimum(problem):  # type: ignore[no-untyped-def]
+def clarabel_optimum(problem):
     """min 1/2|w|^2 + sum c xi (or c xi^2) subject to y(Xw + b) >= 1 - xi, xi >= 0, by another's interior point."""
     import clarabel
 
@@ -101,13 +102,15 @@ def clarabel_optimum(problem):  # type: ignore[no-untyped-def]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    solver = clarabel.DefaultSolver(P, q, A, np.r_[-np.ones(n), np.zeros(n)], [clarabel.NonnegativeConeT(2 * n)], settings)
+    solver = clarabel.DefaultSolver(
+        P, q, A, np.r_[-np.ones(n), np.zeros(n)], [clarabel.NonnegativeConeT(2 * n)], settings
+    )
     return solver.solve().obj_val
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_agrees_with_clarabel(loss, offset):  # type: ignore[no-untyped-def]
+def test_agrees_with_clarabel(loss, offset):
     for seed in range(8):
         problem = random_problem(seed, loss, offset)
         reference = clarabel_optimum(problem)
@@ -127,7 +130,7 @@ def test_agrees_with_clarabel(loss, offset):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("loss", list(losses.BY_NAME))
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_solvers_agree_and_forms_agree(loss, offset):  # type: ignore[no-untyped-def]
+def test_solvers_agree_and_forms_agree(loss, offset):
     """|P_a - P_b| <= gap_a + gap_b for all solvers, dense and CSR."""
     for seed in range(4):
         found = []
@@ -143,7 +146,7 @@ def test_solvers_agree_and_forms_agree(loss, offset):  # type: ignore[no-untyped
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_polish_reaches_machine_precision(offset):  # type: ignore[no-untyped-def]
+def test_polish_reaches_machine_precision(offset):
     for seed in range(10):
         problem = random_problem(seed, "hinge", offset, n=200)
         solution = solve(problem, Stop(1e-4, 1000))
@@ -153,7 +156,7 @@ def test_polish_reaches_machine_precision(offset):  # type: ignore[no-untyped-de
 
 
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_shapes_wide_and_tall(offset):  # type: ignore[no-untyped-def]
+def test_shapes_wide_and_tall(offset):
     """n < d goes through Woodbury, n > d through the normal matrix, both large through conjugate gradients."""
     for n, d in ((20, 300), (300, 20)):
         for loss in losses.BY_NAME:
@@ -164,7 +167,7 @@ def test_shapes_wide_and_tall(offset):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "hinge"])
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_large_and_sparse_both_ways(loss, offset):  # type: ignore[no-untyped-def]
+def test_large_and_sparse_both_ways(loss, offset):
     random = np.random.default_rng(0)
     X = sparse.random(4000, 5000, density=2e-3, format="csr", random_state=random)
     y = np.where(X @ random.normal(size=5000) + 0.1 * random.normal(size=4000) > 0, 1.0, -1.0)
@@ -175,7 +178,7 @@ def test_large_and_sparse_both_ways(loss, offset):  # type: ignore[no-untyped-de
 
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("offset", OFFSETS)
-def test_any_C(C, offset):  # type: ignore[no-untyped-def]
+def test_any_C(C, offset):
     problem = random_problem(7, "hinge", offset, n=400, d=6)
     problem = LinearERM(problem.rows, problem.y, np.full(problem.n, C), problem.loss, problem.offset)
     solution = solve(problem, Stop(1e-6, 1000))
@@ -183,7 +186,7 @@ def test_any_C(C, offset):  # type: ignore[no-untyped-def]
     assert solution.n_iter <= 100
 
 
-def test_forced_solver_must_fit_the_loss():  # type: ignore[no-untyped-def]
+def test_forced_solver_must_fit_the_loss():
     with pytest.raises(NotForThisLoss, match="newton"):
         solve(random_problem(0, "hinge", "free"), TIGHT, solver="newton")
     with pytest.raises(NotForThisLoss, match="semismooth"):
@@ -192,7 +195,7 @@ def test_forced_solver_must_fit_the_loss():  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("loss", list(losses.BY_NAME))
 @pytest.mark.parametrize("solver", ["coordinate_descent", "semismooth", "interior_point", "newton"])
-def test_passes_are_counted_and_kept(loss, solver):  # type: ignore[no-untyped-def]
+def test_passes_are_counted_and_kept(loss, solver):
     if (solver == "newton") is (loss == "hinge") and solver != "coordinate_descent":
         pytest.skip("not for this loss")
     problem = random_problem(3, loss, "free")
@@ -203,30 +206,30 @@ def test_passes_are_counted_and_kept(loss, solver):  # type: ignore[no-untyped-d
         assert np.isfinite(problem.gap(solution.theta, solution.u))
 
 
-def test_history_and_callback():  # type: ignore[no-untyped-def]
+def test_history_and_callback():
     problem = random_problem(5, "hinge", "none", n=300)
     seen = []
     solution = solve(problem, Stop(1e-10, 3000), solver="coordinate_descent", callback=seen.append)
     assert len(solution.history) <= 201
     assert len(seen) >= len(solution.history)
     gaps = [event.gap for event in seen]
-    assert all(b <= a for a, b in zip(gaps, gaps[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(gaps))
     assert [event.pass_ for event in seen] == sorted(event.pass_ for event in seen)
 
 
-def test_warm_start_needs_fewer_passes():  # type: ignore[no-untyped-def]
+def test_warm_start_needs_fewer_passes():
     problem = random_problem(5, "hinge", "free", n=2000, d=20)
     cold = solve(problem, Stop(1e-8, 3000), solver="semismooth")
     warm = solve(problem, Stop(1e-8, 3000), solver="semismooth", start=(cold.theta, cold.u))
     assert warm.n_iter <= 2 < cold.n_iter
 
 
-def test_interruption_and_time_limit_end_a_fit_with_a_true_gap():  # type: ignore[no-untyped-def]
+def test_interruption_and_time_limit_end_a_fit_with_a_true_gap():
     problem = random_problem(5, "hinge", "none", n=3000, d=20)
     for solver in ("coordinate_descent", "semismooth", "interior_point"):
         flag = Interruption()
 
-        def later(event, flag=flag):  # type: ignore[no-untyped-def]
+        def later(event, flag=flag):
             flag.requested = event.pass_ >= 2
 
         solution = solve(problem, Stop(1e-15, 10**6), solver=solver, interruption=flag, callback=later)
@@ -237,7 +240,7 @@ def test_interruption_and_time_limit_end_a_fit_with_a_true_gap():  # type: ignor
         assert time.perf_counter() - began < 1.0
 
 
-def test_overflow_is_an_ending_and_not_a_hang():  # type: ignore[no-untyped-def]
+def test_overflow_is_an_ending_and_not_a_hang():
     for loss in losses.BY_NAME:
         problem = build([[1e200], [-1e200], [3e180]], [1, -1, 1], 1.0, loss, "free")
         solution = solve(problem, Stop(1e-4, 1000))

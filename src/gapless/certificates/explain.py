@@ -60,10 +60,7 @@ class Explanation:
     def ranking(self, of: Any = None) -> list[tuple[str, float, float]]:
         """(feature, share w_j / |w|, weight w_j), the strongest first."""
         k = self._score(of)
-        return [
-            (self.feature_names[j], float(self.direction[k, j]), float(self.weights[k, j]))
-            for j in self.order[k]
-        ]
+        return [(self.feature_names[j], float(self.direction[k, j]), float(self.weights[k, j])) for j in self.order[k]]
 
     def contributions(self, of: Any = None) -> Any:
         """w_j x_ij, as dense or sparse as X; a row's sum and the intercept give its score."""
@@ -115,9 +112,7 @@ class Explanation:
         lines = [f"row {i}: score{self._towards(k)} {score:.6g}", f"  {self.intercept[k]:+.6g}  offset"]
         lines += [f"  {share:+.6g}  {feature} = {value:.6g}" for feature, value, share in parts[:top]]
         if len(parts) > top:
-            lines.append(
-                f"  {sum(share for _, _, share in parts[top:]):+.6g}  {len(parts) - top} other features"
-            )
+            lines.append(f"  {sum(share for _, _, share in parts[top:]):+.6g}  {len(parts) - top} other features")
         return "\n".join(lines)
 
     def _towards(self, k: int) -> str:
@@ -138,14 +133,10 @@ class Explanation:
                 lines.append("  w is zero: no feature pushes either way")
                 continue
             for j in self.order[k][: self.top]:
-                lines.append(
-                    f"  {self.direction[k, j]:+.4f}  {self.feature_names[j]}  (w = {self.weights[k, j]:.4g})"
-                )
+                lines.append(f"  {self.direction[k, j]:+.4f}  {self.feature_names[j]}  (w = {self.weights[k, j]:.4g})")
             if self.weights.shape[1] > self.top:
                 rest = float(np.linalg.norm(self.direction[k, self.order[k][self.top :]]))
-                lines.append(
-                    f"  {rest:7.4f}  length of the other {self.weights.shape[1] - self.top} together"
-                )
+                lines.append(f"  {rest:7.4f}  length of the other {self.weights.shape[1] - self.top} together")
         if self.n_scores > 10:
             lines.append(f"… {self.n_scores - 10} more scores")
         return "\n".join(lines)
@@ -154,9 +145,7 @@ class Explanation:
         return f"<Explanation of {self.linear.name}, {self.weights.shape[1]} features>"
 
 
-def explain(
-    model: Any, X: Any = None, *, feature_names: Sequence[str] | None = None, top: int = 10
-) -> Explanation:
+def explain(model: Any, X: Any = None, *, feature_names: Sequence[str] | None = None, top: int = 10) -> Explanation:
     """Which features push which way.
 
     Parameters

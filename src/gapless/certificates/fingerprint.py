@@ -13,13 +13,13 @@ import numpy as np
 from scipy import sparse
 
 from gapless._jit import compiled
-from gapless.judge.fingerprint import MIXERS, SHIFT_1, SHIFT_2, digest, lane_multipliers
+from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, digest, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 
 __all__ = ["fingerprint", "row_hashes"]
 
 _M0, _M1 = (np.uint64(m) for m in MIXERS)
-_S1, _S2 = np.uint64(SHIFT_1), np.uint64(SHIFT_2)
+_S0, _S1, _S2 = np.uint64(SHIFT_0), np.uint64(SHIFT_1), np.uint64(SHIFT_2)
 _NOTHING = np.uint64(0)
 _MINUS_ZERO = np.uint64(1 << 63)
 #: Values converted at a time where X is not float64 in C order: the tile stays in the cache.
@@ -27,7 +27,7 @@ _TILE = 1 << 15
 
 
 @compiled
-def _dense(bits, a0, a1, out):  # type: ignore[no-untyped-def]
+def _dense(bits, a0, a1, out):
     for i in range(bits.shape[0]):
         s0 = _NOTHING
         s1 = _NOTHING
@@ -35,6 +35,7 @@ def _dense(bits, a0, a1, out):  # type: ignore[no-untyped-def]
             b = bits[i, j]
             if b == _MINUS_ZERO:
                 b = _NOTHING
+            b ^= b >> _S0
             t = b * a0[j]
             t ^= t >> _S1
             t *= _M0
@@ -50,7 +51,7 @@ def _dense(bits, a0, a1, out):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _csr(bits, indices, indptr, first, last, shift, a0, a1, out):  # type: ignore[no-untyped-def]
+def _csr(bits, indices, indptr, first, last, shift, a0, a1, out):
     """Rows first..last; False where columns do not rise strictly (the same place may then stand twice)."""
     for i in range(first, last):
         s0 = _NOTHING
@@ -64,6 +65,7 @@ def _csr(bits, indices, indptr, first, last, shift, a0, a1, out):  # type: ignor
             b = bits[p - shift]
             if b == _MINUS_ZERO:
                 b = _NOTHING
+            b ^= b >> _S0
             t = b * a0[j]
             t ^= t >> _S1
             t *= _M0
@@ -131,13 +133,15 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     return out if fine else judges_row_hashes(X)
 
 
-def fingerprint(X: Any, label_index: Any, sample_weight: Any = None) -> dict[str, Any]:
+def fingerprint(
+    X: Any, label_index: Any, sample_weight: Any = None, *, hashes: np.ndarray | None = None
+) -> dict[str, Any]:
     """The "fingerprint" block of a certificate: sizes and digests of rows, class indices and sample weights.
 
-    ``sample_weight`` of None is the same as ones.
+    ``sample_weight`` of None is the same as ones. ``hashes`` may hold ``row_hashes(X)``, if they are known.
     """
     X = X if sparse.issparse(X) else np.asarray(X)
-    hashes = row_hashes(X)
+    hashes = row_hashes(X) if hashes is None else hashes
     n = hashes.shape[0]
     weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
     labels = np.asarray(label_index)

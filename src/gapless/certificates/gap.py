@@ -226,9 +226,7 @@ class Certificate:
         return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
 
     @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> Certificate:
+    def from_document(cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> Certificate:
         """The inverse of ``document``; the entry "arrays" of a model file is left aside."""
         block = document["certificate"]
         return cls(
@@ -448,8 +446,4 @@ def _to_json(value: Any) -> Any:
 
 def _same_array(a: np.ndarray, b: np.ndarray) -> bool:
     a, b = np.asarray(a), np.asarray(b)
-    return (
-        a.dtype == b.dtype
-        and a.shape == b.shape
-        and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    )
+    return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))

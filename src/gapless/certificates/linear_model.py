@@ -50,8 +50,7 @@ class LinearModel:
             X = check_array(X, accept_sparse="csr", dtype=np.float64)
         if X.shape[1] != self.n_features:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {self.name} is expecting {self.n_features} "
-                "features as input."
+                f"X has {X.shape[1]} features, but {self.name} is expecting {self.n_features} features as input."
             )
         return X
 
@@ -87,8 +86,7 @@ def read_linear(model: Any) -> LinearModel:
     if coef is None:
         if hasattr(model, "fit") and not hasattr(model, "n_features_in_"):
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments "
-                "before using it."
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
             )
         raise TypeError(f"{name} has no coef_: this needs a linear model, with scores <w, x> + b")
     if sparse.issparse(coef):

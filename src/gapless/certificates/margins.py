@@ -84,8 +84,7 @@ class Margins:
         if not self.two_classes:
             if positive is None:
                 raise ValueError(
-                    f"there are {self.classes.size} hyperplanes: say which, positive=one of "
-                    f"{self.classes.tolist()}"
+                    f"there are {self.classes.size} hyperplanes: say which, positive=one of {self.classes.tolist()}"
                 )
             k = int(encode_labels([positive], self.classes).index[0])
         w = self.linear.coef[k]
@@ -150,15 +149,12 @@ class Margins:
         width = np.atleast_1d(self.width)
         if np.isinf(width).all():
             lines.append(
-                "w is zero: every row gets the same score, distances are not defined, no move "
-                "changes a prediction"
+                "w is zero: every row gets the same score, distances are not defined, no move changes a prediction"
             )
         elif self.two_classes:
             lines.append(f"margin 1/|w| = {short(float(width[0]), 4)}")
         else:
-            lines.append(
-                f"margins 1/|w| from {short(float(width.min()), 4)} to {short(float(width.max()), 4)}"
-            )
+            lines.append(f"margins 1/|w| from {short(float(width.min()), 4)} to {short(float(width.max()), 4)}")
         lines += [
             f"right {s['correct']:g}, wrong {s['wrong']:g}",
             f"in the strip, |f| < 1: {s['in_strip']:g}; violate the margin, y f < 1: {s['violates']:g}",
@@ -190,25 +186,17 @@ def margins(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Margins:
     n = X.shape[0]
     labels = encode_labels(y, linear.classes)
     if labels.index.size != n:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: [{n}, {labels.index.size}]"
-        )
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: [{n}, {labels.index.size}]")
     weight = check_sample_weight(sample_weight, n)
 
     f = linear.scores(X)
     norms_w = linear.norms
     norms_x = (
-        np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-        if sparse.issparse(X)
-        else np.linalg.norm(X, axis=1)
+        np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel()) if sparse.issparse(X) else np.linalg.norm(X, axis=1)
     )
     error = score_error(linear, norms_x)
     two = linear.classes.size == 2
-    signs = (
-        labels.signs(1)[:, None]
-        if two
-        else np.where(labels.index[:, None] == np.arange(f.shape[1]), 1.0, -1.0)
-    )
+    signs = labels.signs(1)[:, None] if two else np.where(labels.index[:, None] == np.arange(f.shape[1]), 1.0, -1.0)
     predicted = (f[:, 0] > 0).astype(np.int64) if two else np.argmax(f, axis=1)
     radius = _radius_two(linear, f[:, 0], error[:, 0]) if two else _radius_many(linear, f, error, predicted)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -168,9 +168,7 @@ def _outside(loss: str, alpha: np.ndarray, c: np.ndarray) -> np.ndarray:
     return np.maximum(np.maximum(-alpha, 0.0), above)
 
 
-def _link(
-    loss: str, alpha: np.ndarray, c: np.ndarray, yf: np.ndarray, xi: np.ndarray, beta: np.ndarray
-) -> np.ndarray:
+def _link(loss: str, alpha: np.ndarray, c: np.ndarray, yf: np.ndarray, xi: np.ndarray, beta: np.ndarray) -> np.ndarray:
     """What vanishes when the derivative with respect to xi (or f) is zero."""
     if loss == "hinge":
         return alpha + beta - c

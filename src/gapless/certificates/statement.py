@@ -82,9 +82,7 @@ def decode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(value, str) and value in _NON_FINITE:
             value = _NON_FINITE[value]
         elif name == "class_weight" and isinstance(value, list):
-            value = {
-                key: _NON_FINITE.get(item, item) if isinstance(item, str) else item for key, item in value
-            }
+            value = {key: _NON_FINITE.get(item, item) if isinstance(item, str) else item for key, item in value}
         decoded[name] = value
     return decoded
 

@@ -44,9 +44,7 @@ def verify(
     else:
         model, X = last_step(model, X)
         document, arrays = _of_estimator(model)
-    return judge.check(
-        document, arrays, as_matrix(X), _as_vector(y), _as_vector(sample_weight), rigorous=rigorous
-    )
+    return judge.check(document, arrays, as_matrix(X), _as_vector(y), _as_vector(sample_weight), rigorous=rigorous)
 
 
 def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -55,12 +53,9 @@ def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if certificate is None:
         if hasattr(model, "fit") and not hasattr(model, "n_features_in_"):
             raise NotFittedError(
-                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments "
-                "before using it."
+                f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
             )
-        raise TypeError(
-            f"{name} has no certificate_: verify takes a gapless model, a certificate or a model file"
-        )
+        raise TypeError(f"{name} has no certificate_: verify takes a gapless model, a certificate or a model file")
     arrays = dict(certificate.arrays)
     # What is judged is the model as it stands now, not as it was when the certificate was made.
     for array, attribute in (("coef", "coef_"), ("intercept", "intercept_")):

@@ -45,9 +45,7 @@ def demo(debug: options.Debug = False) -> None:
     """Train, prove, save, load and check models on data that scikit-learn ships."""
     import gapless
 
-    title(
-        f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it"
-    )
+    title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
     line("", "Rows are split once, 3 to 1, by a fixed draw. Test errors come with their exact 95 % interval.")
     good = True
     first: tuple[Any, Case] | None = None
@@ -117,9 +115,7 @@ def _tell(model: Any, case: Case) -> bool:
 
     proof = model.certificate_
     n, d = case.X.shape
-    line(
-        "data", f"{n} rows to train, {len(case.y_test)} to test, {d} features, {len(model.classes_)} classes"
-    )
+    line("data", f"{n} rows to train, {len(case.y_test)} to test, {d} features, {len(model.classes_)} classes")
     line("objective", model.objective_)
     line("primal", f"{proof.primal:.12g}")
     line("dual", f"{proof.dual:.12g}")
@@ -228,9 +224,7 @@ def _stopped_early(best: Any, case: Case) -> bool:
     for warning in caught:
         line("warning", warning.message)
     above = 100.0 * (proof.primal - optimum) / optimum
-    line(
-        "truth", f"{short(above, 3)} % above {optimum:.12g}, the first model's objective: within what it says"
-    )
+    line("truth", f"{short(above, 3)} % above {optimum:.12g}, the first model's objective: within what it says")
     verdict = verify(model, case.X, case.y)
     line("judge", _judged(verdict))
     honest = proof.dual <= optimum and proof.status != "converged"

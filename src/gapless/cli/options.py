@@ -13,9 +13,7 @@ Target = Annotated[
     str | None,
     typer.Option(help="Label column: its name, or its number from 1 (-1: the last).", show_default=False),
 ]
-Weights = Annotated[
-    str | None, typer.Option(help="Column of sample weights (name or number).", show_default=False)
-]
+Weights = Annotated[str | None, typer.Option(help="Column of sample weights (name or number).", show_default=False)]
 Drop = Annotated[
     list[str] | None,
     typer.Option(help="Column to leave out (name or number); repeat it.", show_default=False),

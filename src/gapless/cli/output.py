@@ -14,9 +14,7 @@ LABEL = 13
 
 def line(label: str, text: object) -> None:
     """`label      text`, the text wrapped under itself. No colour: it reads the same in a file."""
-    body = textwrap.wrap(
-        " ".join(str(text).split()), WIDTH - LABEL, break_long_words=False, break_on_hyphens=False
-    )
+    body = textwrap.wrap(" ".join(str(text).split()), WIDTH - LABEL, break_long_words=False, break_on_hyphens=False)
     for k, part in enumerate(body or [""]):
         _print(f"{label if k == 0 else '':<{LABEL}}{part}".rstrip())
 

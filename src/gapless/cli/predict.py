@@ -23,9 +23,7 @@ def predict(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="CSV file for the predictions [default: stdout].")
     ] = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add a column of probability for each class.")
-    ] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add a column of probability for each class.")] = False,
     target: options.Target = None,
     drop: options.Drop = None,
     header: options.Header = None,

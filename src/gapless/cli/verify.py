@@ -20,9 +20,7 @@ def verify(
     rigorous: Annotated[
         bool, typer.Option("--rigorous", help="Bounds that hold in exact arithmetic, by rounding analysis.")
     ] = False,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="Rational arithmetic: slow, for small data.")
-    ] = False,
+    exact: Annotated[bool, typer.Option("--exact", help="Rational arithmetic: slow, for small data.")] = False,
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,

@@ -40,8 +40,7 @@ def encode_offset(fit_intercept: Any, penalize_intercept: Any = False, intercept
     scaling = intercept_scaling
     if isinstance(scaling, bool) or not isinstance(scaling, Real) or not 0.0 < float(scaling) < math.inf:
         raise ValueError(
-            "The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got "
-            f"{scaling!r} instead."
+            f"The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got {scaling!r} instead."
         )
     if float(scaling) != 1.0 and not (fit_intercept and penalize_intercept):
         raise ValueError(

@@ -45,9 +45,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     if not np.isfinite(weight).all():
         row = int(np.argmin(np.isfinite(weight)))
         name = "NaN" if np.isnan(weight[row]) else "infinity"
-        raise ValueError(
-            f"Input sample_weight contains {name}: row {row}. Weights must be finite and not negative."
-        )
+        raise ValueError(f"Input sample_weight contains {name}: row {row}. Weights must be finite and not negative.")
     if weight.size and weight.min() < 0.0:
         row = int(np.argmax(weight < 0.0))
         raise ValueError(

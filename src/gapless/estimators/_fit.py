@@ -80,12 +80,13 @@ def fit_linear(
             "class, give it weight, or set penalize_intercept=True."
         )
     cost = costs(task.C, weights, class_weight, labels.index)
-    marks = fingerprint(X, labels.index, weights)
+    hashes = row_hashes(X)
+    marks = fingerprint(X, labels.index, weights, hashes=hashes)
     Xc = X if cost.rows is None else X[cost.rows]
     index = cost.take(labels.index)
     groups = None
     if index.size <= distinct_rows.LARGEST:
-        groups = distinct_rows.distinct(row_hashes(Xc), index, cost.c)
+        groups = distinct_rows.distinct(cost.take(hashes), index, cost.c)
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
     threads = n_threads(task.n_jobs)
     loss = losses.BY_NAME[task.loss]
@@ -93,12 +94,17 @@ def fit_linear(
     def one(k: int) -> tuple[Solution, Subproblem, np.ndarray, np.ndarray]:
         positive = labels.positives[k]
         y = np.where(index == positive, 1.0, -1.0)
-        problem = LinearERM.build(Xc, y, cost.c, loss, task.offset.kind, task.offset.scale)  # type: ignore[arg-type]
+        problem = LinearERM.build(Xc, y, cost.c, loss, task.offset.kind, task.offset.scale)
         small = problem
         if groups is not None and groups.first.size:
             rows = Xc[groups.first]
             small = LinearERM.build(
-                rows, y[groups.first], groups.c, loss, task.offset.kind, task.offset.scale  # type: ignore[arg-type]
+                rows,
+                y[groups.first],
+                groups.c,
+                loss,
+                task.offset.kind,
+                task.offset.scale,
             )
         seconds = None
         if deadline is not None:

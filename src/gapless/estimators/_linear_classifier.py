@@ -34,6 +34,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its loss."""
 
     _progress: Any = None
+    _keeps_float32 = False
+
+    classes_: np.ndarray
+    coef_: Any  # an array, or a CSR matrix after sparsify()
+    intercept_: np.ndarray
+    n_iter_: Any
+    certificate_: Certificate
 
     def _loss(self) -> str:
         raise NotImplementedError
@@ -68,9 +75,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _invalid(self, name: str, wanted: str) -> None:
         value = getattr(self, name)
-        raise ValueError(
-            f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead."
-        )
+        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
 
     def _one_of(self, name: str, options: tuple[Any, ...]) -> None:
         if getattr(self, name) not in options:
@@ -78,7 +83,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self._invalid(name, f"a str among {{{shown}}}")
 
     def _solver(self) -> str:
-        """"auto", or the one that was forced."""
+        """ "auto", or the one that was forced."""
         return self.solver if self.solver in SOLVERS else "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -146,8 +151,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
         )
-
-    _keeps_float32 = False
 
     def _set_n_iter(self) -> None:
         self.n_iter_ = self.certificate_.n_iter

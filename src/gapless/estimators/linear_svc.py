@@ -123,7 +123,9 @@ class LinearSVC(LinearClassifier):
         self._one_of("dual", ("auto", True, False))
         self._one_of("multi_class", ("ovr", "crammer_singer"))
         if self.penalty == "l1":
-            raise NotImplementedError('penalty="l1" is not offered; use sklearn.svm.LinearSVC(penalty="l1", dual=False).')
+            raise NotImplementedError(
+                'penalty="l1" is not offered; use sklearn.svm.LinearSVC(penalty="l1", dual=False).'
+            )
         if self.multi_class == "crammer_singer":
             raise NotImplementedError(
                 'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'

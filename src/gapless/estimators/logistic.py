@@ -18,8 +18,8 @@ PEERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 class LogisticRegression(LinearClassifier):
     """L2-penalised logistic regression, certified.
 
-    Minimises ``1/2 |w|^2 + C * sum_i weight_i * ln(1 + exp(-y_i (<w, x_i> + b)))`` and says how far the result can be from
-    the optimum (``certificate_``). More than two classes are fitted one against the rest.
+    Minimises ``1/2 |w|^2 + C * sum_i weight_i * ln(1 + exp(-y_i (<w, x_i> + b)))`` and says how far the result can be
+    from the optimum (``certificate_``). More than two classes are fitted one against the rest.
 
     Parameters
     ----------

@@ -133,9 +133,7 @@ def _for_model(
             problems.append(f"missing column{'s' * (len(missing) > 1)} {listed(missing)}")
         if extra:
             extras = [names[j] for j in extra]
-            problems.append(
-                f"extra column{'s' * (len(extra) > 1)} {listed(extras)} (drop what is no feature)"
-            )
+            problems.append(f"extra column{'s' * (len(extra) > 1)} {listed(extras)} (drop what is no feature)")
         if problems:
             raise data_error("the columns are not those of the model: " + "; ".join(problems), path)
         features = [where[name] for name in expected.names]

@@ -101,9 +101,7 @@ def _check_names(names: list[str], path: str, line: int) -> None:
             raise data_error("the header has no name for this column" + hint, path, line, j + 1)
         if name in names[:j]:
             where = names.index(name) + 1
-            raise data_error(
-                f"the name stands twice in the header (columns {where} and {j + 1})", path, line, name
-            )
+            raise data_error(f"the name stands twice in the header (columns {where} and {j + 1})", path, line, name)
 
 
 def _records(reader: Iterator[list[str]], path: str) -> Iterator[tuple[int, list[str]]]:
@@ -157,17 +155,13 @@ def _read(
             if second is None:
                 raise data_error("there is a header and no row below it", path, first[0])
         width = len(first[1])
-        roles = assign(
-            names, width, path, target=target, weights=weights, drop=drop, labels=labels, expected=expected
-        )
+        roles = assign(names, width, path, target=target, weights=weights, drop=drop, labels=labels, expected=expected)
         head = [record for record in ((None if header else first), second) if record is not None]
         lines = array("q")
         values, weight_values = array("d"), array("d")
         texts: list[str] = []
         number = strict_float if _underscore_after_first_line(path) or not header else float
-        pick = (
-            itemgetter(*roles.features) if len(roles.features) > 1 else lambda row: (row[roles.features[0]],)
-        )
+        pick = itemgetter(*roles.features) if len(roles.features) > 1 else lambda row: (row[roles.features[0]],)
         for line, cells in chain(head, records):
             if len(cells) != width:
                 raise data_error(f"expected {width} columns, found {len(cells)}", path, line)
@@ -253,6 +247,4 @@ def _check_finite(
 ) -> None:
     if not np.isfinite(X).all():
         i, j = (int(k[0]) for k in np.nonzero(~np.isfinite(X)))
-        raise data_error(
-            f"the value is {X[i, j]}; it must be finite", path, lines[i], _name(names, columns[j])
-        )
+        raise data_error(f"the value is {X[i, j]}; it must be finite", path, lines[i], _name(names, columns[j]))

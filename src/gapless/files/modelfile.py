@@ -89,9 +89,7 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     name = type(model).__name__
     if name not in ESTIMATORS or type(model) is not _class(name):
         whole = f"{type(model).__module__}.{type(model).__qualname__}"
-        raise ModelFileError(
-            f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(ESTIMATORS)}"
-        )
+        raise ModelFileError(f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(ESTIMATORS)}")
     certificate = getattr(model, "certificate_", None)
     if certificate is None:
         from sklearn.exceptions import NotFittedError
@@ -114,9 +112,7 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     if document.get("feature_names") is None and names is not None:
         document["feature_names"] = [str(each) for each in names]
     real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
-    stored = {
-        key: np.ascontiguousarray(arrays[key], dtype="<f8" if key == "dual" else real) for key in MEMBERS
-    }
+    stored = {key: np.ascontiguousarray(arrays[key], dtype="<f8" if key == "dual" else real) for key in MEMBERS}
     document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
     return document, stored
 
@@ -128,9 +124,7 @@ def _beside(place: str) -> Iterator[tuple[BinaryIO, str]]:
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
     try:
         # 0666 less the umask, as any file the user makes (tempfile would give 0600)
-        descriptor = os.open(
-            temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-        )
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     except FileNotFoundError:
         raise ModelFileError(f"{place}: the folder {folder} does not exist") from None
     try:

@@ -17,9 +17,7 @@ DEFLATE_MOST = 1100  # deflate packs at most 1032 to 1: more is a lie about the 
 KNOWN = ("X", *CSR_PARTS, "y", "sample_weight", "feature_names")
 
 
-def read_npz(
-    path: str | os.PathLike[str], *, labels: Labels = "required", expected: Expected | None = None
-) -> Dataset:
+def read_npz(path: str | os.PathLike[str], *, labels: Labels = "required", expected: Expected | None = None) -> Dataset:
     """Read arrays saved by `numpy.savez` or `savez_compressed`; pickled objects are refused."""
     place = check_file(path)
     arrays = _load(place)
@@ -62,9 +60,7 @@ def read_npz(
     return Dataset(X=X, y=y, names=listed, weights=weights, notes=("npz",), path=place)
 
 
-def _in_order(
-    X: Any, names: list[str] | None, expected: Expected | None, path: str
-) -> tuple[Any, list[str] | None]:
+def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: str) -> tuple[Any, list[str] | None]:
     """Columns in the model's order, where both have names."""
     if expected is None or expected.names is None or names is None or names == expected.names:
         return X, names
@@ -101,9 +97,7 @@ def _load(path: str) -> dict[str, np.ndarray]:
                     for side in shape:
                         count *= int(side)
                     if count * dtype.itemsize != info.file_size - start:
-                        raise data_error(
-                            f"{name} is truncated (or its declared shape {shape} is false)", path
-                        )
+                        raise data_error(f"{name} is truncated (or its declared shape {shape} is false)", path)
                     raw = bytearray(count * dtype.itemsize)
                     view, got, source = memoryview(raw), 0, cast(io.BufferedIOBase, stream)
                     while got < len(raw) and (read := source.readinto(view[got : got + (1 << 24)])):

@@ -14,9 +14,7 @@ from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_er
 from gapless.files.labels import as_labels
 from gapless.judge.errors import DataError
 
-LINE = re.compile(
-    r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)"
-)  # of " " + a stripped line
+LINE = re.compile(r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)")  # of " " + a stripped line
 LARGEST_INDEX = 2**31 - 2  # a larger one is a typing error: the columns of the matrix are 32-bit numbers
 
 
@@ -100,8 +98,7 @@ def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected
     if expected is not None:
         if width > expected.n_features:
             raise data_error(
-                f"the index {largest} is beyond the model's {expected.n_features} features"
-                f" (indices count from {base})",
+                f"the index {largest} is beyond the model's {expected.n_features} features (indices count from {base})",
                 path,
                 largest_line,
             )

@@ -21,16 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged",
     )
     parser.add_argument("model", help="model file written by gapless")
-    parser.add_argument(
-        "data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]"
-    )
+    parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
     parser.add_argument("--target", metavar="NAME", help="label column (CSV) or array (npz)")
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")
-    tier.add_argument(
-        "--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)"
-    )
+    tier.add_argument("--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)")
     parser.add_argument("--json", action="store_true", help="print the verdict as JSON")
     options = parser.parse_args(arguments)
     rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)

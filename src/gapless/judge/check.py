@@ -73,9 +73,7 @@ def check(
     rows = as_rows(X)
     coef, intercept, dual = _arrays(document, arrays)
     index, weights = _same_data(document, rows, y, sample_weight)
-    claims = [
-        Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")
-    ]
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     sound = _statement_claims(claims, document, index, weights)
     problem, K = document["problem"], len(document["classes"]["values"])
     positives = [1] if K == 2 else list(range(K))
@@ -88,21 +86,15 @@ def check(
         claims.append(Claim("no offset", 0.0, None, not intercept.any(), "the intercept is 0"))
     bounds: list[tuple[float, float, float]] = []
     if sound and finite and len(subs) == len(positives):
-        c = row_weights(
-            number(problem["C"]), weights, np.array(problem["class_weight"], dtype=np.float64), index
-        )
+        c = row_weights(number(problem["C"]), weights, np.array(problem["class_weight"], dtype=np.float64), index)
         weighty = bool(np.isfinite(c).all())
-        claims.append(
-            Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows")
-        )
+        claims.append(Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows"))
         if weighty:
             signs = np.where(index[None, :] == np.array(positives)[:, None], 1, -1).astype(np.int8)
             task = Task(rows, signs, c, problem["loss"], problem["offset"], number(problem["offset_scale"]))
             bounds = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     _total_claims(claims, document)
-    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[
-        rigorous
-    ]
+    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
     return Verdict(claims, _unchecked(document), bounds if rigorous else [], tier)
 
 
@@ -117,9 +109,7 @@ def _refuse_unreadable(document: Any) -> None:
     if kind != "gap":
         raise CertificateError(f"the certificate is of kind {kind[:40]!r}; this judge checks 'gap'")
     if document["estimator"] not in ESTIMATORS:
-        raise CertificateError(
-            f"this judge knows {', '.join(ESTIMATORS)}, not {document['estimator'][:40]!r}"
-        )
+        raise CertificateError(f"this judge knows {', '.join(ESTIMATORS)}, not {document['estimator'][:40]!r}")
 
 
 def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -138,16 +128,13 @@ def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.nda
             raise CertificateError(f"the certificate cannot be read: there is no array {name}") from None
         if array.dtype != np.dtype(dtype) or array.shape != shape:
             raise CertificateError(
-                f"the certificate cannot be read: {name} is {array.dtype} {array.shape}, "
-                f"it should be {dtype} {shape}"
+                f"the certificate cannot be read: {name} is {array.dtype} {array.shape}, it should be {dtype} {shape}"
             )
         out.append(array.astype(np.float64))
     return out[0], out[1], out[2]
 
 
-def _same_data(
-    document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray]:
+def _same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Class indices and weights of the rows; CertificateError unless they are those of the fit."""
     claimed = document["certificate"]["fingerprint"]
     n, d = rows.shape
@@ -155,14 +142,10 @@ def _same_data(
         raise CertificateError("the certificate cannot be read: it gives two numbers of features")
     if (n, d) != (claimed["n_rows"], claimed["n_features"]):
         fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
-        raise CertificateError(
-            f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}"
-        )
+        raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
     bad = first_non_finite(rows)
     if bad is not None:
-        raise CertificateError(
-            f"other data: row {bad} of X has a value that is not finite; no fit was made on it"
-        )
+        raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
     weights = weights_of_rows(sample_weight, n)
     index = label_index(y, document["classes"], n)
     found = fingerprint(rows, index, weights)
@@ -172,16 +155,12 @@ def _same_data(
     if found["labels"] != claimed["labels"]:
         raise CertificateError(f"other labels: y is not that of the fit ({advice})")
     if found["weights"] != claimed["weights"]:
-        missing = (
-            "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-        )
+        missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
         raise CertificateError(f"other weights: {missing} ({advice})")
     return index, weights
 
 
-def _statement_claims(
-    claims: list[Claim], document: dict[str, Any], index: np.ndarray, weights: np.ndarray
-) -> bool:
+def _statement_claims(claims: list[Claim], document: dict[str, Any], index: np.ndarray, weights: np.ndarray) -> bool:
     """Parameters, classes and problem agree. False where the problem they state cannot be evaluated."""
     parameters, problem = document["parameters"], document["problem"]
     tol, name, losses = (
@@ -190,14 +169,10 @@ def _statement_claims(
         ESTIMATORS[document["estimator"]],
     )
     loss = parameters.get("loss") if len(losses) > 1 else losses[0]
-    claims.append(
-        Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}")
-    )
+    claims.append(Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}"))
     for key, allowed in _L2_ONLY.items():
         if key in parameters and not any(_same(parameters[key], value) for value in allowed):
-            claims.append(
-                Claim(key, parameters[key], None, False, "is another problem than the one certified")
-            )
+            claims.append(Claim(key, parameters[key], None, False, "is another problem than the one certified"))
     C, scale = number(problem["C"]), number(problem["offset_scale"])
     good_C = math.isfinite(C) and C > 0
     claims.append(Claim("C", C, parameters.get("C"), good_C and _equals(parameters.get("C"), C)))
@@ -217,17 +192,11 @@ def _statement_claims(
     claims.append(Claim("offset scale", scale, wanted_scale, good_scale and scale == wanted_scale))
     values = document["classes"]["values"]
     resolved = [number(w) for w in problem["class_weight"]]
-    agree, expected = class_weights_agree(
-        parameters.get("class_weight", ""), values, resolved, index, weights
-    )
+    agree, expected = class_weights_agree(parameters.get("class_weight", ""), values, resolved, index, weights)
     claims.append(Claim("class weights", resolved, expected, agree))
-    claims.append(
-        Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once")
-    )
+    claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
     present = np.bincount(index, minlength=len(values))[: len(values)] > 0
-    claims.append(
-        Claim("classes of y", len(values), int(present.sum()), bool(present.all()), "each has a row")
-    )
+    claims.append(Claim("classes of y", len(values), int(present.sum()), bool(present.all()), "each has a row"))
     return good_C and good_scale and all(math.isfinite(w) and w >= 0 for w in resolved)
 
 
@@ -279,20 +248,14 @@ def _subproblem_claims(
     gap: Interval,
 ) -> None:
     values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding")}
-    note = (
-        "alpha in its box, exactly" if found.feasible else "alpha is outside its box: there is no dual value"
-    )
+    note = "alpha in its box, exactly" if found.feasible else "alpha is outside its box: there is no dual value"
     claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
     computed = found.finite
     most = ROUNDING_FACTOR * found.textbook
     honest = computed and 0.0 <= values["rounding"] <= most
-    claims.append(
-        Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need")
-    )
+    claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
     # Half an ulp of the certificate's own figure is no error: it is how a float is written.
-    room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * (
-        abs(values["primal"]) + abs(values["dual"])
-    )
+    room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * (abs(values["primal"]) + abs(values["dual"]))
     for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
         holds = computed and _inside(values[name], interval, room)
         middle = 0.5 * interval.low + 0.5 * interval.up
@@ -337,9 +300,7 @@ def _total_claims(claims: list[Claim], document: dict[str, Any]) -> None:
         holds = math.isfinite(claimed) and math.isfinite(size) and abs(claimed - total) <= room
         claims.append(Claim(f"total {name}", claimed, total, holds, "the sum"))
     if math.isfinite(sizes):
-        _gap_claims(
-            claims, "total ", block, tol, 4.0 * S * UNIT * sizes + max(0.0, _finite(block["rounding"]))
-        )
+        _gap_claims(claims, "total ", block, tol, 4.0 * S * UNIT * sizes + max(0.0, _finite(block["rounding"])))
     statuses = {sub["status"] for sub in subs}
     fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
     claims.append(Claim("status", block["status"], " or ".join(sorted(fitting)), block["status"] in fitting))
@@ -362,7 +323,5 @@ def _unchecked(document: dict[str, Any]) -> list[str]:
         "names of features",
     ]
     if others:
-        listed.append(
-            "parameters that do not change the optimum: " + ", ".join(str(name)[:40] for name in others[:40])
-        )
+        listed.append("parameters that do not change the optimum: " + ", ".join(str(name)[:40] for name in others[:40]))
     return listed

@@ -39,9 +39,7 @@ def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     if found is None or (n and found.min() < 0):
         row = 0 if found is None else int(np.argmax(found < 0))
         shown = repr(labels[row].item() if hasattr(labels[row], "item") else labels[row]) if n else "nothing"
-        raise CertificateError(
-            f"other labels: row {row} is {shown[:60]}, which is none of the classes ({kind})"
-        )
+        raise CertificateError(f"other labels: row {row} is {shown[:60]}, which is none of the classes ({kind})")
     return found
 
 
@@ -104,9 +102,7 @@ def class_weights_agree(
         return False, None
     total = math.fsum(weights.tolist())
     masses = [math.fsum(weights[index == k].tolist()) for k in range(K)]
-    balanced = [
-        total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)
-    ]
+    balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
     room = 2.0 * (2 * weights.size + 8) * UNIT
     close = (abs(a - b) <= room * b for a, b in zip(resolved, balanced, strict=True))
     return all(close), balanced
@@ -119,11 +115,7 @@ def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
         if not (isinstance(pair, list) and len(pair) == 2):
             return None
         key, value = pair
-        if (
-            not isinstance(key, str | int | float)
-            or isinstance(value, bool)
-            or not isinstance(value, int | float)
-        ):
+        if not isinstance(key, str | int | float) or isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if not abs(value) < 2**1023:
             return None

@@ -92,9 +92,7 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
 # -- csv
 
 
-def _csv(
-    lines: list[str], file: str, document: dict[str, Any], target: str | None, weights: str | None
-) -> Data:
+def _csv(lines: list[str], file: str, document: dict[str, Any], target: str | None, weights: str | None) -> Data:
     first = next(line for line in lines if line.strip())
     separator = max("\t;,", key=lambda mark: (first.count(mark), mark == ","))
     reader = csv.reader(lines, delimiter=separator, strict=True)
@@ -117,14 +115,10 @@ def _csv(
     if wanted is not None:
         missing = [name for name in wanted if name not in names]
         if missing:
-            raise _error(
-                f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, numbers[0]
-            )
+            raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, numbers[0])
         features = [names.index(name) for name in wanted]
     elif len(features) != document["n_features"]:
-        raise _error(
-            f"has {len(features)} feature columns, the model {document['n_features']}", file, numbers[0]
-        )
+        raise _error(f"has {len(features)} feature columns, the model {document['n_features']}", file, numbers[0])
     X, y, w = [], [], []
     for row, line in zip(table[1:], numbers[1:], strict=True):
         if len(row) != width:
@@ -137,17 +131,13 @@ def _csv(
             w.append(_number(row[weight], file, line, names[weight]))
     if not X:
         raise _error("there is a header and no rows", file, numbers[0])
-    return Data(
-        np.array(X), labels(y, document["classes"]["type"]), np.array(w) if weight is not None else None
-    )
+    return Data(np.array(X), labels(y, document["classes"]["type"]), np.array(w) if weight is not None else None)
 
 
 def _column(names: list[str], name: str | None, what: str, file: str) -> int:
     if name is not None:
         if name not in names:
-            raise _error(
-                f"there is no column {name[:40]!r} ({what}); there are {', '.join(names)[:200]}", file, 1
-            )
+            raise _error(f"there is no column {name[:40]!r} ({what}); there are {', '.join(names)[:200]}", file, 1)
         return names.index(name)
     usual = [j for j, each in enumerate(names) if each.lower() in LABEL_NAMES]
     return usual[-1] if usual else len(names) - 1
@@ -194,14 +184,10 @@ def _svmlight(lines: list[str], file: str, document: dict[str, Any]) -> Data:
     d = document["n_features"]
     base = 0 if columns and min(columns) == 0 else 1
     if columns and max(columns) - base >= d:
-        row = next(
-            i for i in range(len(texts)) if any(j - base >= d for j in columns[starts[i] : starts[i + 1]])
-        )
+        row = next(i for i in range(len(texts)) if any(j - base >= d for j in columns[starts[i] : starts[i + 1]]))
         raise _error(f"the index {max(columns)} is beyond the model's {d} features", file, numbers[row])
     index = np.array(columns, dtype=np.int64) - base
-    X = as_rows(
-        _Parts(np.array(data, dtype=np.float64), index, np.array(starts, dtype=np.int64), (len(texts), d))
-    )
+    X = as_rows(_Parts(np.array(data, dtype=np.float64), index, np.array(starts, dtype=np.int64), (len(texts), d)))
     return Data(X, labels(texts, document["classes"]["type"]), None)
 
 

@@ -153,9 +153,7 @@ def flaw(document: Any) -> str | None:
     return None
 
 
-def _flaw_of(
-    block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()
-) -> str | None:
+def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
     for key, test in tests.items():
         if key not in block:
             return f"the entry {where}{key} is missing"

@@ -65,7 +65,7 @@ def row_hashes(X: Any) -> np.ndarray:
 
 def _bits(values: np.ndarray) -> np.ndarray:
     bits = (values + 0.0).view(np.uint64)  # + 0.0: -0 becomes 0
-    # PREMIX bits ^= bits >> np.uint64(SHIFT_0)
+    bits ^= bits >> np.uint64(SHIFT_0)
     return bits
 
 

@@ -58,9 +58,7 @@ def _log(weight: Interval) -> Interval:
     return Interval(low, float(log_bounds(np.array([weight.up]))[1][0]))
 
 
-def strong_convexity_bound(
-    gradient_square: Interval, slope: Interval, offset: str, b: float, bound: float
-) -> float:
+def strong_convexity_bound(gradient_square: Interval, slope: Interval, offset: str, b: float, bound: float) -> float:
     """An upper bound on P(w, b) - P* from the gradient of a differentiable P, rounded up.
 
     P is 1-strongly convex in w, so P* >= P + <g, w* - w> + 1/2 |w* - w|^2 + s (b* - b)

@@ -54,9 +54,7 @@ def _check_digest(stream: BinaryIO, where: str) -> None:
     end = _END.unpack(stream.read(_END.size))
     comment = stream.read(COMMENT_BYTES)
     if end[0] != b"PK\x05\x06" or end[-1] != COMMENT_BYTES:
-        raise ModelFileError(
-            f"{where}: is no gapless model, or is truncated or damaged (no checksum at its end)"
-        )
+        raise ModelFileError(f"{where}: is no gapless model, or is truncated or damaged (no checksum at its end)")
     digest = hashlib.sha256()
     stream.seek(0)
     left = size - COMMENT_BYTES
@@ -90,9 +88,7 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         expected = {"model.json", *(f"{name}.bin" for name in MEMBERS)}
         if members.keys() != expected:
             odd = sorted(members.keys() ^ expected)[0]
-            raise ModelFileError(
-                f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}"
-            )
+            raise ModelFileError(f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}")
         shapes = _shapes(document, where)
         arrays = {}
         for name, (dtype, shape) in shapes.items():

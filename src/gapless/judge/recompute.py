@@ -71,9 +71,7 @@ class Figures:
         return all(map(math.isfinite, ends))
 
 
-def row_weights(
-    C: float, sample_weight: np.ndarray, class_weight: np.ndarray, label_index: np.ndarray
-) -> np.ndarray:
+def row_weights(C: float, sample_weight: np.ndarray, class_weight: np.ndarray, label_index: np.ndarray) -> np.ndarray:
     """c_i = (C * sample_weight_i) * class_weight[label_i], in this order: these floats define the problem."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return np.asarray((C * sample_weight) * np.asarray(class_weight, dtype=np.float64)[label_index])
@@ -130,9 +128,7 @@ def square_sums(values: np.ndarray, reach: np.ndarray | float = 0.0) -> list[Int
     return [Interval(max(0.0, low.low), high.up) for low, high in zip(*ends, strict=True)]
 
 
-def score_bounds(
-    block: Block, magnitude: Block, W: np.ndarray, b: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def score_bounds(block: Block, magnitude: Block, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """<w, x_i> + b between two arrays (S, rows): k products and k + 1 additions at most, so gamma_(k+1)."""
     k = block.depth
     z = np.ascontiguousarray(block.scores(W).T) + b[:, None]
@@ -192,9 +188,7 @@ class _Pass:
         self.u.add(u)
         self.combined.add(block, magnitude, u)
         norm_low, norm_up = square_norms(block)
-        self.square = Interval(
-            max(self.square.low, float(norm_low.max())), max(self.square.up, float(norm_up.max()))
-        )
+        self.square = Interval(max(self.square.low, float(norm_low.max())), max(self.square.up, float(norm_up.max())))
         if task.offset == "free":
             self.plus.add(np.where(y > 0, c, 0.0))
             self.minus.add(np.where(y > 0, 0.0, c))
@@ -212,7 +206,7 @@ class _Pass:
         self.n += block.n
 
     def textbook(self, s: int, primal: float, combined: float, w: float, bound: float) -> float:
-        """What P - D may be off by in plain float64: gamma_d for scores, sums over rows in blocks of up to 1024.
+        """What P - D may be off by in plain float64: gamma_d for scores, sums over rows in blocks of 1024.
 
         Cauchy-Schwarz in place of |x|.|w|, and generous constants: this caps claims, it proves nothing.
         """

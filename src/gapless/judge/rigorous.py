@@ -76,9 +76,7 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
         start += len(columns)
     out = []
     for s in range(len(W)):
-        one = _Exact(
-            task, s, keep, matrix, flat.exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s])
-        )
+        one = _Exact(task, s, keep, matrix, flat.exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
         primal = one.primal()
         dual, bound = one.dual(primal)
         out.append(ExactFigures(primal, dual, bound))
@@ -123,9 +121,7 @@ class _Exact:
         )
 
     def primal(self) -> Pair:
-        penalty = (
-            Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
-        )
+        penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
         if self.task.offset == "penalised":
             penalty += (Fraction(self.b) / Fraction(self.task.offset_scale)) ** 2 / 2
         low, high = self.loss_sum(self.scores())
@@ -145,9 +141,7 @@ class _Exact:
         targets = [y << (self.y.exponent - exponent) for y in self.y.integers]
         one = 1 << -exponent
         total = 0
-        for sign, target, score, weight in zip(
-            self.signs.tolist(), targets, z.integers, c.integers, strict=True
-        ):
+        for sign, target, score, weight in zip(self.signs.tolist(), targets, z.integers, c.integers, strict=True):
             score <<= lift
             if loss == "squared":
                 total += weight * (target - score) ** 2
@@ -186,9 +180,7 @@ class _Exact:
     def dual_terms(self) -> Pair:
         loss, c, u = self.task.loss, self.c, self.u
         if loss == "hinge":
-            total = sum(
-                m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True)
-            )
+            total = sum(m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True))
             value = scaled(total, u.exponent)
             return value, value
         low_sum = high_sum = 0
@@ -215,9 +207,7 @@ class _Exact:
 
     def offset_bound(self, primal: Pair) -> Pair | None:
         """B of `offset`, enclosed."""
-        square = scaled(
-            max((sum(x * x for x in values) for _, values in self.matrix), default=0), 2 * self.x_exponent
-        )
+        square = scaled(max((sum(x * x for x in values) for _, values in self.matrix), default=0), 2 * self.x_exponent)
         low, high = sqrt_fractions(2 * primal[0] * square, 2 * primal[1] * square)
         loss = self.task.loss
         if loss in ("hinge", "squared_hinge"):

@@ -139,9 +139,6 @@ class Interval:
         """Of a number known not to be negative."""
         return Interval(max(0.0, self.low), max(0.0, self.up))
 
-    def hull(self, other: Interval) -> Interval:
-        return Interval(min(self.low, other.low), max(self.up, other.up))
-
 
 def _times(x: float, y: float) -> float:
     return 0.0 if x == 0.0 or y == 0.0 else x * y

@@ -200,9 +200,7 @@ def as_rows(X: Any) -> Rows:
                 raise ValueError(f"dtype {values.dtype}")
             values = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise CertificateError(
-            f"X does not hold numbers ({error}): the judge needs the matrix of the fit"
-        ) from None
+        raise CertificateError(f"X does not hold numbers ({error}): the judge needs the matrix of the fit") from None
     if values.ndim != 2:
         raise CertificateError(f"X has {values.ndim} dimensions; the judge needs 2 (rows, features)")
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -228,9 +226,7 @@ def _sparse(X: Any) -> SparseRows:
     )
     if good:
         indptr = indptr.astype(np.int64)
-        good = bool(
-            indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= min(data.size, indices.size)
-        )
+        good = bool(indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= min(data.size, indices.size))
     if good and indptr[-1]:
         data, indices = data[: indptr[-1]], indices[: indptr[-1]]
         good = bool(indices.min() >= 0 and indices.max() < d)

@@ -54,9 +54,7 @@ class Verdict:
             lines.append("  ".join([*cells, row[4]]).rstrip())
         for k, (primal, dual, gap) in enumerate(self.bounds):
             which = f" [{k}]" if len(self.bounds) > 1 else ""
-            lines.append(
-                f"proved{which}: primal <= {primal!r}, optimum >= {dual!r}, primal - optimum <= {gap!r}"
-            )
+            lines.append(f"proved{which}: primal <= {primal!r}, optimum >= {dual!r}, primal - optimum <= {gap!r}")
         lines += ["", "not checked: " + "; ".join(self.unchecked)]
         return "\n".join(lines)
 

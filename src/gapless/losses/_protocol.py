@@ -72,42 +72,42 @@ def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> fl
 
 
 @overload(value)
-def _value(loss, z, y):  # type: ignore[no-untyped-def]
+def _value(loss, z, y):
     f = _jitable(loss.instance_class, "value")
     return lambda loss, z, y: f(loss, z, y)
 
 
 @overload(slope)
-def _slope(loss, z, y):  # type: ignore[no-untyped-def]
+def _slope(loss, z, y):
     f = _jitable(loss.instance_class, "slope")
     return lambda loss, z, y: f(loss, z, y)
 
 
 @overload(curvature)
-def _curvature(loss, z, y):  # type: ignore[no-untyped-def]
+def _curvature(loss, z, y):
     f = _jitable(loss.instance_class, "curvature")
     return lambda loss, z, y: f(loss, z, y)
 
 
 @overload(conjugate)
-def _conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+def _conjugate(loss, v, y):
     f = _jitable(loss.instance_class, "conjugate")
     return lambda loss, v, y: f(loss, v, y)
 
 
 @overload(dual_of)
-def _dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+def _dual_of(loss, z, y):
     f = _jitable(loss.instance_class, "dual_of")
     return lambda loss, z, y: f(loss, z, y)
 
 
 @overload(dual_slope)
-def _dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+def _dual_slope(loss, u, z, c, y):
     f = _jitable(loss.instance_class, "dual_slope")
     return lambda loss, u, z, c, y: f(loss, u, z, c, y)
 
 
 @overload(dual_step)
-def _dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+def _dual_step(loss, u, z, q, c, y):
     f = _jitable(loss.instance_class, "dual_step")
     return lambda loss, u, z, q, c, y: f(loss, u, z, q, c, y)

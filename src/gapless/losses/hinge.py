@@ -8,32 +8,32 @@ from typing import NamedTuple
 from gapless.losses._protocol import loss
 
 
-def value(loss, z, y):  # type: ignore[no-untyped-def]
+def value(loss, z, y):
     return max(0.0, 1.0 - y * z)
 
 
-def slope(loss, z, y):  # type: ignore[no-untyped-def]
+def slope(loss, z, y):
     return -y if y * z < 1.0 else 0.0
 
 
-def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+def curvature(loss, z, y):
     return 0.0
 
 
-def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+def conjugate(loss, v, y):
     a = -v * y
     return -a if 0.0 <= a <= 1.0 else math.inf
 
 
-def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+def dual_of(loss, z, y):
     return y if y * z < 1.0 else 0.0
 
 
-def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+def dual_slope(loss, u, z, c, y):
     return z - y
 
 
-def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+def dual_step(loss, u, z, q, c, y):
     # D is quadratic in alpha = uy with slope 1 - yz and curvature -q: its top, pulled back into [0, c].
     alpha = u * y
     g = 1.0 - y * z

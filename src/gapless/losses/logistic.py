@@ -1,4 +1,4 @@
-"""Logistic loss: ln(1 + e^(-yz)), y = +1 or -1.  Conjugate: l*(y, v) = a ln a + (1 - a) ln(1 - a), a = -vy in [0, 1]."""
+"""Logistic loss: ln(1 + e^(-yz)), y = +1 or -1.  Conjugate: a ln a + (1 - a) ln(1 - a) with a = -vy in [0, 1]."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from gapless.losses._protocol import loss
 from gapless.losses._scalar import entropy, expit, log1pexp
 
 
-def value(loss, z, y):  # type: ignore[no-untyped-def]
+def value(loss, z, y):
     return log1pexp(-y * z)
 
 
-def slope(loss, z, y):  # type: ignore[no-untyped-def]
+def slope(loss, z, y):
     return -y * expit(-y * z)
 
 
-def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+def curvature(loss, z, y):
     e = math.exp(-abs(z))
     return e / ((1.0 + e) * (1.0 + e))
 
 
-def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+def conjugate(loss, v, y):
     a = -v * y
     return entropy(a) if 0.0 <= a <= 1.0 else math.inf
 
 
-def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+def dual_of(loss, z, y):
     return y * expit(-y * z)
 
 
-def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+def dual_slope(loss, u, z, c, y):
     a = u * y / c
     return z + y * (math.log(a) - math.log1p(-a))
 
 
-def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+def dual_step(loss, u, z, q, c, y):
     # With a = alpha/c = expit(t) the top of D solves  t + qc (expit(t) - a_old) + yz = 0.  The left side rises with a
     # slope of at least 1: Newton inside a bracket, and bisection wherever Newton does not halve its last step.
     a_old = u * y / c

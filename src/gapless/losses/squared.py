@@ -7,31 +7,31 @@ from typing import NamedTuple
 from gapless.losses._protocol import loss
 
 
-def value(loss, z, y):  # type: ignore[no-untyped-def]
+def value(loss, z, y):
     return 0.5 * (y - z) * (y - z)
 
 
-def slope(loss, z, y):  # type: ignore[no-untyped-def]
+def slope(loss, z, y):
     return z - y
 
 
-def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+def curvature(loss, z, y):
     return 1.0
 
 
-def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+def conjugate(loss, v, y):
     return v * (y + 0.5 * v)
 
 
-def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+def dual_of(loss, z, y):
     return y - z
 
 
-def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+def dual_slope(loss, u, z, c, y):
     return z - y + u / c
 
 
-def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+def dual_step(loss, u, z, q, c, y):
     return u + (y - z - u / c) / (q + 1.0 / c)
 
 

@@ -8,33 +8,33 @@ from typing import NamedTuple
 from gapless.losses._protocol import loss
 
 
-def value(loss, z, y):  # type: ignore[no-untyped-def]
+def value(loss, z, y):
     xi = max(0.0, 1.0 - y * z)
     return xi * xi
 
 
-def slope(loss, z, y):  # type: ignore[no-untyped-def]
+def slope(loss, z, y):
     return -2.0 * y * max(0.0, 1.0 - y * z)
 
 
-def curvature(loss, z, y):  # type: ignore[no-untyped-def]
+def curvature(loss, z, y):
     return 2.0 if y * z < 1.0 else 0.0
 
 
-def conjugate(loss, v, y):  # type: ignore[no-untyped-def]
+def conjugate(loss, v, y):
     a = -v * y
     return a * (0.25 * a - 1.0) if a >= 0.0 else math.inf
 
 
-def dual_of(loss, z, y):  # type: ignore[no-untyped-def]
+def dual_of(loss, z, y):
     return 2.0 * y * max(0.0, 1.0 - y * z)
 
 
-def dual_slope(loss, u, z, c, y):  # type: ignore[no-untyped-def]
+def dual_slope(loss, u, z, c, y):
     return z - y + 0.5 * u / c
 
 
-def dual_step(loss, u, z, q, c, y):  # type: ignore[no-untyped-def]
+def dual_step(loss, u, z, q, c, y):
     # D is quadratic in alpha = uy with slope 1 - yz - alpha/(2c) and curvature -(q + 1/(2c)).
     alpha = u * y
     half = 0.5 / c

@@ -1,7 +1,7 @@
 """Regularised linear models: one example, one score.
 
     P(w, b) = 1/2 |w|^2 + sum_i c_i l(y_i, <w, x_i> + b)
-    D(u)    = - sum_i c_i l*(y_i, -u_i/c_i) - 1/2 |sum_i u_i x_i|^2,     free offset: sum_i u_i = 0,     w = sum_i u_i x_i
+    D(u)    = - sum_i c_i l*(y_i, -u_i/c_i) - 1/2 |sum_i u_i x_i|^2,   free offset: sum_i u_i = 0,   w = sum_i u_i x_i
 
 The offset is absent, penalised (one more feature of value s, weight v, b = sv) or free.  All three are one shape here:
 theta = (w, v) with a constant feature, whose square is in the penalty unless the offset is free.
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from gapless._jit import compiled
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 
-Offset = Literal["none", "penalised", "free"]
+#: How the offset enters.
+OFFSETS = ("none", "penalised", "free")
 UNIT = 2.0**-53
 
 
@@ -36,13 +37,13 @@ class LinearERM:
     y: np.ndarray
     c: np.ndarray
     loss: Any
-    offset: Offset
+    offset: str
 
     @classmethod
     def build(
-        cls, X: Any, y: np.ndarray, c: np.ndarray, loss: Any, offset: Offset, offset_scale: float = 1.0
+        cls, X: Any, y: np.ndarray, c: np.ndarray, loss: Any, offset: str, offset_scale: float = 1.0
     ) -> LinearERM:
-        constant = {"none": 0.0, "penalised": offset_scale, "free": 1.0}[offset]
+        constant = dict(zip(OFFSETS, (0.0, offset_scale, 1.0)))[offset]
         return cls(R.as_rows(X, constant), np.ascontiguousarray(y, float), np.ascontiguousarray(c, float), loss, offset)
 
     # -- shape ---------------------------------------------------------------------------------------------------
@@ -274,8 +275,8 @@ class LinearERM:
     def rounding(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray, primal: float) -> float:
         """A bound on |computed - exact| of P - D.
 
-        Products with a row: Higham's gamma_m = mu/(1 - mu) for any order of d + 1 terms.  Sums over rows go by blocks of
-        `BLOCK`, whose sums numpy adds pairwise (numpy's own sums: blocks of 128): gamma_(BLOCK + 64) covers both.
+        Products with a row: Higham's gamma_m = mu/(1 - mu) for any order of d + 1 terms.  Sums over rows go by blocks
+        of `BLOCK`, whose sums numpy adds pairwise (numpy's own sums: blocks of 128): gamma_(BLOCK + 64) covers both.
         """
         n, d = self.n, self.d + 1
         sums = gamma(BLOCK + 64)
@@ -315,7 +316,7 @@ def gamma(m: float) -> float:
 
 
 @compiled(vectorise=True)
-def _loss_sums(loss, z, y, c, parts):  # type: ignore[no-untyped-def]
+def _loss_sums(loss, z, y, c, parts):
     for k in range(parts.size):
         s = 0.0
         for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
@@ -325,20 +326,20 @@ def _loss_sums(loss, z, y, c, parts):  # type: ignore[no-untyped-def]
 
 
 @compiled(vectorise=True)
-def _derivatives(loss, z, y, c, g, h):  # type: ignore[no-untyped-def]
+def _derivatives(loss, z, y, c, g, h):
     for i in range(z.size):
         g[i] = c[i] * slope(loss, z[i], y[i])
         h[i] = c[i] * curvature(loss, z[i], y[i])
 
 
 @compiled
-def _dual_of(loss, z, y, c, u):  # type: ignore[no-untyped-def]
+def _dual_of(loss, z, y, c, u):
     for i in range(z.size):
         u[i] = c[i] * dual_of(loss, z[i], y[i])
 
 
 @compiled(vectorise=True)
-def _dual_sums(loss, u, y, c, parts):  # type: ignore[no-untyped-def]
+def _dual_sums(loss, u, y, c, parts):
     for k in range(parts.size):
         s = 0.0
         for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
@@ -348,7 +349,7 @@ def _dual_sums(loss, u, y, c, parts):  # type: ignore[no-untyped-def]
 
 
 @compiled(vectorise=True)
-def _dual_sizes(loss, u, y, c, parts):  # type: ignore[no-untyped-def]
+def _dual_sizes(loss, u, y, c, parts):
     for k in range(parts.size):
         s = 0.0
         for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):

@@ -50,24 +50,24 @@ def row_fill(rows: Any, i: int, a: float, out: Any) -> None:
 
 
 @overload(row_dot)
-def _row_dot(rows, i, theta):  # type: ignore[no-untyped-def]
+def _row_dot(rows, i, theta):
     f = _jitable(rows.instance_class, "row_dot")
     return lambda rows, i, theta: f(rows, i, theta)
 
 
 @overload(row_axpy)
-def _row_axpy(rows, i, a, theta):  # type: ignore[no-untyped-def]
+def _row_axpy(rows, i, a, theta):
     f = _jitable(rows.instance_class, "row_axpy")
     return lambda rows, i, a, theta: f(rows, i, a, theta)
 
 
 @overload(row_norm2)
-def _row_norm2(rows, i):  # type: ignore[no-untyped-def]
+def _row_norm2(rows, i):
     f = _jitable(rows.instance_class, "row_norm2")
     return lambda rows, i: f(rows, i)
 
 
 @overload(row_fill)
-def _row_fill(rows, i, a, out):  # type: ignore[no-untyped-def]
+def _row_fill(rows, i, a, out):
     f = _jitable(rows.instance_class, "row_fill")
     return lambda rows, i, a, out: f(rows, i, a, out)

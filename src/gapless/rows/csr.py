@@ -9,20 +9,20 @@ import numpy as np
 from gapless.rows._protocol import rows
 
 
-def row_dot(rows, i, theta):  # type: ignore[no-untyped-def]
+def row_dot(rows, i, theta):
     s = rows.constant * theta[theta.size - 1]
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         s += rows.values[k] * theta[rows.indices[k]]
     return s
 
 
-def row_axpy(rows, i, a, theta):  # type: ignore[no-untyped-def]
+def row_axpy(rows, i, a, theta):
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         theta[rows.indices[k]] += a * rows.values[k]
     theta[theta.size - 1] += a * rows.constant
 
 
-def row_norm2(rows, i):  # type: ignore[no-untyped-def]
+def row_norm2(rows, i):
     s = rows.constant * rows.constant
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         v = np.float64(rows.values[k])
@@ -30,7 +30,7 @@ def row_norm2(rows, i):  # type: ignore[no-untyped-def]
     return s
 
 
-def row_fill(rows, i, a, out):  # type: ignore[no-untyped-def]
+def row_fill(rows, i, a, out):
     out[:] = 0.0
     for k in range(rows.indptr[i], rows.indptr[i + 1]):
         out[rows.indices[k]] = a * rows.values[k]

@@ -9,7 +9,7 @@ import numpy as np
 from gapless.rows._protocol import rows
 
 
-def row_dot(rows, i, theta):  # type: ignore[no-untyped-def]
+def row_dot(rows, i, theta):
     x = rows.values[i]
     s = 0.0
     for j in range(x.size):
@@ -17,14 +17,14 @@ def row_dot(rows, i, theta):  # type: ignore[no-untyped-def]
     return s + rows.constant * theta[x.size]
 
 
-def row_axpy(rows, i, a, theta):  # type: ignore[no-untyped-def]
+def row_axpy(rows, i, a, theta):
     x = rows.values[i]
     for j in range(x.size):
         theta[j] += a * x[j]
     theta[x.size] += a * rows.constant
 
 
-def row_norm2(rows, i):  # type: ignore[no-untyped-def]
+def row_norm2(rows, i):
     x = rows.values[i]
     s = rows.constant * rows.constant
     for j in range(x.size):
@@ -33,7 +33,7 @@ def row_norm2(rows, i):  # type: ignore[no-untyped-def]
     return s
 
 
-def row_fill(rows, i, a, out):  # type: ignore[no-untyped-def]
+def row_fill(rows, i, a, out):
     x = rows.values[i]
     for j in range(x.size):
         out[j] = a * x[j]

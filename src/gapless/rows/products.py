@@ -159,13 +159,13 @@ def _chunks(rows: Rows, n: int) -> list[tuple[int, int]]:
 
 
 @compiled(vectorise=True)
-def _scores(rows, theta, out, start, stop):  # type: ignore[no-untyped-def]
+def _scores(rows, theta, out, start, stop):
     for i in range(start, stop):
         out[i] = row_dot(rows, i, theta)
 
 
 @compiled(vectorise=True)
-def _combine(rows, u, out, start, stop):  # type: ignore[no-untyped-def]
+def _combine(rows, u, out, start, stop):
     # By blocks: the rounding error of an entry grows with BLOCK + n / BLOCK and not with n.
     block = np.empty(out.size)
     for first in range(start, stop, BLOCK):
@@ -178,19 +178,19 @@ def _combine(rows, u, out, start, stop):  # type: ignore[no-untyped-def]
 
 
 @compiled(vectorise=True)
-def _norms2(rows, out):  # type: ignore[no-untyped-def]
+def _norms2(rows, out):
     for i in range(out.size):
         out[i] = row_norm2(rows, i)
 
 
 @compiled(vectorise=True)
-def _fill(rows, weights, index, out):  # type: ignore[no-untyped-def]
+def _fill(rows, weights, index, out):
     for k in range(index.size):
         row_fill(rows, index[k], np.sqrt(weights[index[k]]), out[k])
 
 
 @compiled
-def _sparse_gram(rows, weights, index, out):  # type: ignore[no-untyped-def]
+def _sparse_gram(rows, weights, index, out):
     # Lower triangle only: indices are sorted within a row, the constant feature comes last.
     last = out.shape[0] - 1
     for i in index:

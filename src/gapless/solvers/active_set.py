@@ -1,6 +1,6 @@
 """Active-set polish for the hinge loss: from nearly optimal to machine precision.
 
-At the optimum every example is at 0 (yf > 1), at c (yf < 1), or free (yf = 1).  With the sets known, what is left is linear:
+At the optimum every example is at 0 (yf > 1), at c (yf < 1), or free (yf = 1).  With the sets known, all is linear:
 
     nu = alpha y on the free set F,   w = sum over U of c y x + X_F' nu
     X_F X_F' nu + b 1 = y_F - X_F w_U,      1'nu = - sum over U of c y     (free offset; otherwise b is part of X)

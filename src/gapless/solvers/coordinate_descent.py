@@ -2,12 +2,13 @@
 
     maximise  D(u) = - sum_i c_i l*(y_i, -u_i/c_i) - 1/2 |theta|^2,      theta = sum_i u_i (x_i, s)
 
-A step solves D exactly along one u_i and keeps theta up to date (Hsieh et al., 2008).  Examples that sit at a bound with
-a slope that keeps them there are left out (shrinking) and all come back before the gap is computed.
+A step solves D exactly along one u_i and keeps theta up to date (Hsieh et al., 2008).  Examples that sit at a bound
+with a slope that keeps them there are left out (shrinking) and all come back before the gap is computed.
 
 A free offset has the constraint sum u = 0.  It is met by the method of multipliers: the constant feature s penalises
-(b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is b = b0 + s^2 r, so b0
-settles exactly when the constraint holds.  It closes linearly: good to 1e-4 or so, where other solvers take over.
+(b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is
+b = b0 + s^2 r, so b0 settles exactly when the constraint holds.  It closes linearly: good to 1e-4 or so, where other
+solvers take over.
 """
 
 from __future__ import annotations
@@ -80,9 +81,7 @@ def coordinate_descent(
                 size, active, above, below = n, np.arange(n), np.inf, -np.inf
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
-            elif give_up is not None and passes - then > give_up:
-                return
-            elif done and passes - then > 50:
+            elif (give_up is not None and passes - then > give_up) or (done and passes - then > 50):
                 return
 
 
@@ -103,7 +102,7 @@ def _look(problem: LinearERM, loop: Loop, u: np.ndarray) -> float:
 
 
 @compiled
-def _shuffle(active, size, random):  # type: ignore[no-untyped-def]
+def _shuffle(active, size, random):
     state = random[0]
     for i in range(size - 1, 0, -1):
         state ^= state << np.uint64(13)
@@ -117,7 +116,7 @@ def _shuffle(active, size, random):  # type: ignore[no-untyped-def]
 @compiled(vectorise=True)
 def _sweep(
     loss, rows, y, c, q, top, u, theta, b0, active, first, last, kept, above, below, bounded, spread_high, spread_low
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """One pass over active[first:last]; the examples that stay are moved to the front. Returns their number so far and
     the largest and smallest slope of -D in alpha that a step inside the box could still use."""
     for k in range(first, last):

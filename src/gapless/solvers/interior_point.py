@@ -6,9 +6,9 @@ with multipliers 0 <= alpha <= c.  The conditions are followed to mu -> 0 (Mehro
 
     w = X'Y alpha,   y'alpha = 0 (free offset),   alpha_i s_i = mu,   (c_i - alpha_i) xi_i = mu
 
-Eliminating s, xi and alpha leaves one system (R + X' diag(1/theta) X) step = right of size d + 1, or of size n where n is
-smaller, with theta_i = s_i/alpha_i + xi_i/(c_i - alpha_i).  alpha stays strictly inside its box, so every iterate gives
-a dual bound; the primal point is w = X'Y alpha with its best offset.  (Ferris and Munson, 2002.)
+Eliminating s, xi and alpha leaves one system (R + X' diag(1/q) X) step = right of size d + 1, or of size n where n is
+smaller, with q_i = s_i/alpha_i + xi_i/(c_i - alpha_i).  alpha stays strictly inside its box, so every iterate gives a
+dual bound.  (Ferris and Munson, 2002.)
 """
 
 from __future__ import annotations
@@ -52,10 +52,15 @@ def interior_point(problem: LinearERM, loop: Loop, start: np.ndarray | None = No
             primal_residual[-1] = combined[-1]
         weight = 1.0 / (s / alpha + xi / t)
         system = NormalEquations(
-            problem.rows, weight, every, 1e-14 * float(weight.sum()) if problem.free else 1.0, tick=loop.tick, inner=inner
+            problem.rows,
+            weight,
+            every,
+            1e-14 * float(weight.sum()) if problem.free else 1.0,
+            tick=loop.tick,
+            inner=inner,
         )
 
-        def direction(r1, r2):  # type: ignore[no-untyped-def]
+        def direction(r1, r2):
             # r1, r2: what alpha s and t xi should change by.
             rho = -dual_residual - r2 / t + r1 / alpha  # noqa: B023
             right = problem.combine(weight * rho * y, loop.tick) + primal_residual  # noqa: B023
@@ -77,9 +82,7 @@ def interior_point(problem: LinearERM, loop: Loop, start: np.ndarray | None = No
         s, xi = np.maximum(s + along * ds, 1e-300), np.maximum(xi + along * dx, 1e-300)
 
 
-def _start(
-    problem: LinearERM, u: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _start(problem: LinearERM, u: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     n, c, y = problem.n, problem.c, problem.y
     theta = np.zeros(problem.d + 1)
     if u is None:

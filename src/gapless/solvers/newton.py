@@ -86,9 +86,7 @@ def _worth_going_on(problem: LinearERM, loop: Loop, gap: float, before: float) -
     return small or loop.n_iter - loop.polish_from < 1 + 0.2 * loop.polish_from
 
 
-def _walk(
-    problem: LinearERM, theta: np.ndarray, step: np.ndarray, z: np.ndarray, along: np.ndarray
-) -> float:
+def _walk(problem: LinearERM, theta: np.ndarray, step: np.ndarray, z: np.ndarray, along: np.ndarray) -> float:
     """The t near 1 at which dP/dt along the step has lost at least half of its size (P is convex along it)."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     linear, square = float(w @ s), float(s @ s)

@@ -2,23 +2,25 @@
 
     minimise over w, b    1/2 |w|^2 + sum_i c_i max(0, 1 - m_i),       m_i = y_i (<w, x_i> + b)
 
-With the multipliers alpha and a band of width `delta` the augmented Lagrangian is smooth in (w, b), and its minimiser gives
+With multipliers alpha and a band of width `delta` the augmented Lagrangian is smooth in (w, b); its minimiser gives
 
     alpha_new = c clip(alpha/c + (1 - m)/delta, 0, 1)
 
-which is always inside the box, so that every step has a dual bound.  The Hessian is R + (1/delta) sum over M of c x x', where
-M are the examples inside the band: few of them, so a step costs two passes over the data and the Gram matrix of M.
+which is always inside the box, so that every step has a dual bound.  The Hessian is R + (1/delta) sum over M of c x x',
+where M are the examples inside the band: few, so that a step costs two passes over the data and the Gram matrix of M.
 Repeating with alpha_new is the proximal point method in the dual: the gap falls superlinearly as delta shrinks.
 (Li, Sun and Toh's line of work; Niu, Yan and Li for the SVM.)
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from gapless._jit import compiled
 from gapless.problems.linear_erm import LinearERM
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import Ended, Loop, Stop
 from gapless.solvers.normal_equations import NormalEquations
 
 ROUNDS = 60
@@ -43,7 +45,8 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
     gap_before, stale = np.inf, 0
     for _ in range(ROUNDS):
         target = gap_before
-        for tries in range(INNER):
+        steps = 0
+        while steps < INNER:
             new, inside = _multipliers(y, z, c, alpha, delta)
             combined = problem.combine(new * y, loop.tick)
             gradient = theta - combined
@@ -67,9 +70,9 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             ridge = 1.0
             if problem.free:
                 ridge = 1e-10 * float(weights[inside].sum()) if inside.size else 0.01 * float(weights.sum())
-            step = NormalEquations(
-                problem.rows, weights, inside, ridge, tick=loop.tick, tolerance=1e-3
-            ).solve(-gradient)
+            step = NormalEquations(problem.rows, weights, inside, ridge, tick=loop.tick, tolerance=1e-3).solve(
+                -gradient
+            )
             if problem.rows.constant == 0.0:
                 step[-1] = 0.0
             along = problem.scores(step, loop.tick)
@@ -79,6 +82,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             theta = theta + t * step
             z = z + t * along
             loop.advance()
+            steps += 1
         z = problem.scores(theta, loop.tick)
         gap = loop.best_primal - loop.best_dual
         stale = stale + 1 if gap > 0.9 * target else 0
@@ -86,7 +90,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             return
         gap_before = min(gap, gap_before)
         alpha, _ = _multipliers(y, z, c, alpha, delta)
-        if tries < INNER // 2:
+        if steps < INNER // 2:
             delta = max(delta * 0.3, 1e-9)
 
 
@@ -101,24 +105,19 @@ def _multipliers(
 
 def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
     """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
-    from gapless.solvers.loop import Ended, Stop
-
     n = problem.n
     index = np.arange(n)[np.random.default_rng(0).permutation(n)[: n // 8]]
     index.sort()
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)
-    seconds = None if loop.stop.seconds is None else loop.stop.seconds
     small = Loop(
-        Stop(max(1e-3, loop.stop.relative_gap), loop.stop.passes, seconds),
+        Stop(max(1e-3, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
         interruption=loop.interruption,
         started=loop.started,
     )
-    try:
+    with suppress(Ended):
         semismooth(part, small)
-    except Ended:
-        pass
     loop.tick()
     return small.best_theta if small.best_theta is not None else np.zeros(problem.d + 1)
 
@@ -161,7 +160,7 @@ def _walk(
 
 
 @compiled(vectorise=True)
-def _band_slope(y, c, alpha, z, along, delta, t):  # type: ignore[no-untyped-def]
+def _band_slope(y, c, alpha, z, along, delta, t):
     data, bend = 0.0, 0.0
     for i in range(y.size):
         share = alpha[i] / c[i] + (1.0 - y[i] * (z[i] + t * along[i])) / delta

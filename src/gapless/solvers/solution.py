@@ -10,6 +10,7 @@ import numpy as np
 #: How a fit ends; `errors.STATUSES` has the sentence of each.
 Status = Literal["converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite"]
 
+
 @dataclass(frozen=True)
 class Event:
     """One look at the state of a fit."""
