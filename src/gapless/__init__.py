@@ -16,6 +16,13 @@ _HOME = {
     # estimators
     "LinearSVC": "gapless.estimators.linear_svc",
     "LogisticRegression": "gapless.estimators.logistic",
+    "LinearRegression": "gapless.estimators.linear",
+    "Ridge": "gapless.estimators.linear",
+    "LeastSquaresClassifier": "gapless.estimators.linear",
+    "GaussianDiscriminant": "gapless.estimators.discriminant",
+    "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
+    "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
+    "bayes_rule": "gapless.estimators.bayes",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.gap",
     "verify": "gapless.certificates.verify",

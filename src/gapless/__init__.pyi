@@ -24,6 +24,13 @@ from gapless.errors import IllConditionedWarning as IllConditionedWarning
 from gapless.errors import ModelFileError as ModelFileError
 from gapless.errors import NotSeparable as NotSeparable
 from gapless.errors import SeparationWarning as SeparationWarning
+from gapless.estimators.bayes import bayes_rule as bayes_rule
+from gapless.estimators.discriminant import GaussianDiscriminant as GaussianDiscriminant
+from gapless.estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
+from gapless.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis
+from gapless.estimators.linear import LeastSquaresClassifier as LeastSquaresClassifier
+from gapless.estimators.linear import LinearRegression as LinearRegression
+from gapless.estimators.linear import Ridge as Ridge
 from gapless.estimators.linear_svc import LinearSVC as LinearSVC
 from gapless.estimators.logistic import LogisticRegression as LogisticRegression
 from gapless.files.modelfile import load as load

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -34,7 +35,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def source_key() -> str:
     """A hash of every source that can be compiled into a kernel."""
     digest = hashlib.blake2b(numba.__version__.encode(), digest_size=8)
-    files = [PACKAGE / "_jit.py"]
+    files = [PACKAGE / "_jit.py", PACKAGE / "judge" / "fingerprint.py"]  # its constants are in a kernel
     for room in COMPILED_ROOMS:
         files += sorted((PACKAGE / room).glob("*.py"))
     for file in files:
@@ -57,18 +58,31 @@ def _writable(folder: Path) -> bool:
         return False
 
 
+def _ours_alone(folder: Path) -> bool:
+    """Cached kernels are code: in a place where others can write, the folder must be ours and closed to them."""
+    if not hasattr(os, "getuid"):
+        return True
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+
+
 @lru_cache(maxsize=1)
 def cache_folder() -> Path:
     """Where the kernels are kept: in the install, else in the user's cache, else in a temporary folder."""
     name = f"kernels-{source_key()}"
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gapless"
-    owner = getattr(os, "getuid", lambda: "user")()
-    temporary = Path(tempfile.gettempdir()) / f"gapless-{owner}"
-    for root in (PACKAGE / "__pycache__", user, temporary):
+    for root in (PACKAGE / "__pycache__", user):
         if _writable(root / name):
             _forget_old(root, keep=name)
             return root / name
-    return Path(tempfile.mkdtemp(prefix="gapless-")) / name
+    temporary = Path(tempfile.gettempdir()) / f"gapless-{getattr(os, 'getuid', lambda: 'user')()}"
+    if _ours_alone(temporary) and _writable(temporary / name):
+        return temporary / name
+    return Path(tempfile.mkdtemp(prefix="gapless-"))
 
 
 def _forget_old(root: Path, keep: str, days: float = 7.0) -> None:

@@ -19,21 +19,22 @@ R = TypeVar("R")
 
 _lock = threading.Lock()
 _inside = 0
-_controller: Any = None
-_limiter: Any = None
+_libraries: list[Any] | None = None
+_before: list[int] = []
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread until the last of all concurrent fits has left."""
-    global _inside, _controller, _limiter
+    """BLAS on one thread until the last of all concurrent fits has left, whichever threads they run in."""
+    global _inside, _libraries, _before
     with _lock:
         if _inside == 0:
-            if _controller is None:
+            if _libraries is None:
                 from threadpoolctl import ThreadpoolController
 
-                _controller = ThreadpoolController().select(user_api="blas")
-            _limiter = _controller.limit(limits=1)
+                _libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            _before = [library.num_threads for library in _libraries]
+            _set_threads([1] * len(_before))
         _inside += 1
     try:
         yield
@@ -41,14 +42,28 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _inside -= 1
             if _inside == 0:
-                _limiter.restore_original_limits()
-                _limiter = None
+                _set_threads(_before)
+
+
+def _set_threads(numbers: list[int]) -> None:
+    """threadpoolctl lets only the thread that set OpenBLAS first change it; here the lock decides, not the thread."""
+    import threadpoolctl
+
+    owner = getattr(threadpoolctl, "OpenBLASController", None)
+    let_go = getattr(owner, "clear_controlling_thread", None)
+    if let_go is not None:
+        let_go(force=True)
+    for library, number in zip(_libraries or [], numbers):
+        library.set_num_threads(number)
+    if let_go is not None:
+        let_go(force=True)
 
 
 def _forget_after_fork() -> None:
     # A fork may catch the lock held by a thread that does not exist in the child.
-    global _lock, _inside, _limiter
-    _lock, _inside, _limiter = threading.Lock(), 0, None
+    # BLAS itself is left as it is: its own locks, and threadpoolctl's, may have been caught as well.
+    global _lock, _inside
+    _lock, _inside = threading.Lock(), 0
 
 
 if hasattr(os, "register_at_fork"):

@@ -32,7 +32,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.gap import certify
     from gapless.problems.linear_erm import LinearERM
-    from gapless.solvers.choose import SOLVERS, solve
+    from gapless.problems.multinomial import Multinomial
+    from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.loop import Stop
 
     random = np.random.default_rng(0)
@@ -57,7 +58,12 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem.dual_from_primal(solution.theta)
         problem.best_offset(problem.scores(solution.theta))
 
+    def run_softmax(X: Any) -> None:
+        problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
+        certify(problem, solve_multinomial(problem, Stop(1e-6, 20)), tol=1e-6)
+
     for name, X in variants():
+        yield f"softmax, {name}", partial(run_softmax, X)
         yield f"fingerprint, {name}", partial(row_hashes, X)
         for kind, loss in losses.BY_NAME.items():
             hinge = kind == "hinge"

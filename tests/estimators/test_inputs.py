@@ -344,8 +344,8 @@ def test_float32(loss, name, kind):
 def test_many_rows_of_float32_are_summed_in_float64():
     # scikit-learn issue 33032: float32 sums over half a million rows drift.
     random = np.random.default_rng(0)
-    X = random.normal(size=(300_000, 3)).astype(np.float32) + 3
-    y = X @ np.array([1.0, -1.0, 0.5]) + random.normal(size=300_000) > 1.5
+    X = random.normal(size=(100_000, 3)).astype(np.float32) + 3
+    y = X @ np.array([1.0, -1.0, 0.5]) + random.normal(size=100_000) > 1.5
     for loss in ("squared_hinge", "logistic"):
         single = model(loss).fit(X, y)
         double = model(loss).fit(X.astype(np.float64), y)

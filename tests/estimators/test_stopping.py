@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 
 import gapless
 from tests.estimators.sets import load, model, trusted
@@ -48,12 +48,12 @@ PROBLEMS = {"dense": dense_problem, "csr": sparse_problem, "three": three_classe
 #: Each of these takes far longer than its limit, which the status then shows.
 LIMITED = [
     ("dense", "hinge", 0.5, {}),
-    ("dense", "hinge", 2.0, {"solver": "coordinate_descent"}),
-    ("dense", "logistic", 0.3, {"solver": "coordinate_descent"}),
+    ("dense", "hinge", 1.0, {"solver": "coordinate_descent"}),
+    ("dense", "logistic", 0.2, {"solver": "coordinate_descent"}),
     ("csr", "hinge", 1.0, {}),
     ("csr", "hinge", 1.0, {"solver": "semismooth"}),
     ("csr", "squared_hinge", 1.0, {"penalize_intercept": True}),
-    ("three", "hinge", 1.0, {}),
+    ("three", "hinge", 0.8, {}),
     ("three", "hinge", 0.6, {"n_jobs": 2, "solver": "coordinate_descent"}),
     ("wide", "hinge", 1.0, {}),
     ("wide", "squared_hinge", 0.7, {}),
@@ -170,7 +170,7 @@ def press():
 
 usual = []
 for estimator, (X, y) in cases:
-    known = type(estimator)(**{**estimator.get_params(), "time_limit": 0.4})
+    known = type(estimator)(**{**estimator.get_params(), "time_limit": 0.25})
     known.fit(X[:300], y[:300])  # compiled
     started = time.perf_counter()
     known.fit(X, y)
@@ -250,22 +250,38 @@ def test_ctrl_c_at_more_moments(seed):
     interrupt(seed, 100)
 
 
-def test_a_second_ctrl_c_ends_at_once():
-    """The first is kept as a wish, the second is the plain KeyboardInterrupt."""
-    code = INTERRUPTED.split("usual = []")[0].replace("int(sys.argv[1])", "0").replace("int(sys.argv[2])", "0")
-    code += """
+TWICE = """
+import _thread, os, signal, threading, time
+from sklearn.datasets import make_classification
+from gapless import LinearSVC
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sent = []
+
+def press():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT) if os.name == "posix" else _thread.interrupt_main()
+
 def twice():
-    press(); time.sleep(0.002); press()
-X, y = make_classification(200_000, 60, n_informative=40, flip_y=0.2, random_state=0)
-timer = threading.Timer(0.5, twice)
+    press()
+    time.sleep(0.002)
+    press()
+
+X, y = make_classification(100_000, 40, n_informative=30, flip_y=0.2, random_state=0)
+LinearSVC(loss="hinge", C=1e3).fit(X[:500], y[:500])  # compiled
+timer = threading.Timer(0.3, twice)
 timer.start()
 try:
     LinearSVC(loss="hinge", C=1e3, tol=1e-14, max_iter=-1).fit(X, y)
 except KeyboardInterrupt:
-    print("stopped", time.perf_counter() - sent[0] < 1.0, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+    soon = time.perf_counter() - sent[0] < 1.0
+    print("stopped", soon, signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_a_second_ctrl_c_ends_at_once():
+    """The first is kept as a wish, the second is the plain KeyboardInterrupt."""
+    done = subprocess.run([sys.executable, "-c", TWICE], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == ["stopped", "True", "True"], done.stdout + done.stderr
 
 
@@ -322,18 +338,17 @@ def test_the_advice_of_the_warning_is_good(loss, solver):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
 def test_one_warning_a_fit(loss):
-    from sklearn.datasets import load_digits
-
     X, y = load_digits(return_X_y=True)
     with pytest.warns(gapless.ConvergenceWarning) as seen:
         fitted = model(loss, max_iter=1, tol=1e-9).fit(X, y)
     assert len(seen) == 1
     text = str(seen[0].message)
     parts = fitted.certificate_.subproblems
-    short = [part for part in parts if part.relative_gap > 1e-9]
     worst = max(parts, key=lambda part: part.relative_gap)
-    assert f"({len(short)} of 10 classes; worst: {worst.positive} against the rest.)" in text
     assert f"relative duality gap {worst.relative_gap:.1e}" in text
+    if loss != "logistic":  # softmax is one problem
+        short = [part for part in parts if part.relative_gap > 1e-9]
+        assert f"({len(short)} of 10 classes; worst: {worst.positive} against the rest.)" in text
     assert seen[0].filename == __file__  # the line of the user, not ours
 
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 import clarabel
+import judge_softmax
 import mpmath
 import numpy as np
 import scipy.sparse as sp
@@ -377,6 +378,14 @@ def make_case(
     c = (C * weights) * resolved[index]
     positives = [1] if n_classes == 2 else list(range(n_classes))
     subs, coef, intercept, dual = [], [], [], []
+    if loss == "logistic" and n_classes > 2:
+        multi = judge_softmax.Multi(X, index, c, n_classes, offset, scale)
+        W, b, U = judge_softmax.fit(multi)
+        if spoil:
+            W, b, U = W * (1 + spoil), b * (1 + spoil), judge_softmax.closed(U * (1 - spoil), index)
+        coef, intercept, dual = W.astype(dtype), b.astype(dtype), U
+        figures = judge_softmax.figures(multi, coef.astype(float), intercept.astype(float), U)
+        subs, positives, loss = [_entries(*figures, tol, None)], [], "softmax"
     for k in positives:
         p = Problem(X, np.where(index == k, 1.0, -1.0), c, loss, offset, scale)
         w, b, u = reference_fit(p)
@@ -387,7 +396,7 @@ def make_case(
         coef.append(w)
         intercept.append(b)
         dual.append(u)
-    estimator = "LogisticRegression" if loss == "logistic" else "LinearSVC"
+    estimator = "LogisticRegression" if loss in ("logistic", "softmax") else "LinearSVC"
     pairs = [[key, value] for key, value in class_weight.items()] if isinstance(class_weight, dict) else class_weight
     parameters = {
         "C": C,
@@ -436,7 +445,10 @@ def make_case(
 
 def subproblem(p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, positive: int) -> dict[str, Any]:
     primal = plain_primal(p, w, b)
-    dual = plain_dual(p, u, primal)
+    return _entries(primal, plain_dual(p, u, primal), plain_rounding(p, w, b, u, primal), tol, positive)
+
+
+def _entries(primal: float, dual: float, rounding: float, tol: float, positive: int | None) -> dict[str, Any]:
     gap = primal - dual
     size = max(abs(primal), abs(dual))
     relative = gap / size if size else 0.0
@@ -447,7 +459,7 @@ def subproblem(p: Problem, w: np.ndarray, b: float, u: np.ndarray, tol: float, p
         "dual": dual,
         "gap": gap,
         "relative_gap": relative,
-        "rounding": plain_rounding(p, w, b, u, primal),
+        "rounding": rounding,
         "n_iter": 7,
         "seconds": 0.01,
         "solver": "reference",

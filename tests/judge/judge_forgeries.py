@@ -102,10 +102,31 @@ def _settle(case: Any) -> None:
     block["status"] = bad[0] if bad else "converged"
 
 
+def _softmax(case: Any) -> bool:
+    """K lines are one problem, and the entry of a row's true class is minus the sum of the others."""
+    return case.document["problem"]["loss"] == "softmax"
+
+
+def _close(case: Any) -> None:
+    """Entries of the true classes that fit the (changed) others; a line of another loss stands for itself."""
+    if _softmax(case):
+        u, index = case.arrays["dual"], _index(case)
+        rows = np.arange(index.size)
+        u[index, rows] = 0.0
+        u[index, rows] = -u.sum(axis=0)
+
+
 def _heaviest(case: Any, rng: np.random.Generator) -> tuple[int, int]:
-    """A subproblem and its row with the largest |u|."""
+    """A line of the dual and its row with the largest |u|; the row is not of the line's class for the softmax loss."""
     s = int(rng.integers(len(case.arrays["dual"])))
-    return s, int(np.argmax(np.abs(case.arrays["dual"][s])))
+    size = np.abs(case.arrays["dual"][s])
+    return s, int(np.argmax(np.where(_index(case) == s, 0.0, size) if _softmax(case) else size))
+
+
+def _row_weights(case: Any) -> np.ndarray:
+    weights = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
+    problem = case.document["problem"]
+    return (problem["C"] * weights) * np.array(problem["class_weight"])[_index(case)]
 
 
 def _costliest(case: Any, rng: np.random.Generator) -> int:
@@ -113,6 +134,11 @@ def _costliest(case: Any, rng: np.random.Generator) -> int:
     s, heaviest = _heaviest(case, rng)
     coef, offset = case.arrays["coef"][s].astype(float), float(case.arrays["intercept"][s])
     weights = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
+    if _softmax(case):
+        coef, offsets = case.arrays["coef"].astype(float), case.arrays["intercept"].astype(float)
+        scores = _dense(case) @ coef.T + offsets
+        own = scores[np.arange(len(scores)), _index(case)]
+        return int(np.argmax(weights * np.logaddexp.reduce(scores - own[:, None], axis=1)))
     signs = np.where(_index(case) == _subs(case)[s]["positive"], 1.0, -1.0)
     slack = weights * np.maximum(0.0, 1.0 - signs * (_dense(case) @ coef + offset))
     return int(np.argmax(slack)) if slack.max() > 1e-3 else heaviest
@@ -229,11 +255,13 @@ def value_not_finite(case, rng):
 def alpha_halved(case, rng):
     s, i = _heaviest(case, rng)
     case.arrays["dual"][s, i] *= 0.5
+    _close(case)
 
 
 def alpha_scaled(case, rng):
     s, _ = _heaviest(case, rng)
     case.arrays["dual"][s] *= 1 - 10.0 ** rng.uniform(-2, -0.5)
+    _close(case)
 
 
 def alpha_zero(case, rng):
@@ -248,15 +276,32 @@ def alpha_beyond_its_box(case, rng):
         positive = np.where(_index(case) == _subs(case)[s]["positive"], 1.0, -1.0)
         u[s, j] = -positive[j] * 1e-300
         return None
-    weights = np.ones(len(case.y)) if case.sample_weight is None else case.sample_weight
-    index = _index(case)
-    c = (case.document["problem"]["C"] * weights) * np.array(case.document["problem"]["class_weight"])[index]
-    u[s, i] = np.sign(u[s, i]) * np.nextafter(c[i], np.inf)
+    c = _row_weights(case)
+    if _softmax(case):
+        u[:, i] = 0.0
+    u[s, i] = (-1.0 if _softmax(case) else np.sign(u[s, i])) * np.nextafter(c[i], np.inf)
+    _close(case)
 
 
 def alpha_of_the_wrong_sign(case, rng):
     s, i = _heaviest(case, rng)
     case.arrays["dual"][s, i] *= -1
+    _close(case)
+
+
+def alpha_of_the_true_class(case, rng):
+    if not _softmax(case):
+        return False
+    _, i = _heaviest(case, rng)
+    case.arrays["dual"][_index(case)[i], i] *= 1 + float(rng.choice([-1.0, 1.0])) * 10.0 ** rng.uniform(-13, 0)
+
+
+def alpha_shares_of_two_classes_exchanged(case, rng):
+    if not _softmax(case):
+        return False
+    s, i = _heaviest(case, rng)
+    t = next(k for k in range(len(case.arrays["dual"])) if k not in (s, _index(case)[i]))
+    case.arrays["dual"][[s, t], i] = case.arrays["dual"][[t, s], i]
 
 
 def alpha_not_finite(case, rng):
@@ -271,6 +316,7 @@ def alpha_permuted(case, rng):
     if np.array_equal(u, shuffled):
         return False
     case.arrays["dual"][s] = shuffled
+    _close(case)
 
 
 def alpha_on_a_row_without_weight(case, rng):
@@ -305,7 +351,7 @@ def offset_not_finite(case, rng):
 
 
 def subproblems_exchanged(case, rng):
-    if len(_subs(case)) < 2:
+    if len(case.arrays["coef"]) < 2:
         return False
     case.arrays["coef"][[0, 1]] = case.arrays["coef"][[1, 0]]
 
@@ -503,7 +549,8 @@ def C_impossible(case, rng):
 
 
 def loss_changed(case, rng):
-    other = {"hinge": "squared_hinge", "squared_hinge": "hinge", "logistic": "hinge"}[case.document["problem"]["loss"]]
+    others = {"hinge": "squared_hinge", "squared_hinge": "hinge", "logistic": "hinge", "softmax": "logistic"}
+    other = others[case.document["problem"]["loss"]]
     case.document["problem"]["loss"] = other
     case.document["parameters"]["loss"] = other
 
@@ -634,7 +681,34 @@ def subproblem_twice_with_its_arrays(case, rng):
 
 def positive_class_changed(case, rng):
     sub = _some(case, rng)
-    sub["positive"] = int(rng.choice([sub["positive"] + 1, 10**6]))
+    sub["positive"] = int(rng.choice([(sub["positive"] or 0) + 1, 10**6]))
+
+
+def positive_class_none(case, rng):
+    if _softmax(case):
+        return False
+    _some(case, rng)["positive"] = None
+
+
+def one_against_rest(case, rng):
+    """The K lines of a softmax fit as K problems of two classes."""
+    if not _softmax(case):
+        return False
+    case.document["problem"]["loss"] = "logistic"
+    sub = _subs(case)[0]
+    case.document["certificate"]["subproblems"] = [
+        {**sub, "positive": k} for k in range(len(case.document["classes"]["values"]))
+    ]
+    _settle(case)
+
+
+def softmax_of_another_loss(case, rng):
+    """K problems of two classes as one of K classes."""
+    if _softmax(case) or len(_subs(case)) < 2:
+        return False
+    case.document["problem"]["loss"] = "softmax"
+    case.document["certificate"]["subproblems"] = [{**_subs(case)[0], "positive": None}]
+    _settle(case)
 
 
 def dtype_changed(case, rng):

@@ -163,7 +163,7 @@ def leaves(block, path=()):
         yield from leaves(value, (*path, key))
 
 
-@pytest.mark.parametrize("number", [0, 5, 9, 18])
+@pytest.mark.parametrize("number", [0, 5, 9, 18, 19])
 def test_junk_anywhere_is_refused_or_harmless(number):
     rng = np.random.default_rng(number)
     case = make_case(300 + number, **CASES[number])

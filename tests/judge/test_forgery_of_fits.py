@@ -29,6 +29,8 @@ FITS = {
     "squared hinge, free": (gapless.LinearSVC(C=0.01), load_breast_cancer, ""),
     "logistic, float32": (gapless.LogisticRegression(), load_breast_cancer, "float32"),
     "logistic, weights": (gapless.LogisticRegression(C=0.1, class_weight={0: 2.0}), load_iris, "two weights"),
+    "softmax, weights": (gapless.LogisticRegression(class_weight="balanced"), load_iris, "weights"),
+    "softmax, no offset, strings": (gapless.LogisticRegression(C=10.0, fit_intercept=False), load_iris, "strings"),
 }
 
 

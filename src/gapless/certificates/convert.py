@@ -206,12 +206,14 @@ _PLAIN = {
     "squared_hinge": "max(0, 1 - y_i{z})^2",
     "logistic": "ln(1 + exp(-y_i{z}))",
     "squared": "1/2 (y_i - {z})^2",
+    "softmax": "[ln sum_k exp{z} - (score of the true class)]",
 }
 _LATEX = {
     "hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)",
     "squared_hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)^2",
     "logistic": r"\ln\bigl(1 + e^{{-y_i{z}}}\bigr)",
     "squared": r"\tfrac12 \bigl(y_i - {z}\bigr)^2",
+    "softmax": r"\Bigl[\ln \sum_k e^{{{z}}} - z_{{i y_i}}\Bigr]",
 }
 
 
@@ -255,6 +257,8 @@ def objective(
     b = offset != "none"
     z = "<w,x_i> + b" if b else "<w,x_i>"
     z_tex = r"\langle w, x_i\rangle + b" if b else r"\langle w, x_i\rangle"
+    if loss == "softmax":
+        z, z_tex = z.replace("w", "w_k").replace("b", "b_k"), z_tex.replace("w,", "w_k,").replace("b", "b_k")
     plain_loss = _PLAIN[loss].format(z=f"({z})" if b else z)
     latex_loss = _LATEX[loss].format(z=f"({z_tex})" if b else z_tex)
     penalty, penalty_tex = "1/2|w|^2", r"\tfrac12 \|w\|^2"
@@ -285,7 +289,9 @@ def objective(
         factors.append(f"class_weight(label_i) {{{shown}{', ...' if len(names) > 10 else ''}}}")
     if factors:
         plain += f", s_i = {' * '.join(factors)}"
-    if classes is not None and len(classes) > 2:
+    if loss == "softmax":
+        plain += f"; k runs over {'all' if classes is None else len(classes)} classes, w is all of the w_k"
+    elif classes is not None and len(classes) > 2:
         plain += f"; one such problem for each of {len(classes)} classes against the rest"
     return Objective(plain, latex)
 

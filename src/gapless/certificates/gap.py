@@ -35,9 +35,9 @@ def relative_gap(primal: float, dual: float, gap: float | None = None) -> float:
 
 @dataclass(frozen=True)
 class Subproblem:
-    """The gap of one problem of ±1 labels; ``positive`` is the index of the class that is +1."""
+    """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it."""
 
-    positive: int
+    positive: int | None
     status: str
     primal: float
     dual: float
@@ -63,7 +63,7 @@ class Subproblem:
     def from_document(cls, block: Mapping[str, Any]) -> Subproblem:
         """The inverse of ``document``."""
         return cls(
-            positive=int(block["positive"]),
+            positive=None if block["positive"] is None else int(block["positive"]),
             status=str(block["status"]),
             primal=decode_float(block["primal"]),
             dual=decode_float(block["dual"]),
@@ -86,7 +86,7 @@ def certify_values(
     n_iter: int = 0,
     seconds: float = 0.0,
     solver: str = "",
-    positive: int = 1,
+    positive: int | None = 1,
 ) -> Subproblem:
     """One subproblem from its two values. The gap decides, not the solver.
 
@@ -105,7 +105,7 @@ def certify_values(
     else:
         status = "stalled" if ending in ("converged", "not_finite") else ending
     return Subproblem(
-        positive=int(positive),
+        positive=None if positive is None else int(positive),
         status=status,
         primal=primal,
         dual=dual,
@@ -119,7 +119,7 @@ def certify_values(
 
 
 def certify(
-    problem: Any, solution: Any, *, tol: float, theta: np.ndarray | None = None, positive: int = 1
+    problem: Any, solution: Any, *, tol: float, theta: np.ndarray | None = None, positive: int | None = 1
 ) -> Subproblem:
     """Recompute primal, dual and the rounding bound of what is returned, in float64, and let them decide.
 
@@ -258,9 +258,11 @@ class Certificate:
     def estimator(self) -> str:
         return str(self.statement.get("estimator", "the model"))
 
-    def class_name(self, positive: int) -> str:
+    def class_name(self, positive: int | None) -> str:
         """The label of a class index, as the user writes it."""
         values = self.statement.get("classes", {}).get("values", [])
+        if positive is None:
+            return "all classes"
         return repr(values[positive]) if 0 <= positive < len(values) else f"class {positive}"
 
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:

@@ -16,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 from gapless import judge
 from gapless.certificates.gap import Certificate
 from gapless.certificates.linear_model import last_step
+from gapless.certificates.orthogonality import LeastSquaresCertificate
 
 __all__ = ["verify"]
 
@@ -39,7 +40,7 @@ def verify(
     """
     if isinstance(model, (str, os.PathLike)):
         document, arrays = judge.read(Path(model))
-    elif isinstance(model, Certificate):
+    elif isinstance(model, Certificate | LeastSquaresCertificate):
         document, arrays = model.document(), dict(model.arrays)
     else:
         model, X = last_step(model, X)
@@ -62,6 +63,10 @@ def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         now = getattr(model, attribute, None)
         if now is not None and array in arrays:
             now = now.toarray() if sparse.issparse(now) else np.asarray(now)
+            if now.ndim == 0 and now == now.astype(arrays[array].dtype):  # a Python float, of a model in float32
+                now = now.astype(arrays[array].dtype)
+            if now.ndim == 1 and now.size == arrays[array].size:  # one target: scikit-learn's shapes have no first axis
+                now = now.reshape(arrays[array].shape)
             arrays[array] = np.broadcast_to(now, arrays[array].shape) if now.ndim == 0 else now
     return certificate.document(), arrays
 

@@ -26,10 +26,12 @@ class Distinct:
 
     def expand(self, u: np.ndarray) -> np.ndarray:
         """The dual point of the groups as one of the rows: each gets its share, so that 0 <= alpha <= c still holds."""
-        return u[self.group] * self.share
+        return u[self.group] * (self.share if u.ndim == 1 else self.share[:, None])
 
     def gather(self, u: np.ndarray) -> np.ndarray:
         """The dual point of the rows as one of the groups."""
+        if u.ndim == 2:
+            return np.stack([self.gather(column) for column in u.T], axis=1)
         return np.bincount(self.group, u, minlength=self.first.size)
 
 

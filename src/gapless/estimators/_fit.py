@@ -1,13 +1,14 @@
 """The way of the data, once: encode -> problem -> solver -> certify -> decode, for linear classifiers.
 
-One-against-rest turns K > 2 classes into K problems on the same rows.
+Two classes are one problem.  With more, logistic regression is one problem of K scores (softmax); the SVMs are K problems
+of one class against the rest, on the same rows.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Certificate, Subproblem, assemble, certify
 from gapless.certificates.statement import problem_block, statement
-from gapless.encode import distinct as distinct_rows
+from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
 from gapless.problems.linear_erm import LinearERM
-from gapless.solvers.choose import solve
+from gapless.problems.multinomial import Multinomial
+from gapless.solvers.choose import solve, solve_multinomial
 from gapless.solvers.loop import Interruption, Stop
-from gapless.solvers.solution import Event, Solution
+from gapless.solvers.solution import Event
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What it gets back: arrays of S subproblems, and the certificate that speaks of them."""
+    """What it gets back: arrays with a row for each class (one for two classes), and the certificate of them."""
 
     labels: Labels
     coef: np.ndarray
@@ -55,6 +57,44 @@ class Fitted:
     history: list[Event]
     certificate: Certificate
     c: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The outcome of one subproblem: lines of coefficients, dual points and scores, and its claim."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    dual: np.ndarray
+    scores: np.ndarray
+    claim: Subproblem
+    history: list[Event]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The data in the problem's units: rows that count, their classes and costs, equal rows grouped."""
+
+    X: Any
+    index: np.ndarray
+    labels: Labels
+    cost: Costs
+    groups: Distinct | None
+    start: Any
+    callback: Callable[[Event], None] | None
+    interruption: Interruption | None
+
+    def small(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """Rows, classes and costs as the solver sees them: equal rows once."""
+        if self.groups is None:
+            return self.X, self.index, self.cost.c
+        return self.X[self.groups.first], self.index[self.groups.first], self.groups.c
+
+    def expand(self, u: np.ndarray) -> np.ndarray:
+        return u if self.groups is None else self.groups.expand(u)
+
+    def gather(self, u: np.ndarray) -> np.ndarray:
+        return u if self.groups is None else self.groups.gather(u)
 
 
 def fit_linear(
@@ -79,68 +119,32 @@ def fit_linear(
             f"the class {gone[0]!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
             "class, give it weight, or set penalize_intercept=True."
         )
+    if task.loss == "logistic" and labels.n_classes > 2:
+        task = replace(task, loss="softmax")
     cost = costs(task.C, weights, class_weight, labels.index)
     hashes = row_hashes(X)
-    marks = fingerprint(X, labels.index, weights, hashes=hashes)
-    Xc = X if cost.rows is None else X[cost.rows]
     index = cost.take(labels.index)
-    groups = None
-    if index.size <= distinct_rows.LARGEST:
-        groups = distinct_rows.distinct(cost.take(hashes), index, cost.c)
+    groups = distinct(cost.take(hashes), index, cost.c) if 0 < index.size <= LARGEST else None
+    data = Encoded(X if cost.rows is None else X[cost.rows], index, labels, cost, groups, start, callback, interruption)
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
-    threads = n_threads(task.n_jobs)
-    loss = losses.BY_NAME[task.loss]
 
-    def one(k: int) -> tuple[Solution, Subproblem, np.ndarray, np.ndarray]:
-        positive = labels.positives[k]
-        y = np.where(index == positive, 1.0, -1.0)
-        problem = LinearERM.build(Xc, y, cost.c, loss, task.offset.kind, task.offset.scale)
-        small = problem
-        if groups is not None and groups.first.size:
-            rows = Xc[groups.first]
-            small = LinearERM.build(
-                rows,
-                y[groups.first],
-                groups.c,
-                loss,
-                task.offset.kind,
-                task.offset.scale,
-            )
-        seconds = None
-        if deadline is not None:
-            # A fair share of the time that is left, for the problems that are left.
-            left = max(0.0, deadline - time.perf_counter())
-            seconds = min(left, left * threads / (len(labels.positives) - k))
-        solution = solve(
-            small,
-            Stop(task.stop.relative_gap, task.stop.passes, seconds),
-            solver=task.solver,
-            start=_start(start, k, problem, cost, groups, labels),
-            callback=callback,
-            interruption=interruption,
-            seed=task.seed,
-        )
-        u = solution.u if groups is None else problem.repair(groups.expand(solution.u))
-        solution = Solution(
-            solution.theta, u, solution.status, solution.n_iter, solution.seconds, solution.solver, solution.history
-        )
-        w, b = problem.split(solution.theta)
-        coef = np.append(w, b).astype(task.dtype)
-        theta = problem.join(coef[:-1], float(coef[-1]))
-        claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive)
-        return solution, claim, coef, problem.scores(theta)
+    # Overflow is found by looking at the gap; it is no news to the user.
+    with one_blas_thread(), np.errstate(all="ignore"):
+        if task.loss == "softmax":
+            parts = [_all_classes(task, data, deadline)]
+        else:
+            every = range(len(labels.positives))
+            parts = map_threads(lambda k: _one_class(task, data, k, deadline), every, task.n_jobs)
 
-    with one_blas_thread(), np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"):
-        parts = map_threads(one, range(len(labels.positives)), task.n_jobs)
-
-    coef = np.stack([part[2][:-1] for part in parts])
-    intercept = np.array([part[2][-1] for part in parts], dtype=task.dtype)
-    dual = np.stack([cost.restore(part[0].u) for part in parts])
-    worst = max(range(len(parts)), key=lambda k: parts[k][1].relative_gap)
-    scores = np.full((len(parts), X.shape[0]), np.nan)
-    scores[:, slice(None) if cost.rows is None else cost.rows] = [part[3] for part in parts]
+    arrays = {
+        "coef": np.concatenate([part.coef for part in parts]),
+        "intercept": np.concatenate([part.intercept for part in parts]),
+        "dual": np.concatenate([cost.restore(part.dual) for part in parts]),
+    }
+    scores = np.full(arrays["dual"].shape, np.nan)
+    scores[:, slice(None) if cost.rows is None else cost.rows] = np.concatenate([part.scores for part in parts])
     certificate = assemble(
-        [part[1] for part in parts],
+        [part.claim for part in parts],
         statement(
             task.estimator,
             task.parameters,
@@ -150,27 +154,104 @@ def fit_linear(
             feature_names=feature_names,
             dtype=task.dtype,
         ),
-        {"coef": coef, "intercept": intercept, "dual": dual},
-        marks,
+        arrays,
+        fingerprint(X, labels.index, weights, hashes=hashes),
         task.stop.relative_gap,
         time.perf_counter() - started,
     )
-    return Fitted(labels, coef, intercept, scores, parts[worst][0].history, certificate, cost.restore(cost.c))
+    worst = max(parts, key=lambda part: part.claim.relative_gap)
+    return Fitted(labels, arrays["coef"], arrays["intercept"], scores, worst.history, certificate, cost.restore(cost.c))
 
 
-def _start(
-    model: Any, k: int, problem: LinearERM, cost: Costs, groups: distinct_rows.Distinct | None, labels: Labels
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """(theta, u) of an earlier fit, in the units of the problem that is solved now; None where it does not fit."""
-    if model is None:
+def _stop(task: Task, deadline: float | None, share: float = 1.0) -> Stop:
+    """What is left of the time, or a share of it."""
+    if deadline is None:
+        return task.stop
+    return replace(task.stop, seconds=min(1.0, share) * max(0.0, deadline - time.perf_counter()))
+
+
+def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Part:
+    """One class against the others."""
+    positives = data.labels.positives
+    positive = positives[k]
+    loss = losses.BY_NAME[task.loss]
+
+    def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearERM:
+        y = np.where(index == positive, 1.0, -1.0)
+        return LinearERM.build(X, y, c, loss, task.offset.kind, task.offset.scale)
+
+    problem = build(data.X, data.index, data.cost.c)
+    earlier = _earlier(data, problem.d, len(positives))
+    start = None
+    if earlier is not None:
+        coef, intercept, dual = earlier
+        theta = problem.join(coef[k], float(intercept[k]))
+        u = problem.dual_from_primal(theta) if dual is None else problem.repair(dual[k])
+        start = theta, data.gather(u)
+    solution = solve(
+        problem if data.groups is None else build(*data.small()),
+        # A fair share of the time that is left, for the problems that are left.
+        _stop(task, deadline, n_threads(task.n_jobs) / (len(positives) - k)),
+        solver=task.solver,
+        start=start,
+        callback=data.callback,
+        interruption=data.interruption,
+        seed=task.seed,
+    )
+    solution = replace(solution, u=problem.repair(data.expand(solution.u)))
+    w, b = problem.split(solution.theta)
+    returned = np.append(w, b).astype(task.dtype)
+    theta = problem.join(returned[:-1], float(returned[-1]))
+    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive)
+    return Part(
+        returned[None, :-1],
+        returned[-1:],
+        solution.u[None, :],
+        problem.scores(theta)[None, :],
+        claim,
+        solution.history,
+    )
+
+
+def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
+    """All classes at once, by softmax."""
+    K = data.labels.n_classes
+
+    def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
+        return Multinomial.build(X, index, c, K, task.offset.kind, task.offset.scale)
+
+    problem = build(data.X, data.index, data.cost.c)
+    earlier = _earlier(data, problem.d, K)
+    start = None
+    if earlier is not None:
+        coef, intercept, dual = earlier
+        theta = problem.join(coef, intercept)
+        U = problem.dual_from_primal(theta) if dual is None else problem.repair(dual.T)
+        small = build(*data.small())
+        start = theta, small.repair(data.gather(U))
+    solution = solve_multinomial(
+        problem if data.groups is None else build(*data.small()),
+        _stop(task, deadline),
+        start=start,
+        callback=data.callback,
+        interruption=data.interruption,
+    )
+    solution = replace(solution, u=problem.repair(data.expand(solution.u)))
+    W, b = problem.split(solution.theta)
+    W, b = W.astype(task.dtype), b.astype(task.dtype)
+    theta = problem.join(W, b)
+    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=None)
+    return Part(
+        W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(problem.scores(theta).T), claim, solution.history
+    )
+
+
+def _earlier(data: Encoded, d: int, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+    """Coefficients, intercepts and, where the rows are as many as now, dual points of the fit to resume from."""
+    if data.start is None:
         return None
-    arrays = getattr(model, "certificate_", model).arrays
-    coef, intercept, dual = arrays["coef"], arrays["intercept"], arrays["dual"]
-    if coef.shape != (len(labels.positives), problem.d):
+    arrays = getattr(data.start, "certificate_", data.start).arrays
+    if arrays["coef"].shape != (lines, d):
         return None
-    theta = problem.join(coef[k], float(intercept[k]))
-    if dual.shape[1] == cost.n_rows:
-        u = problem.repair(cost.take(dual[k]))
-    else:
-        u = problem.dual_from_primal(theta)
-    return theta, u if groups is None else groups.gather(u)
+    dual = arrays["dual"]
+    return arrays["coef"], arrays["intercept"], data.cost.take(dual.T).T if dual.shape[1] == data.cost.n_rows else None

@@ -19,6 +19,7 @@ from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate
 from gapless.certificates.slackness import Slackness, slackness
 from gapless.certificates.statement import decode_classes, decode_parameters
+from gapless.encode.frames import refuse_lazy
 from gapless.encode.offset import encode_offset
 from gapless.solvers.choose import SOLVERS
 from gapless.solvers.loop import Stop, interruptible
@@ -99,6 +100,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         with interruptible() as interruption:
             self._check_parameters()
+            refuse_lazy(X)
             X, y = validate_data(
                 self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
             )
@@ -160,6 +162,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,) for two classes, else one column a class."""
         check_is_fitted(self)
+        refuse_lazy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
@@ -222,6 +225,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
 
     def _margins(self) -> np.ndarray:
+        if self.certificate_.statement["problem"]["loss"] == "softmax":
+            raise AttributeError("softmax compares K scores: there is no margin at 1, hence no slack")
         if not hasattr(self, "_scores"):
             raise AttributeError(
                 f"this {type(self).__name__} was loaded from a file, which does not hold the training rows: "

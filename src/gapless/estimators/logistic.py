@@ -1,11 +1,11 @@
-"""LogisticRegression: two classes, or one against the rest."""
+"""LogisticRegression: two classes, or more at once (multinomial)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from gapless.solvers.choose import SOLVERS
 
@@ -19,7 +19,8 @@ class LogisticRegression(LinearClassifier):
     """L2-penalised logistic regression, certified.
 
     Minimises ``1/2 |w|^2 + C * sum_i weight_i * ln(1 + exp(-y_i (<w, x_i> + b)))`` and says how far the result can be
-    from the optimum (``certificate_``). More than two classes are fitted one against the rest.
+    from the optimum (``certificate_``). With K > 2 classes the loss is that of softmax, one row of coefficients a class:
+    ``ln sum_k exp(<w_k, x_i> + b_k) - (<w_y, x_i> + b_y)``; the free offsets then sum to 0.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class LogisticRegression(LinearClassifier):
     warm_start : bool
         Start from the previous fit of this object.
     n_jobs : int or None
-        Threads for one-against-rest problems. The bits do not depend on it.
+        Threads. The bits do not depend on it; so far this model uses one.
     penalize_intercept : bool
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
     time_limit : float or None
@@ -134,13 +135,11 @@ class LogisticRegression(LinearClassifier):
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([log_expit(-scores), log_expit(scores)], axis=1)
-        each = log_expit(scores)
-        return each - logsumexp(each, axis=1, keepdims=True)
+        return log_softmax(scores, axis=1)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """P(class | x), one column a class in the order of classes_; one against the rest is normalised to sum 1."""
+        """P(class | x), one column a class in the order of classes_."""
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
-        each = log_expit(scores)
-        return np.exp(each - logsumexp(each, axis=1, keepdims=True))
+        return softmax(scores, axis=1)

@@ -8,19 +8,21 @@ can make it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from . import least_squares
 from .classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from .document import flaw, is_number, newer_schema, number
+from .document import flaw, is_number, n_lines, newer_schema, number
 from .errors import CertificateError
 from .fingerprint import fingerprint
 from .recompute import Figures, Task, evaluate, row_weights
-from .rigorous import exact_figures, float_interval
+from .rigorous import ExactFigures, exact_figures, float_interval
 from .rounding import UNIT, Interval
 from .rows import Rows, as_rows, first_non_finite
+from .softmax import evaluate_softmax, exact_softmax
 from .verdict import Claim, Verdict
 
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
@@ -30,7 +32,7 @@ ROUNDING_FACTOR = 4.0
 #: fine).
 ESTIMATORS: dict[str, tuple[str, ...]] = {
     "LinearSVC": ("hinge", "squared_hinge"),
-    "LogisticRegression": ("logistic",),
+    "LogisticRegression": ("logistic", "softmax"),
 }
 _L2_ONLY: dict[str, tuple[Any, ...]] = {
     "penalty": ("l2", "deprecated"),
@@ -69,6 +71,8 @@ def check(
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     document = dict(document) if isinstance(document, Mapping) else document
+    if least_squares.speaks_of(document):
+        return least_squares.check(document, arrays, X, y, sample_weight, rigorous)
     _refuse_unreadable(document)
     rows = as_rows(X)
     coef, intercept, dual = _arrays(document, arrays)
@@ -76,7 +80,8 @@ def check(
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     sound = _statement_claims(claims, document, index, weights)
     problem, K = document["problem"], len(document["classes"]["values"])
-    positives = [1] if K == 2 else list(range(K))
+    softmax = problem["loss"] == "softmax"  # one problem of K lines; of the others there is one for each line
+    positives: list[int | None] = [None] if softmax else [1] if K == 2 else list(range(K))
     subs = document["certificate"]["subproblems"]
     claimed_positives = [sub["positive"] for sub in subs]
     claims.append(Claim("subproblems", claimed_positives, positives, claimed_positives == positives))
@@ -90,8 +95,10 @@ def check(
         weighty = bool(np.isfinite(c).all())
         claims.append(Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows"))
         if weighty:
-            signs = np.where(index[None, :] == np.array(positives)[:, None], 1, -1).astype(np.int8)
-            task = Task(rows, signs, c, problem["loss"], problem["offset"], number(problem["offset_scale"]))
+            target = index[None, :]
+            if not softmax:
+                target = np.where(target == np.array(positives)[:, None], 1, -1).astype(np.int8)
+            task = Task(rows, target, c, problem["loss"], problem["offset"], number(problem["offset_scale"]))
             bounds = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     _total_claims(claims, document)
     tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
@@ -113,7 +120,7 @@ def _refuse_unreadable(document: Any) -> None:
 
 
 def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    S, d = len(document["certificate"]["subproblems"]), document["n_features"]
+    S, d = n_lines(document), document["n_features"]
     n = document["certificate"]["fingerprint"]["n_rows"]
     wanted = {
         "coef": ((S, d), document["dtype"]),
@@ -168,9 +175,12 @@ def _statement_claims(claims: list[Claim], document: dict[str, Any], index: np.n
         document["estimator"],
         ESTIMATORS[document["estimator"]],
     )
-    loss = parameters.get("loss") if len(losses) > 1 else losses[0]
+    K = len(document["classes"]["values"])
+    loss = parameters.get("loss") if name == "LinearSVC" else losses[K > 2]
     claims.append(Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}"))
     for key, allowed in _L2_ONLY.items():
+        if key == "multi_class" and loss == "softmax":
+            allowed = ("multinomial", *allowed[1:])
         if key in parameters and not any(_same(parameters[key], value) for value in allowed):
             claims.append(Claim(key, parameters[key], None, False, "is another problem than the one certified"))
     C, scale = number(problem["C"]), number(problem["offset_scale"])
@@ -222,8 +232,11 @@ def _figure_claims(
     rigorous: Rigour,
 ) -> list[tuple[float, float, float]]:
     """Primal, dual, gap, relative gap and rounding of each subproblem."""
-    figures = evaluate(task, coef, intercept, dual)
-    exact = exact_figures(task, coef, intercept, dual) if rigorous == "exact" else [None] * len(figures)
+    softmax = task.loss == "softmax"
+    figures = (evaluate_softmax if softmax else evaluate)(task, coef, intercept, dual)
+    exact: Sequence[ExactFigures | None] = [None] * len(figures)
+    if rigorous == "exact":
+        exact = (exact_softmax if softmax else exact_figures)(task, coef, intercept, dual)
     bounds = []
     subs = document["certificate"]["subproblems"]
     for k, (sub, found, fractions) in enumerate(zip(subs, figures, exact, strict=True)):
@@ -248,7 +261,7 @@ def _subproblem_claims(
     gap: Interval,
 ) -> None:
     values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding")}
-    note = "alpha in its box, exactly" if found.feasible else "alpha is outside its box: there is no dual value"
+    note = "exactly in its domain" if found.feasible else "outside its domain: there is no dual value"
     claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
     computed = found.finite
     most = ROUNDING_FACTOR * found.textbook

@@ -81,7 +81,7 @@ _TOP: dict[str, Test] = {
     "certificate": _is_dict,
 }
 _PROBLEM: dict[str, Test] = {
-    "loss": _one_of(*LOSSES),
+    "loss": _one_of(*LOSSES, "softmax"),
     "offset": _one_of(*OFFSETS),
     "offset_scale": is_number,
     "C": is_number,
@@ -106,7 +106,7 @@ _FINGERPRINT: dict[str, Test] = {
     "weights": _is_digest,
 }
 _SUBPROBLEM: dict[str, Test] = {
-    "positive": is_count,
+    "positive": lambda value: value is None or is_count(value),
     "status": _one_of(*STATUSES),
     **dict.fromkeys(_NUMBERS, is_number),
     "n_iter": is_count,
@@ -145,12 +145,21 @@ def flaw(document: Any) -> str | None:
         found = _flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
         if found:
             return found
+        if sub["positive"] is None and document["problem"]["loss"] != "softmax":
+            return f"the entry certificate.subproblems[{k}].positive is None, which only the softmax loss has"
     names, d = document["feature_names"], document["n_features"]
     if names is not None and len(names) != d:
         return f"there are {len(names)} feature_names for {d} features"
     if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
         return "problem.class_weight has not one number for each class"
     return None
+
+
+def n_lines(document: dict[str, Any]) -> int:
+    """The lines of coef, intercept and dual: one for each subproblem, for the one of the softmax loss one for each
+    class."""
+    softmax = document["problem"]["loss"] == "softmax"
+    return len(document["classes"]["values"] if softmax else document["certificate"]["subproblems"])
 
 
 def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:

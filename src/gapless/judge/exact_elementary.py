@@ -7,6 +7,7 @@ few microseconds do not matter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from math import isqrt
@@ -101,6 +102,16 @@ def softplus_fractions(s: Fraction) -> tuple[Fraction, Fraction]:
     return head + Fraction(low, ONE), head + Fraction(high, ONE)
 
 
+def log_sum_exp_fractions(s: Iterable[Fraction]) -> tuple[Fraction, Fraction]:
+    """Fractions below and above log(1 + sum_k e^(s_k)): the largest exponent, 0 among them, is taken out first."""
+    exponents = [Fraction(0), *s]
+    head = max(exponents)
+    ends = [_exp_minus(head - x) for x in exponents]
+    low, high = (Fraction(sum(end), ONE) for end in zip(*ends, strict=True))
+    # one of the terms is 1, and _exp_minus(0) may say a little less
+    return head + max(Fraction(0), log_fractions(max(low, Fraction(1)))[0]), head + log_fractions(high)[1]
+
+
 def log_fractions(x: Fraction) -> tuple[Fraction, Fraction]:
     """Fractions below and above log(x), x > 0."""
     k = x.numerator.bit_length() - x.denominator.bit_length()
@@ -117,8 +128,13 @@ def log_fractions(x: Fraction) -> tuple[Fraction, Fraction]:
 
 def entropy_fractions(p: Fraction) -> tuple[Fraction, Fraction]:
     """Fractions below and above -p ln p - (1-p) ln(1-p), 0 <= p <= 1."""
+    return shares_entropy_fractions((p, 1 - p))
+
+
+def shares_entropy_fractions(shares: Iterable[Fraction]) -> tuple[Fraction, Fraction]:
+    """Fractions below and above -sum_k p_k ln p_k, p_k >= 0, sum_k p_k = 1."""
     low = high = Fraction(0)
-    for q in (p, 1 - p):
+    for q in shares:
         if q > 0:
             below, above = log_fractions(q)
             low -= q * above

@@ -47,11 +47,12 @@ def offset_bound(
     if loss == "squared":
         return exactly(largest_target) + reach
     if loss == "logistic":
-        return abs(_log(plus) - _log(minus)) + reach
+        return abs(log_interval(plus) - log_interval(minus)) + reach
     raise ValueError(f"no bound on the offset is known for the loss {loss!r}")
 
 
-def _log(weight: Interval) -> Interval:
+def log_interval(weight: Interval) -> Interval:
+    """The logarithm of a total weight."""
     if not (weight.up > 0.0 and math.isfinite(weight.up)):
         return Interval(-math.inf, -math.inf)  # no weight: a logarithm of minus infinity, and B is infinite
     low = -math.inf if weight.low <= 0.0 else float(log_bounds(np.array([weight.low]))[0][0])

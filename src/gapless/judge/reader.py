@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from .document import flaw, is_count, newer_schema
+from .document import flaw, is_count, n_lines, newer_schema
 from .errors import ModelFileError
 
 MEMBERS = ("coef", "intercept", "dual")
@@ -153,7 +153,7 @@ def _shapes(document: dict[str, Any], where: str) -> dict[str, tuple[np.dtype, t
     if not isinstance(declared, dict) or declared.keys() != set(MEMBERS):
         raise ModelFileError(f"{where}: the entry arrays does not describe {', '.join(MEMBERS)}")
     certificate = document["certificate"]
-    S, d, n = len(certificate["subproblems"]), document["n_features"], certificate["fingerprint"]["n_rows"]
+    S, d, n = n_lines(document), document["n_features"], certificate["fingerprint"]["n_rows"]
     implied = {"coef": [S, d], "intercept": [S], "dual": [S, n]}
     real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
     shapes = {}

@@ -41,7 +41,10 @@ OFFSETS = ("none", "penalised", "free")
 
 
 class Task(NamedTuple):
-    """S problems on the same rows: targets y (S, n), weights c (n,), loss and offset."""
+    """S problems on the same rows: targets y (S, n), weights c (n,), loss and offset.
+
+    The softmax loss has one problem, and its targets (1, n) are class indices.
+    """
 
     rows: Rows
     y: np.ndarray

@@ -64,8 +64,11 @@ def _float(x: Fraction, towards: float) -> float:
     return math.nextafter(value, towards) if beyond else value
 
 
-def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[ExactFigures]:
-    """P and D of each problem of the task, to the last bit or enclosed far beyond it."""
+Matrix = list[tuple[list[int], list[int]]]  # columns and integers of each row
+
+
+def integer_rows(task: Task) -> tuple[list[int], Matrix, int]:
+    """The rows that count (c > 0): their numbers, their columns and integers, and the exponent of these."""
     rows = [block.row(i) for block in task.rows.blocks() for i in range(block.n)]
     keep = [i for i, c in enumerate(task.c.tolist()) if c > 0]
     flat = dyadic(np.array([v for i in keep for v in rows[i][1]]))
@@ -74,9 +77,40 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
         columns = rows[i][0]
         matrix.append((columns, flat.integers[start : start + len(columns)]))
         start += len(columns)
+    return keep, matrix, flat.exponent
+
+
+def integer_scores(matrix: Matrix, x_exponent: int, weights: Dyadic) -> Dyadic:
+    """<w, x_i> + b, where ``weights`` is w and then b."""
+    w = weights.integers
+    offset = w[-1] << -x_exponent
+    return Dyadic(
+        [sum([x * w[j] for j, x in zip(columns, values, strict=True)], offset) for columns, values in matrix],
+        x_exponent + weights.exponent,
+    )
+
+
+def combined_square(matrix: Matrix, x_exponent: int, u: Dyadic) -> Fraction:
+    """|sum_i u_i x_i|^2"""
+    combined: dict[int, int] = {}
+    for (columns, values), m in zip(matrix, u.integers, strict=True):
+        if m:
+            for j, x in zip(columns, values, strict=True):
+                combined[j] = combined.get(j, 0) + m * x
+    return scaled(sum(v * v for v in combined.values()), 2 * (u.exponent + x_exponent))
+
+
+def largest_square(matrix: Matrix, x_exponent: int) -> Fraction:
+    """max |x_i|^2"""
+    return scaled(max((sum(x * x for x in values) for _, values in matrix), default=0), 2 * x_exponent)
+
+
+def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[ExactFigures]:
+    """P and D of each problem of the task, to the last bit or enclosed far beyond it."""
+    keep, matrix, exponent = integer_rows(task)
     out = []
     for s in range(len(W)):
-        one = _Exact(task, s, keep, matrix, flat.exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
+        one = _Exact(task, s, keep, matrix, exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
         primal = one.primal()
         dual, bound = one.dual(primal)
         out.append(ExactFigures(primal, dual, bound))
@@ -92,7 +126,7 @@ class _Exact:
         task: Task,
         s: int,
         keep: list[int],
-        matrix: list[tuple[list[int], list[int]]],
+        matrix: Matrix,
         x_exponent: int,
         w: np.ndarray,
         b: float,
@@ -109,22 +143,11 @@ class _Exact:
 
     # -- primal
 
-    def scores(self) -> Dyadic:
-        weights = self.weights.integers
-        offset = weights[-1] << -self.x_exponent
-        return Dyadic(
-            [
-                sum([x * weights[j] for j, x in zip(columns, values, strict=True)], offset)
-                for columns, values in self.matrix
-            ],
-            self.x_exponent + self.weights.exponent,
-        )
-
     def primal(self) -> Pair:
         penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
         if self.task.offset == "penalised":
             penalty += (Fraction(self.b) / Fraction(self.task.offset_scale)) ** 2 / 2
-        low, high = self.loss_sum(self.scores())
+        low, high = self.loss_sum(integer_scores(self.matrix, self.x_exponent, self.weights))
         return penalty + low, penalty + high
 
     def loss_sum(self, z: Dyadic) -> Pair:
@@ -132,7 +155,7 @@ class _Exact:
         if loss == "logistic":
             low = high = 0
             for sign, score, weight in zip(self.signs.tolist(), z.integers, c.integers, strict=True):
-                below, above = _on_grid(softplus_fractions(scaled(-score if sign > 0 else score, z.exponent)))
+                below, above = on_grid(softplus_fractions(scaled(-score if sign > 0 else score, z.exponent)))
                 low += weight * below
                 high += weight * above
             return scaled(low, c.exponent - BITS), scaled(high, c.exponent - BITS)
@@ -160,13 +183,7 @@ class _Exact:
         if not self.feasible:
             return None, bound
         low, high = self.dual_terms()
-        combined: dict[int, int] = {}
-        for (columns, values), u in zip(self.matrix, self.u.integers, strict=True):
-            if u:
-                for j, x in zip(columns, values, strict=True):
-                    combined[j] = combined.get(j, 0) + u * x
-        power = _power(2 * (self.u.exponent + self.x_exponent))
-        quadratic = Fraction(sum(v * v for v in combined.values())) * power / 2
+        quadratic = combined_square(self.matrix, self.x_exponent, self.u) / 2
         r = scaled(sum(self.u.integers), self.u.exponent)
         if self.task.offset == "penalised":
             quadratic += (Fraction(self.task.offset_scale) * r) ** 2 / 2
@@ -188,7 +205,7 @@ class _Exact:
             # c h(alpha / c), with h on a grid: c is an integer over a power of two
             for m, weight in zip(u.integers, c.integers, strict=True):
                 p = scaled(abs(m), u.exponent) / scaled(weight, c.exponent)
-                below, above = _on_grid(entropy_fractions(p))
+                below, above = on_grid(entropy_fractions(p))
                 low_sum += weight * below
                 high_sum += weight * above
             return scaled(low_sum, c.exponent - BITS), scaled(high_sum, c.exponent - BITS)
@@ -207,7 +224,7 @@ class _Exact:
 
     def offset_bound(self, primal: Pair) -> Pair | None:
         """B of `offset`, enclosed."""
-        square = scaled(max((sum(x * x for x in values) for _, values in self.matrix), default=0), 2 * self.x_exponent)
+        square = largest_square(self.matrix, self.x_exponent)
         low, high = sqrt_fractions(2 * primal[0] * square, 2 * primal[1] * square)
         loss = self.task.loss
         if loss in ("hinge", "squared_hinge"):
@@ -223,7 +240,7 @@ class _Exact:
         return max(Fraction(0), ends[0]) + low, ends[1] + high
 
 
-def _on_grid(pair: Pair) -> tuple[int, int]:
+def on_grid(pair: Pair) -> tuple[int, int]:
     """Integers n with n / 2^BITS below and above, so that sums keep one denominator."""
     low, high = pair
     return (low.numerator << BITS) // low.denominator, -(-(high.numerator << BITS) // high.denominator)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from gapless import rows as R
 from gapless._jit import compiled
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
+from gapless.problems._lazy import lazy
 
 #: How the offset enters.
 OFFSETS = ("none", "penalised", "free")
@@ -60,15 +60,14 @@ class LinearERM:
     def free(self) -> bool:
         return self.offset == "free"
 
-    @cached_property
+    @lazy
     def norms2(self) -> np.ndarray:
         return R.norms2(self.rows)
 
-    @cached_property
+    @lazy
     def R2(self) -> float:
         """The largest |x_i|^2, without the constant feature where the offset is free."""
-        top = float(self.norms2.max(initial=0.0))
-        return max(0.0, top - 1.0) + 8.0 * UNIT * top if self.free else top
+        return largest_norm2(self.norms2, self.free)
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
@@ -309,6 +308,17 @@ BLOCK = 512
 
 def _parts(n: int) -> np.ndarray:
     return np.empty(-(-n // BLOCK))
+
+
+def constant_feature(offset: str, scale: float = 1.0) -> float:
+    """The value of the constant feature for an offset that is absent, penalised or free."""
+    return dict(zip(OFFSETS, (0.0, scale, 1.0)))[offset]
+
+
+def largest_norm2(norms2: np.ndarray, free: bool) -> float:
+    """The largest |x_i|^2; a free offset's constant feature (1) is taken out again, rounded up."""
+    top = float(norms2.max(initial=0.0))
+    return max(0.0, top - 1.0) + 8.0 * UNIT * top if free else top
 
 
 def gamma(m: float) -> float:

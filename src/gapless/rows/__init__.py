@@ -2,7 +2,22 @@
 
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
-from gapless.rows.products import BLOCK, Rows, as_rows, combine, gram, inner, n_features, n_rows, norms2, scores, take
+from gapless.rows.products import (
+    BLOCK,
+    Rows,
+    as_rows,
+    combine,
+    combine_many,
+    gram,
+    inner,
+    n_features,
+    n_rows,
+    norms2,
+    scores,
+    scores_many,
+    squares,
+    take,
+)
 
 __all__ = [
     "BLOCK",
@@ -11,11 +26,14 @@ __all__ = [
     "Rows",
     "as_rows",
     "combine",
+    "combine_many",
     "gram",
     "inner",
     "n_features",
     "n_rows",
     "norms2",
     "scores",
+    "scores_many",
+    "squares",
     "take",
 ]

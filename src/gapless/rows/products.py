@@ -98,6 +98,50 @@ def combine(rows: Rows, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     return out
 
 
+def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+    """X thetas' for several vectors (K, d + 1): one column each."""
+    n, d = n_rows(rows), n_features(rows)
+    out = np.empty((n, thetas.shape[0]))
+    if isinstance(rows, CsrRows):
+        out[:] = _scipy(rows) @ thetas[:, :d].T
+    else:
+        right = np.ascontiguousarray(thetas[:, :d].T)
+        for start in range(0, n, _tile_rows(d)):
+            part = slice(start, min(n, start + _tile_rows(d)))
+            np.matmul(rows.values[part].astype(np.float64, copy=False), right, out=out[part])
+            if tick:
+                tick()
+    out += rows.constant * thetas[:, d]
+    return out
+
+
+def combine_many(rows: Rows, U: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+    """U'X for several weightings (n, K) of the rows: one line (d + 1) each. By blocks of rows, as `combine`."""
+    n, d = n_rows(rows), n_features(rows)
+    out = np.zeros((U.shape[1], d + 1))
+    if isinstance(rows, CsrRows):
+        for k in range(U.shape[1]):
+            out[k] = combine(rows, np.ascontiguousarray(U[:, k]), tick)
+        return out
+    for start in range(0, n, BLOCK):
+        part = slice(start, min(n, start + BLOCK))
+        out[:, :d] += U[part].T @ rows.values[part].astype(np.float64, copy=False)
+        if tick:
+            tick()
+    out[:, d] = rows.constant * U.sum(axis=0)
+    return out
+
+
+def _tile_rows(d: int) -> int:
+    return max(64, TILE // (8 * max(1, d)))
+
+
+def _scipy(rows: CsrRows) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array((rows.values, rows.indices, rows.indptr), shape=(n_rows(rows), rows.n_features))
+
+
 def norms2(rows: Rows) -> np.ndarray:
     """|x_i|^2 of every row, the constant feature included."""
     out = np.empty(n_rows(rows))
@@ -151,6 +195,24 @@ def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray
     block = np.empty((m, d))
     _fill(rows, np.ones(n_rows(rows)), index, block)
     return block @ block.T
+
+
+def squares(rows: Rows, weights: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The diagonal of `gram` alone: sum over i in index of weights_i x_ij^2."""
+    d = n_features(rows)
+    out = np.zeros(d + 1)
+    if isinstance(rows, CsrRows):
+        of_row = np.zeros(n_rows(rows))
+        of_row[index] = weights[index]
+        per_value = np.repeat(of_row, np.diff(rows.indptr))
+        out[:d] = np.bincount(rows.indices, per_value * rows.values.astype(float) ** 2, minlength=d)
+    else:
+        step = max(1, (1 << 22) // max(1, d))
+        for start in range(0, index.size, step):
+            part = index[start : start + step]
+            out[:d] += weights[part] @ rows.values[part].astype(float) ** 2
+    out[d] = rows.constant**2 * float(weights[index].sum())
+    return out
 
 
 def _chunks(rows: Rows, n: int) -> list[tuple[int, int]]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
+from gapless.problems.multinomial import Multinomial
 from gapless.rows import CsrRows
 from gapless.rows.products import n_stored
 from gapless.solvers import interior_point as ipm
@@ -25,6 +26,7 @@ from gapless.solvers.active_set import active_set
 from gapless.solvers.coordinate_descent import coordinate_descent
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.newton import newton
+from gapless.solvers.newton_multinomial import newton_multinomial
 from gapless.solvers.normal_equations import DIRECT
 from gapless.solvers.semismooth import semismooth
 from gapless.solvers.solution import Event, Solution, Status
@@ -66,9 +68,45 @@ def solve(
             pass
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
-        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and used:
+        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged"):
             used += _polish(problem, loop)
         return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
+
+
+def solve_multinomial(
+    problem: Multinomial,
+    stop: Stop,
+    *,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+    callback: Callable[[Event], None] | None = None,
+    interruption: Interruption | None = None,
+) -> Solution:
+    """The same for softmax: there is one solver, and it is Newton's."""
+    loop = Loop(stop, callback=callback, interruption=interruption)
+    zero = np.zeros((problem.K, problem.d + 1))
+    used = "start"
+    with np.errstate(all="ignore"):
+        try:
+            # Equal scores: no share is moved, D(0) = 0 needs no data.
+            primal = problem.primal(zero)
+            loop.record(zero, np.zeros((problem.n, problem.K)), primal, 0.0, ends=False)
+            if not np.isfinite(problem.norms2).all():
+                loop.end("not_finite")
+            if start is not None:
+                primal = problem.primal(start[0])
+                loop.record(start[0], start[1], primal, problem.dual(start[1], primal), ends=False)
+            if stop.passes == 0:
+                loop.end("max_iter")
+            used = "newton"
+            newton_multinomial(problem, loop, None if start is None else start[0])
+        except Ended:
+            pass
+        except (FloatingPointError, np.linalg.LinAlgError):
+            loop.status = loop.status or "stalled"
+    theta = zero if loop.best_theta is None else loop.best_theta
+    U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
+    status: Status = loop.status or ("max_iter" if loop.n_iter >= stop.passes else "stalled")
+    return Solution(theta, U, status, loop.n_iter, loop.seconds, used, loop.history)
 
 
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
@@ -80,6 +118,8 @@ def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.nd
     _record_pair(problem, loop, zero, problem.rescaled(problem.dual_from_primal(zero)))
     if start is not None:
         _record_pair(problem, loop, start[0], problem.repair(start[1]))
+        if loop.relative_gap <= loop.stop.relative_gap:
+            loop.end("converged")
     if loop.stop.passes == 0:
         loop.end("max_iter")
 

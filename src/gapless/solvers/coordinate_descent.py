@@ -53,6 +53,7 @@ def coordinate_descent(
     random = np.array([seed * 2 + 1], np.uint64)
     work = 0.0
     next_look, passes, gap_then, then = 1, 0, np.inf, 0
+    enough = 0.1 * loop.stop.relative_gap
     while True:
         spread_high, spread_low = -np.inf, np.inf
         _shuffle(active, size, random)
@@ -69,7 +70,7 @@ def coordinate_descent(
         passes += 1
         loop.n_iter = max(loop.n_iter, int(np.ceil(work)))
         size = kept
-        done = spread_high - spread_low <= 0.1 * loop.stop.relative_gap or size == 0
+        done = spread_high - spread_low <= enough or size == 0
         if problem.free and (done or passes % 3 == 0):
             b0 += s * theta[-1]
         above = spread_high if spread_high > 0 else np.inf
@@ -78,10 +79,14 @@ def coordinate_descent(
             gap = _look(problem, loop, u)
             next_look = passes + max(1, passes // 4)
             if done:
+                # The slopes are small and the gap is not: look closer, at everybody.
                 size, active, above, below = n, np.arange(n), np.inf, -np.inf
+                enough *= 0.1
+                if enough < 1e-17 * float(np.abs(u) @ q + 1.0):
+                    return
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
-            elif (give_up is not None and passes - then > give_up) or (done and passes - then > 50):
+            elif give_up is not None and passes - then > give_up:
                 return
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
+from gapless.problems.multinomial import Multinomial
 from gapless.solvers.loop import Loop
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
 
@@ -43,7 +44,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, p
         dual = problem.dual(u, primal, combined)
         gap = primal - dual
         loop.record(theta, u, primal, dual, ends=not polish)
-        if polish and not _worth_going_on(problem, loop, gap, gap_before):
+        if polish and not worth_going_on(problem, loop, gap, gap_before):
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
@@ -72,7 +73,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, p
         loop.advance()
 
 
-def _worth_going_on(problem: LinearERM, loop: Loop, gap: float, before: float) -> bool:
+def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, before: float) -> bool:
     """Past the tolerance: on, while each step still pays, on small data or for a fifth of the steps so far."""
     if loop.n_iter >= loop.stop.passes:
         return False

@@ -48,9 +48,7 @@ class NormalEquations:
             self._factor(matrix)
         else:
             self.way = "conjugate gradients"
-            diagonal = np.zeros(d)
-            _add_squares(rows, weights, index, diagonal)
-            self._diagonal = diagonal + self.ridge
+            self._diagonal = R.squares(rows, weights, index) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
         scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
@@ -137,19 +135,3 @@ class NormalEquations:
             rho, old = float(residual @ z), rho
             p = z + (rho / old) * p
         return x
-
-
-def _add_squares(rows: R.Rows, weights: np.ndarray, index: np.ndarray, out: np.ndarray) -> None:
-    """out += the diagonal of sum over i in index of weights_i x_i x_i'."""
-    d = out.size - 1
-    if isinstance(rows, R.CsrRows):
-        w = np.zeros(R.n_rows(rows))
-        w[index] = weights[index]
-        per_value = np.repeat(w, np.diff(rows.indptr))
-        out[:d] += np.bincount(rows.indices, per_value * rows.values.astype(float) ** 2, minlength=d)
-    else:
-        step = max(1, (1 << 22) // max(1, d))
-        for start in range(0, index.size, step):
-            part = index[start : start + step]
-            out[:d] += weights[part] @ rows.values[part].astype(float) ** 2
-    out[d] += rows.constant**2 * float(weights[index].sum())

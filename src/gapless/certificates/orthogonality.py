@@ -1,0 +1,332 @@
+"""What a least squares fit claims: the orthogonality of its residuals, or, with a penalty, a gap.
+
+Without a penalty least squares has no duality gap of ours, and none is made up.  What stands in its place, kind
+``orthogonality``, is the largest cosine between the residuals and a column (0 at the optimum), with the residual sum of
+squares, R2, rank and condition.  Where every target has alpha > 0, kind ``gap``: primal and dual of
+
+    P = 1/2 |w|^2 + sum_i c_i 1/2 (y_i - <w, x_i> - b)^2,    c_i = weight_i / alpha       (the objective over 2 alpha)
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.fingerprint import row_hashes
+from gapless.certificates.gap import certify_values, relative_gap
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import above_optimum, convergence_message, short, tolerance
+from gapless.judge.fingerprint import digest
+from gapless.problems.least_squares import LeastSquares
+
+__all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The figures of one target. With a gap: primal, dual, gap, relative_gap; without: orthogonality. The others of
+    these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality."""
+
+    status: str
+    rss: float
+    r2: float
+    rounding: float
+    orthogonality: float | None = None
+    primal: float | None = None
+    dual: float | None = None
+    gap: float | None = None
+    relative_gap: float | None = None
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    def document(self) -> dict[str, Any]:
+        """The JSON block."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: encode_float(v) if isinstance(v, float) else v for name, v in values.items() if v is not None}
+
+    @classmethod
+    def from_document(cls, block: Mapping[str, Any]) -> Target:
+        """The inverse of ``document``."""
+        values: dict[str, Any] = {name: v if name == "status" else decode_float(v) for name, v in block.items()}
+        return cls(**values)
+
+
+def certify_least_squares(
+    problem: LeastSquares, solution: tuple[np.ndarray, np.ndarray], ending: str, *, tol: float, dtype: Any
+) -> tuple[tuple[Target, ...], np.ndarray | None]:
+    """The targets' figures, and the dual points (K, n) where there is a gap.
+
+    ``solution`` is (W, b) as the solver found it; what is certified is that, rounded to ``dtype``: the model as the user
+    gets it.  The dual point comes from the unrounded one, which is the better for it.
+    """
+    W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in solution)
+    left, gradient = problem.residuals(W, b)
+    rss = problem.sums(left * left)
+    about = problem.Y - problem.mean_y
+    tss = problem.sums(about * about)
+    # A constant target leaves nothing to explain: its R2 is not a number.
+    size = np.abs(problem.Y).max(axis=0, initial=0.0) * 2.0**-50
+    varies = tss > problem.mass * size * size
+    r2 = np.where(varies, 1.0 - rss / np.where(varies, tss, 1.0), np.nan)
+    finite = bool(np.isfinite(rss).all())
+    targets: list[Target] = []
+    if finite and problem.alpha.min() > 0.0:
+        dual = np.empty((problem.K, problem.n))
+        best = left if np.dtype(dtype) == np.float64 else problem.residuals(*solution)[0]
+        for k in range(problem.K):
+            u = problem.dual_point(k, best)
+            found = problem.gap(k, W[:, k], float(b[k]), u)
+            if found.stretch < 1.0 and not found.primal - found.dual <= tol * abs(found.primal):
+                u *= found.stretch  # an early stop: the dual point may be too long
+                found = problem.gap(k, W[:, k], float(b[k]), u)
+            primal, below = found.primal, found.dual
+            room = found.rounding if math.isfinite(below) else math.inf
+            sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
+            # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none.
+            status = "converged" if sub.gap <= room < math.inf else sub.status
+            targets.append(
+                Target(
+                    status, float(rss[k]), float(r2[k]), room,
+                    primal=primal, dual=below, gap=sub.gap, relative_gap=sub.relative_gap,
+                )
+            )  # fmt: skip
+            dual[k] = u
+        return tuple(targets), dual
+    unit = 2.0**-24 if np.dtype(dtype) == np.float32 else 0.0
+    cosine = problem.orthogonality(left, gradient)
+    room_of = problem.orthogonality_error(left, problem.residual_error(W, b, unit))
+    for k in range(problem.K):
+        reached = bool(cosine[k] <= tol + room_of[k])
+        status = "converged" if reached else "stalled" if ending in ("converged", "not_finite") else ending
+        targets.append(
+            Target(
+                status if finite else "not_finite",
+                float(rss[k]), float(r2[k]), float(room_of[k]), orthogonality=float(cosine[k]),
+            )
+        )  # fmt: skip
+    return tuple(targets), None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeastSquaresCertificate:
+    """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty."""
+
+    kind: str
+    status: str
+    tol: float
+    targets: tuple[Target, ...]
+    rank: int | None
+    condition: float
+    n_iter: int
+    seconds: float
+    solver: str
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    backend: str = "cpu"
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    @property
+    def worst(self) -> Target:
+        """The target with the largest orthogonality or relative gap, those that did not converge first."""
+        return max(self.targets, key=lambda t: (not t.converged, t.relative_gap or t.orthogonality or 0.0))
+
+    def _sum(self, name: str) -> float | None:
+        values = [getattr(target, name) for target in self.targets]
+        return None if None in values else math.fsum(values) if all(map(math.isfinite, values)) else float(sum(values))
+
+    @property
+    def rss(self) -> float:
+        """The residual sums of squares, of all targets."""
+        return self._sum("rss") or 0.0
+
+    @property
+    def r2(self) -> float:
+        """The mean of the targets' R2, as scikit-learn's score."""
+        return float(np.mean([target.r2 for target in self.targets]))
+
+    @property
+    def orthogonality(self) -> float | None:
+        """The largest of the targets; None where there is a gap."""
+        values = [t.orthogonality for t in self.targets if t.orthogonality is not None]
+        return max(values) if values else None
+
+    @property
+    def primal(self) -> float | None:
+        """The sum over the targets; None where there is no gap, as for dual, gap and relative_gap."""
+        return self._sum("primal")
+
+    @property
+    def dual(self) -> float | None:
+        return self._sum("dual")
+
+    @property
+    def gap(self) -> float | None:
+        return self._sum("gap")
+
+    @property
+    def relative_gap(self) -> float | None:
+        primal, dual = self.primal, self.dual
+        return None if primal is None or dual is None else relative_gap(primal, dual, self.gap)
+
+    @property
+    def rounding(self) -> float:
+        """With a gap the sum over the targets, else the largest."""
+        values = [target.rounding for target in self.targets]
+        return math.fsum(values) if self.kind == "gap" and all(map(math.isfinite, values)) else max(values)
+
+    @property
+    def objective(self) -> str:
+        """The formula that was minimised, with its numbers."""
+        problem, n = self.statement["problem"], int(self.fingerprint["n_rows"])
+        z = "<w, x_i> + b" if problem["offset"] == "free" else "<w, x_i>"
+        text = f"sum_i weight_i (y_i - ({z}))^2 over {n} rows"
+        alphas = sorted({decode_float(a) for a in problem["alpha"]})
+        if alphas != [0.0]:
+            text += f" + {alphas[0]:g} |w|^2" if len(alphas) == 1 else " + alpha_k |w_k|^2 for each target k"
+        return text
+
+    # ------------------------------------------------------------------ JSON
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "tol": encode_float(self.tol),
+            "status": self.status,
+            "rank": self.rank,
+            "condition": encode_float(self.condition),
+            "n_iter": int(self.n_iter),
+            "seconds": encode_float(self.seconds),
+            "backend": self.backend,
+            "solver": self.solver,
+            "fingerprint": dict(self.fingerprint),
+            "targets": [target.document() for target in self.targets],
+        }
+        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The document as text; every float comes back to the bit."""
+        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> LeastSquaresCertificate:
+        """The inverse of ``document``."""
+        block = document["certificate"]
+        return cls(
+            kind=str(block["kind"]),
+            status=str(block["status"]),
+            tol=decode_float(block["tol"]),
+            targets=tuple(Target.from_document(target) for target in block["targets"]),
+            rank=None if block["rank"] is None else int(block["rank"]),
+            condition=decode_float(block["condition"]),
+            n_iter=int(block["n_iter"]),
+            seconds=decode_float(block["seconds"]),
+            solver=str(block["solver"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            arrays=dict(arrays or {}),
+            backend=str(block["backend"]),
+        )
+
+    # ------------------------------------------------------------ sentences
+    @property
+    def estimator(self) -> str:
+        return str(self.statement.get("estimator", "the model"))
+
+    def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
+        """The sentence of the ConvergenceWarning; None where all is well."""
+        if self.converged:
+            return None
+        worst = self.worst
+        if worst.relative_gap is not None and worst.primal is not None and worst.dual is not None:
+            text = convergence_message(
+                self.estimator, worst.status, seconds=self.seconds, relative_gap=worst.relative_gap, tol=self.tol,
+                primal=worst.primal, dual=worst.dual, rounding=worst.rounding, max_iter=max_iter,
+                time_limit=time_limit, n_iter=self.n_iter,
+            )  # fmt: skip
+            return text.replace(" (init=est resumes from this model)", "").replace(" with init=est to resume", "")
+        advice = {
+            "max_iter": "Raise max_iter or tol.",
+            "time_limit": "Raise time_limit.",
+            "interrupted": "Fit again.",
+        }.get(worst.status, "Scale the columns of X (StandardScaler, MaxAbsScaler) or raise tol.")
+        cosine = math.nan if worst.orthogonality is None else worst.orthogonality
+        return (
+            f"{self.estimator} ended as {worst.status} after {short(self.seconds)} s: the residuals have a cosine of "
+            f"{cosine:.1e} > tol={tolerance(self.tol)} with a column; at the least squares solution it is 0. {advice}"
+        )
+
+    def __str__(self) -> str:
+        rank = "" if self.rank is None else f", rank {self.rank} of {self.statement['n_features']}"
+        condition = f", condition {self.condition:.1e}" if math.isfinite(self.condition) else ""
+        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {short(self.seconds)} s, {self.solver}"
+        primal, dual = self.primal, self.dual
+        if primal is not None and dual is not None:
+            most = above_optimum(primal, dual, self.rounding)
+            return (
+                f"{self.estimator}: the objective is at most {most} above its optimum (primal {primal:.10g}, dual "
+                f"{dual:.10g}, relative gap {self.relative_gap:.1e}, tol {tolerance(self.tol)}; {tail})."
+            )
+        figure = f"{self.orthogonality:.1e} (tol {tolerance(self.tol)}, rounding {self.rounding:.1e})"
+        head = f"the residuals are orthogonal to the columns to {figure}"
+        if self.converged and (self.orthogonality or 0.0) > self.tol:
+            head = f"the residuals are orthogonal to the columns as far as rounding allows, {figure}"
+        return (
+            f"{self.estimator}: {head}; residual sum of squares {self.rss:.10g}, {tail}. "
+            "Least squares without a penalty has no duality gap."
+        )
+
+    def __repr__(self) -> str:
+        figure = (
+            f"relative_gap={self.relative_gap:.3g}" if self.kind == "gap" else f"orthogonality={self.orthogonality:.3g}"
+        )
+        return f"LeastSquaresCertificate({self.estimator}: {self.status}, {figure}, rss={self.rss!r}, tol={self.tol:g})"
+
+    def _repr_html_(self) -> str:
+        head = [f.name for f in fields(Target)]
+        cells = [[getattr(target, name) for name in head] for target in self.targets[:50]]
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape('-' if v is None else str(v))}</td>" for v in row) + "</tr>"
+            for row in cells
+        )
+        top = "".join(f"<th>{name}</th>" for name in head)
+        return f"<p>{html.escape(str(self))}</p><table><tr>{top}</tr>{rows}</table>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LeastSquaresCertificate):
+            return NotImplemented
+        mine, theirs = self.arrays, other.arrays
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
+        return same and self.document() == other.document()
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.targets, self.fingerprint.get("rows")))
+
+
+def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
+    """The "fingerprint" block where the targets are numbers: their float64 bytes stand for the labels."""
+    return {
+        "n_rows": int(X.shape[0]),
+        "n_features": int(X.shape[1]),
+        "rows": digest(row_hashes(X), "<u8"),
+        "labels": digest(Y + 0.0, "<f8"),
+        "weights": digest(weights + 0.0, "<f8"),
+    }
+
+
+def worst_status(targets: Sequence[Target]) -> str:
+    """``converged`` where every target is, else the status of one that is not."""
+    return next((target.status for target in targets if not target.converged), "converged")

@@ -1,0 +1,228 @@
+"""What LinearRegression, Ridge and LeastSquaresClassifier share: read, encode, solve, certify, decode."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gapless._config import report_convergence
+from gapless._threads import one_blas_thread
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.orthogonality import (
+    LeastSquaresCertificate,
+    certify_least_squares,
+    target_fingerprint,
+    worst_status,
+)
+from gapless.certificates.statement import encode_float, statement
+from gapless.encode.labels import Labels
+from gapless.encode.weights import check_sample_weight
+from gapless.errors import IllConditionedWarning
+from gapless.problems.least_squares import LeastSquares
+from gapless.solvers.closed_form import Answer, Clock, solve
+from gapless.solvers.loop import Interruption, Stop, interruptible
+
+#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
+TRUSTED = 1e8
+#: The most columns that a warning names.
+NAMED = 6
+
+
+class LeastSquaresModel(BaseEstimator):
+    """The fit and the attributes; a subclass gives its parameters and its targets."""
+
+    coef_: np.ndarray
+    intercept_: Any
+    certificate_: LeastSquaresCertificate
+
+    # -- parameters ------------------------------------------------------------------------------------------------
+
+    def _check_common(self) -> None:
+        """Errors in scikit-learn's words, at fit and not before."""
+        for flag in ("fit_intercept", "copy_X"):
+            if not isinstance(getattr(self, flag), bool | np.bool_ | Integral):
+                self._invalid(flag, "an instance of 'bool'")
+        self._require("tol", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
+        self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
+        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
+        if self.device not in ("auto", "cpu", "cuda"):
+            self._invalid("device", "a str among {'auto', 'cpu', 'cuda'}")
+        if self.device == "cuda":
+            raise NotImplementedError(
+                f"device='cuda': {type(self).__name__} has no GPU solver yet; use 'auto' or 'cpu'."
+            )
+        positive = getattr(self, "positive", False)
+        if not isinstance(positive, bool | np.bool_ | Integral):
+            self._invalid("positive", "an instance of 'bool'")
+        if positive:
+            name = type(self).__name__
+            raise NotImplementedError(f"positive=True is not offered; use sklearn.linear_model.{name}(positive=True).")
+
+    def _require(self, name: str, kind: Any, wanted: str, good: Any, none: bool = False) -> None:
+        value = getattr(self, name)
+        if value is None and none:
+            return
+        if isinstance(value, bool) or not isinstance(value, kind) or not good(value):
+            self._invalid(name, wanted)
+
+    def _invalid(self, name: str, wanted: str) -> None:
+        value = getattr(self, name)
+        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+
+    # -- fit -------------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
+        return validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            accept_large_sparse=True,
+            **options,
+        )
+
+    def _fit(
+        self,
+        X: Any,
+        Y: np.ndarray,
+        sample_weight: Any,
+        alpha: np.ndarray,
+        *,
+        labels: Labels | None = None,
+        class_weight: np.ndarray | None = None,
+        passes: int | None = None,
+    ) -> tuple[Answer, Interruption]:
+        """Sets certificate_, condition_ and the arrays in it; returns the answer in float64."""
+        started = time.perf_counter()
+        n = X.shape[0]
+        weights = check_sample_weight(sample_weight, n)
+        if labels is None:
+            marks = target_fingerprint(X, Y, weights)
+        else:
+            marks = fingerprint(X, labels.index, weights)
+        s = weights if class_weight is None or labels is None else weights * class_weight[labels.index]
+        keep = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
+        if keep is not None:
+            X, Y, s = X[keep], Y[keep], s[keep]
+        plain: np.ndarray | None = None if (s == 1.0).all() else s
+        tol = float(self.tol)
+        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        with (
+            interruptible() as interruption,
+            one_blas_thread(),
+            np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
+        ):
+            problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs)
+            seconds = None if self.time_limit is None else float(self.time_limit)
+            clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=started)
+            answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
+            # The certificate speaks of what is returned: float32 coefficients where X is float32.
+            coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
+            targets, dual = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=dtype)
+        arrays = {"coef": coef, "intercept": intercept}
+        if dual is not None:
+            full = dual if keep is None else np.zeros((dual.shape[0], n))
+            if keep is not None:
+                full[:, keep] = dual
+            arrays["dual"] = full
+        self.certificate_ = LeastSquaresCertificate(
+            kind="orthogonality" if dual is None else "gap",
+            status=worst_status(targets),
+            tol=tol,
+            targets=targets,
+            rank=answer.rank,
+            condition=answer.condition,
+            n_iter=answer.n_iter,
+            seconds=time.perf_counter() - started,
+            solver=answer.method,
+            fingerprint=marks,
+            statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight),
+            arrays=arrays,
+        )
+        self.condition_ = answer.condition
+        return answer, interruption
+
+    def _statement(
+        self, d: int, alpha: np.ndarray, dtype: np.dtype, labels: Labels | None, class_weight: np.ndarray | None
+    ) -> dict[str, Any]:
+        problem = {
+            "loss": "squared",
+            "offset": "free" if self.fit_intercept else "none",
+            "alpha": [encode_float(a) for a in alpha],
+            "class_weight": None if class_weight is None else [encode_float(w) for w in class_weight],
+        }
+        block = statement(
+            type(self).__name__, self.get_params(deep=False), [0] if labels is None else labels.classes, d, problem,
+            feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
+        )  # fmt: skip
+        if labels is None:
+            block["classes"] = None
+        return block
+
+    def _close(self, answer: Answer, interruption: Interruption, max_iter: int | None = None) -> None:
+        """Interruption, warnings: last, when every attribute stands. One warning a fit."""
+        if interruption.requested:
+            raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
+        shortfall = self.certificate_.shortfall(max_iter, self.time_limit)
+        if shortfall is not None:
+            report_convergence(shortfall, stacklevel=4)
+        elif answer.weak is not None and len(answer.weak):
+            warnings.warn(self._ill_conditioned(answer.weak), IllConditionedWarning, stacklevel=3)
+
+    def _ill_conditioned(self, weak: np.ndarray) -> str:
+        size = np.abs(weak).max(axis=0)
+        found = np.flatnonzero(size >= 0.1 * size.max())
+        found = found[np.argsort(-size[found], kind="stable")][:NAMED]
+        names = getattr(self, "feature_names_in_", None)
+        shown = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in sorted(found.tolist()))
+        return (
+            f"the columns {shown} are nearly collinear: the condition of X is {self.condition_:.1e} (columns scaled to "
+            f"equal length), above {TRUSTED:.0e}, so that digits of coef_ that are shown can be wrong. Predictions hold "
+            "the residual orthogonality of certificate_. Remove one of these columns, or use Ridge."
+        )
+
+    # -- what a certified fit knows ----------------------------------------------------------------------------------
+
+    @property
+    def status_(self) -> str:
+        """How the fit ended."""
+        return self._certificate("status_").status
+
+    @property
+    def objective_(self) -> str:
+        """The formula that was minimised, with its numbers."""
+        return self._certificate("objective_").objective
+
+    def _certificate(self, asked: str) -> LeastSquaresCertificate:
+        if not hasattr(self, "certificate_"):
+            raise AttributeError(f"{type(self).__name__} has no {asked} before fit")
+        return self.certificate_
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def two_dimensional(y: np.ndarray) -> np.ndarray:
+    """Targets (n, K) in float64."""
+    y = np.asarray(y, dtype=np.float64)
+    return np.ascontiguousarray(y.reshape(y.shape[0], -1))

@@ -1,0 +1,288 @@
+"""LinearRegression, Ridge and LeastSquaresClassifier: least squares, certified."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+
+from gapless.encode.labels import encode_labels
+from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
+
+from ._least_squares import LeastSquaresModel, two_dimensional
+
+_RIDGE_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+
+
+class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
+    def predict(self, X: Any) -> np.ndarray:
+        """<w, x> + b: (n_samples,), or a column a target."""
+        return self._scores(X)
+
+
+class LinearRegression(_Regression):
+    """Ordinary least squares: minimises ``sum_i weight_i (y_i - <w, x_i> - b)^2``.
+
+    There is no duality gap here; ``certificate_`` states how orthogonal the residuals are to the columns (a cosine, 0 at
+    the optimum), the residual sum of squares, R2, rank and condition. Where the columns are dependent, the solution of
+    least norm is returned. float32 data are summed in float64.
+
+    Parameters
+    ----------
+    fit_intercept : bool
+        Whether there is an offset b.
+    copy_X : bool
+        Without effect: X is never written to.
+    tol : float
+        The orthogonality that the fit must reach, beyond rounding, to count as converged; sparse data with many columns
+        are solved by conjugate gradients, which go well below it. scikit-learn 1.9 also takes singular values of dense
+        data below ``tol`` times the largest one as 0, which changes the solution; here only those at the level of
+        rounding count as 0.
+    n_jobs : int or None
+        Threads. The bits do not depend on it.
+    positive : False
+        True is not offered; use ``sklearn.linear_model.LinearRegression(positive=True)``.
+    time_limit : float or None
+        Seconds. The model that comes back is usable, and its certificate true.
+    device : {"auto", "cpu"}
+        Where to compute.
+
+    Attributes
+    ----------
+    coef_, intercept_ : as in scikit-learn; float32 where X is
+    rank_ : rank of the (centred) X, its columns scaled to equal length; None after conjugate gradients
+    singular_ : singular values of the (centred) X; dense data only
+    condition_ : condition of X with its columns scaled to equal length, as far as its rank goes
+    certificate_, status_, objective_
+    """
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        time_limit: float | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.time_limit = time_limit
+        self.device = device
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
+        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
+        self._check_common()
+        X, y = self._read(X, y, multi_output=True, y_numeric=True)
+        Y = two_dimensional(y)
+        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]))
+        arrays = self.certificate_.arrays
+        one = y.ndim == 1
+        self.coef_ = arrays["coef"][0] if one else arrays["coef"]
+        self.intercept_ = (arrays["intercept"][0] if one else arrays["intercept"]) if self.fit_intercept else 0.0
+        self.rank_ = answer.rank
+        self._singular = answer.singular
+        self._close(answer, interruption)
+        return self
+
+    @property
+    def singular_(self) -> np.ndarray:
+        """Singular values of the (centred) X; dense data of up to 500 columns, or wherever they were needed."""
+        values: np.ndarray | None = getattr(self, "_singular", None)
+        if values is None:
+            raise AttributeError("singular_ is there after a fit on dense data")
+        return values
+
+
+class Ridge(_Regression):
+    """Ridge regression: minimises ``sum_i weight_i (y_i - <w, x_i> - b)^2 + alpha |w|^2``, with a duality gap.
+
+    Parameters
+    ----------
+    alpha : float, or an array with one for each target
+        The penalty; 0 is least squares, which has no gap and is certified by orthogonality.
+    fit_intercept : bool
+        Whether there is an offset b. It is not penalised.
+    copy_X, random_state :
+        Without effect.
+    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}
+        Without effect: the optimum is the same, and ``solver_`` says what found it.
+    max_iter : int or None
+        The most steps of conjugate gradients (sparse data with many columns).
+    tol : float
+        The relative duality gap at which the fit counts as converged.
+    positive : False
+        True is not offered; use ``sklearn.linear_model.Ridge(positive=True)``.
+    time_limit : float or None
+        Seconds. The model that comes back is usable and its gap is true.
+    n_jobs : int or None
+        Threads. The bits do not depend on it.
+    device : {"auto", "cpu"}
+        Where to compute.
+
+    Attributes
+    ----------
+    coef_, intercept_ : as in scikit-learn; float32 where X is
+    n_iter_ : for each target, the steps of conjugate gradients; 1 for the closed forms
+    solver_ : "cholesky", "svd" or "sparse_cg"
+    condition_, certificate_, status_, objective_
+    """
+
+    def __init__(
+        self,
+        alpha: Any = 1.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        max_iter: int | None = None,
+        tol: float = 1e-4,
+        solver: str = "auto",
+        positive: bool = False,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
+        """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
+        self._check_common()
+        self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
+        if self.solver not in _RIDGE_SOLVERS:
+            self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, _RIDGE_SOLVERS)))}}}")
+        X, y = self._read(X, y, multi_output=True, y_numeric=True)
+        Y = two_dimensional(y)
+        passes = None if self.max_iter is None else int(self.max_iter)
+        answer, interruption = self._fit(X, Y, sample_weight, self._alphas(Y.shape[1]), passes=passes)
+        arrays = self.certificate_.arrays
+        self.coef_ = arrays["coef"][0] if Y.shape[1] == 1 else arrays["coef"]
+        self.intercept_ = (
+            (arrays["intercept"][0] if y.ndim == 1 else arrays["intercept"]) if self.fit_intercept else 0.0
+        )
+        if isinstance(self.intercept_, np.float64):
+            self.intercept_ = float(self.intercept_)
+        self.solver_ = answer.method
+        self.n_iter_ = np.full(Y.shape[1], max(answer.n_iter, 1), np.int32)
+        self._close(answer, interruption, passes)
+        return self
+
+    def _alphas(self, targets: int) -> np.ndarray:
+        """One penalty a target, finite and not negative."""
+        given = self.alpha
+        wanted = "a float in the range [0.0, inf) or an array-like"
+        if isinstance(given, Real) and not isinstance(given, bool):
+            alpha = np.full(targets, float(given))
+        else:
+            if isinstance(given, str | bool | dict) or given is None:
+                self._invalid("alpha", wanted)
+            try:
+                alpha = np.asarray(given, dtype=np.float64).ravel()
+            except (TypeError, ValueError):
+                self._invalid("alpha", wanted)
+            alpha = np.full(targets, alpha[0]) if alpha.size == 1 else alpha
+            if alpha.size != targets:
+                raise ValueError(
+                    f"Number of targets and number of penalties do not correspond: {alpha.size} != {targets}"
+                )
+        if not (np.isfinite(alpha).all() and (alpha >= 0.0).all()):
+            self._invalid("alpha", wanted + " of such")
+        return alpha
+
+
+class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
+    """Classification by least squares on targets of +1 and -1; more than two classes one against the rest.
+
+    Minimises ``sum_i weight_i (y_i - <w, x_i> - b)^2 + alpha |w|^2`` for each class, y = +1 for its rows and -1 for the
+    others. Without penalty it is certified by the orthogonality of the residuals, with one by a duality gap.
+
+    Parameters
+    ----------
+    alpha : float
+        The penalty; 0 (the default) for plain least squares.
+    fit_intercept : bool
+        Whether there is an offset b.
+    copy_X : bool
+        Without effect.
+    tol : float
+        The orthogonality, or with a penalty the relative gap, at which the fit counts as converged.
+    class_weight : dict, "balanced" or None
+        Weights of the classes.
+    time_limit, n_jobs, device :
+        As in Ridge.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_ : arrays of shape (n_classes,), (1 or n_classes, n_features) and (1 or n_classes,)
+    rank_, condition_, certificate_, status_, objective_
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.0,
+        *,
+        fit_intercept: bool = True,
+        copy_X: bool = True,
+        tol: float = 1e-6,
+        class_weight: Any = None,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.class_weight = class_weight
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
+        """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
+        self._check_common()
+        self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
+        X, y = self._read(X, y)
+        labels = encode_labels(y)
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        class_weight = resolve_class_weight(self.class_weight, labels, weights)
+        weightless_classes(labels, weights, class_weight)
+        Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
+        alpha = np.full(Y.shape[1], float(self.alpha))
+        answer, interruption = self._fit(X, Y, sample_weight, alpha, labels=labels, class_weight=class_weight)
+        arrays = self.certificate_.arrays
+        self.classes_ = labels.classes
+        self.coef_ = arrays["coef"]
+        self.intercept_ = arrays["intercept"]
+        self.rank_ = answer.rank
+        self._close(answer, interruption)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """<w, x> + b: (n_samples,) for two classes, else one column a class."""
+        scores = self._scores(X)
+        return scores.ravel() if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the largest score."""
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]

@@ -1,0 +1,244 @@
+"""Multinomial logistic regression: one example, K scores.
+
+    P(W, b) = 1/2 |W|^2 + sum_i c_i [ln sum_k e^(z_ik) - z_iy_i],        z_i = W x_i + b
+    D(U)    = sum_i c_i H(p_i) - 1/2 |sum_i u_i x_i'|^2,                  u_i = c_i (e_y_i - p_i),  p_i in the simplex
+
+H(p) = - sum_k p_k ln p_k.  A free offset asks for sum_i u_i = 0; where that is r instead, P* >= D(U) - b*.r for every
+optimal b*.  The entries of r sum to 0 and P does not change with b + t, so b* may be taken with its midrange at 0, and
+|b*_k| <= B with
+
+    2B = max_jk |b*_j - b*_k| <= max_jk |ln(C_j/C_k)| + 2 R sqrt(P),      C_k = sum of c over class k
+
+(the optimal offsets balance sum_i c_i p_ik = C_k, the ratio p_ij/p_ik is e^((w_j - w_k)x + b_j - b_k), and
+|w_j - w_k| <= sqrt(2)|W| <= 2 sqrt(P)).  As in `linear_erm`, theta = (W, v) has one column more, for a constant feature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapless import rows as R
+from gapless._jit import compiled
+from gapless.losses.softmax import entropy_row, softmax_row
+from gapless.problems._lazy import lazy
+from gapless.problems.linear_erm import BLOCK, UNIT, constant_feature, gamma, largest_norm2
+
+Tick = Callable[[], None] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial:
+    """P, D and the maps between them, for rows X, class indices y, weights c > 0 and K classes."""
+
+    rows: R.Rows
+    y: np.ndarray
+    c: np.ndarray
+    K: int
+    offset: str
+
+    @classmethod
+    def build(cls, X: Any, y: np.ndarray, c: np.ndarray, K: int, offset: str, offset_scale: float = 1.0) -> Multinomial:
+        rows = R.as_rows(X, constant_feature(offset, offset_scale))
+        return cls(rows, np.ascontiguousarray(y, np.int64), np.ascontiguousarray(c, float), K, offset)
+
+    @property
+    def n(self) -> int:
+        return self.y.size
+
+    @property
+    def d(self) -> int:
+        return R.n_features(self.rows)
+
+    @property
+    def free(self) -> bool:
+        return self.offset == "free"
+
+    @lazy
+    def norms2(self) -> np.ndarray:
+        return R.norms2(self.rows)
+
+    @lazy
+    def R2(self) -> float:
+        """The largest |x_i|^2, without the constant feature where the offset is free."""
+        return largest_norm2(self.norms2, self.free)
+
+    @lazy
+    def class_weights(self) -> np.ndarray:
+        """C_k"""
+        return np.bincount(self.y, self.c, minlength=self.K)
+
+    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """theta -> (W, b)"""
+        return theta[:, :-1], self.rows.constant * theta[:, -1]
+
+    def join(self, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """(W, b) -> theta"""
+        v = np.asarray(b, float) / self.rows.constant if self.rows.constant else np.zeros(self.K)
+        return np.column_stack([np.asarray(W, float), v])
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def scores(self, theta: np.ndarray, tick: Tick = None) -> np.ndarray:
+        """Z (n, K)"""
+        return R.scores_many(self.rows, theta, tick)
+
+    def combine(self, U: np.ndarray, tick: Tick = None) -> np.ndarray:
+        """sum_i u_i x_i' (K, d + 1) for U (n, K)"""
+        return R.combine_many(self.rows, U, tick)
+
+    def penalty(self, theta: np.ndarray) -> float:
+        W = theta[:, :-1] if self.free else theta
+        return 0.5 * float(np.sum(W * W))
+
+    def probabilities(self, Z: np.ndarray) -> tuple[np.ndarray, float]:
+        """softmax of each row, and sum c l"""
+        P = np.empty_like(Z)
+        parts = np.empty(-(-self.n // BLOCK))
+        _softmax(Z, self.y, self.c, P, parts)
+        return P, float(parts.sum())
+
+    def loss_sum(self, Z: np.ndarray) -> float:
+        return self.probabilities(Z)[1]
+
+    def primal(self, theta: np.ndarray, Z: np.ndarray | None = None) -> float:
+        return self.penalty(theta) + self.loss_sum(self.scores(theta) if Z is None else Z)
+
+    def dual(self, U: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
+        """A lower bound on P*, from any upper bound on it; U is feasible."""
+        combined = self.combine(U) if combined is None else combined
+        parts = np.empty(-(-self.n // BLOCK))
+        _entropies(U, self.y, self.c, parts)
+        below = float(parts.sum()) - self.penalty(combined)
+        if self.free:
+            below -= self.offset_bound(primal) * float(np.abs(U.sum(axis=0)).sum())
+        return below
+
+    def offset_bound(self, primal: float) -> float:
+        """B of the module's text, rounded up."""
+        C = self.class_weights
+        if not np.all(C > 0.0):
+            return np.inf
+        spread = float(np.log(C.max() / C.min()))
+        return 0.5 * (spread + 2.0 * np.sqrt(max(primal, 0.0) * self.R2)) * (1.0 + 1e-12)
+
+    def gap(self, theta: np.ndarray, U: np.ndarray) -> float:
+        primal = self.primal(theta)
+        return primal - self.dual(U, primal)
+
+    # -- maps ----------------------------------------------------------------------------------------------------
+
+    def dual_of(self, P: np.ndarray) -> np.ndarray:
+        """u = c (e_y - p), exactly feasible: the entries of a row sum to 0, those of other classes to at least -c."""
+        U = np.empty_like(P)
+        _dual_of(P, self.y, self.c, U)
+        return U
+
+    def repair(self, U: np.ndarray) -> np.ndarray:
+        """A dual point moved into its domain: shares of other classes that are too large shrink, the own entry follows."""
+        P = np.clip(-U / self.c[:, None], 0.0, 1.0)
+        P[np.arange(self.n), self.y] = 0.0
+        total = P.sum(axis=1)
+        P /= np.maximum(total, 1.0)[:, None]
+        return self.dual_of(P)
+
+    def dual_from_primal(self, theta: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
+        """The dual point at the scores, after the best offsets are put in where these are free."""
+        Z = self.scores(theta) if Z is None else Z
+        if self.free:
+            Z = Z + self.best_offsets(Z)
+        return self.dual_of(self.probabilities(Z)[0])
+
+    def best_offsets(self, Z: np.ndarray, steps: int = 50) -> np.ndarray:
+        """The shifts b (K) that minimise the loss of Z + b: Newton in K numbers, steps halved while they go uphill."""
+        b = np.zeros(self.K)
+        P, value = self.probabilities(Z)
+        for _ in range(steps):
+            g = self.c @ P - self.class_weights
+            if np.abs(g).max() <= 1e-14 * self.class_weights.sum():
+                break
+            H = -(P.T * self.c) @ P
+            H[np.diag_indices(self.K)] += self.c @ P
+            step = np.linalg.lstsq(H, -g, rcond=1e-13)[0]
+            t = 1.0
+            while t > 1e-6:
+                P, new = self.probabilities(Z + b + t * step)
+                if new <= value * (1 + 1e-15):
+                    break
+                t *= 0.5
+            b, value = b + t * step, min(new, value)
+        return b - b.mean()
+
+    def primal_from_dual(self, U: np.ndarray) -> np.ndarray:
+        """W = sum u x', and the best offsets for it."""
+        theta = self.combine(U)
+        if self.free:
+            theta[:, -1] = 0.0
+            theta[:, -1] = self.best_offsets(self.scores(theta))
+        return theta
+
+    # -- how good is it ------------------------------------------------------------------------------------------
+
+    def kkt(self, theta: np.ndarray, U: np.ndarray) -> dict[str, float]:
+        """Residuals of the optimality conditions: all 0 at the optimum."""
+        combined = self.combine(U)
+        P, _ = self.probabilities(self.scores(theta))
+        off = theta - combined
+        return {
+            "stationarity": float(np.linalg.norm(off[:, :-1] if self.free else off)),
+            "offset": float(np.abs(U.sum(axis=0)).max()) if self.free else 0.0,
+            "complementarity": float(np.abs(U - self.dual_of(P)).max(initial=0.0)),
+        }
+
+    def rounding(self, theta: np.ndarray, Z: np.ndarray, U: np.ndarray, combined: np.ndarray, primal: float) -> float:
+        """A bound on |computed - exact| of P - D; see `linear_erm`. The loss changes by at most twice the largest score."""
+        n, d = self.n, self.d + 1
+        sums = gamma(BLOCK + 64)
+        norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
+        longest = float(np.sqrt(np.max(np.sum(theta * theta, axis=1))))
+        error = 2.0 * gamma(d + 3) * longest * float(self.c @ norms)
+        error += (sums + 16 * UNIT) * self.loss_sum(Z) + gamma(d + 3) * self.penalty(theta)
+        combined_error = gamma(R.BLOCK + n / R.BLOCK + 2) * float(np.linalg.norm(np.abs(U).T @ norms))
+        length = float(np.linalg.norm(combined))
+        error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
+        parts = np.empty(-(-n // BLOCK))
+        _entropies(U, self.y, self.c, parts)
+        error += (sums + 16 * UNIT) * float(parts.sum()) + 64 * UNIT * self.K * float(self.c.sum())
+        if self.free:
+            bound = self.offset_bound(primal)
+            error += bound * (64 * UNIT * float(np.abs(U).sum()) + 1e-11 * float(np.abs(U.sum(axis=0)).sum()))
+        return error * (1.0 + 1e-10)
+
+
+@compiled
+def _softmax(Z, y, c, P, parts):
+    for k in range(parts.size):
+        s = 0.0
+        for i in range(k * BLOCK, min(y.size, (k + 1) * BLOCK)):
+            s += c[i] * softmax_row(Z[i], y[i], P[i])
+        parts[k] = s
+
+
+@compiled
+def _entropies(U, y, c, parts):
+    for k in range(parts.size):
+        s = 0.0
+        for i in range(k * BLOCK, min(y.size, (k + 1) * BLOCK)):
+            s += c[i] * entropy_row(U[i], y[i], c[i])
+        parts[k] = s
+
+
+@compiled
+def _dual_of(P, y, c, U):
+    for i in range(y.size):
+        # Shrunk by a few units in the last place: the shares of the others must not pass c, not even by rounding.
+        scale = c[i] * (1.0 - 4.0 * P.shape[1] * UNIT)
+        total = 0.0
+        for k in range(P.shape[1]):
+            if k != y[i]:
+                U[i, k] = -scale * P[i, k]
+                total -= U[i, k]
+        U[i, y[i]] = total

@@ -1,0 +1,278 @@
+"""Gaussian classes: weighted moments, covariance roots, whitening and the posterior, in closed form.
+
+The estimates of maximum likelihood of a class with rows x_i and weights w_i (repetitions) are
+
+    mass = sum_i w_i,    mean = sum_i w_i x_i / mass,    covariance = sum_i w_i (x_i - mean)(x_i - mean)' / mass.
+
+A covariance S is kept as a *root* C with S = C'C. C comes from the rows, centred, block after block, in float64, so
+that memory is one block and d x d at most: by Cholesky of the Gram matrix where S, its columns scaled to unit variance,
+is far from singular, else by QR, which finds small singular values to eps instead of sqrt(eps). Shrinkage,
+(1 - s) S + s diag(a), appends the rows diag(sqrt(s a)) to sqrt(1 - s) C. Classes are pooled by stacking their roots.
+
+Ledoit and Wolf, "A well-conditioned estimator for large-dimensional covariance matrices", J. Multivariate Analysis 88
+(2004), gives shrinkage="auto", on columns of unit variance as in scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+__all__ = [
+    "ILL_CONDITIONED",
+    "Moments",
+    "Root",
+    "Whitening",
+    "class_root",
+    "log_posterior",
+    "moments",
+    "pooled",
+    "quadratic_form",
+    "regularised",
+    "root_of_matrix",
+    "shrinkage_of",
+    "whiten",
+]
+
+#: Condition (of columns of unit variance) above which rounding can show in six digits.
+ILL_CONDITIONED = 1e10
+
+#: Rows in a block: enough for LAPACK to be at speed, little beside any X.
+_BLOCK = 4096
+
+#: Smallest eigenvalue of a correlation matrix for which forming it loses nothing that matters.
+_REGULAR = 1e-4
+
+
+class Moments(NamedTuple):
+    """What is known of the rows of one class."""
+
+    n_rows: int  #: rows of positive weight
+    mass: float  #: the sum of their weights
+    mean: np.ndarray
+    root: np.ndarray  #: R with R'R = covariance, at most min(n_rows, d) rows
+    largest: np.ndarray  #: max |x_j|, which is what rounding is relative to
+
+
+class Root(NamedTuple):
+    """C with covariance = C'C, and the largest |x_j| behind it."""
+
+    C: np.ndarray
+    largest: np.ndarray
+
+
+class Whitening(NamedTuple):
+    """W (d x rank) with W' S W = 1, and what is known of S. Rank and condition are those of S with its columns scaled
+    to unit variance: they do not depend on the units of the features.
+    """
+
+    W: np.ndarray
+    rank: int
+    condition: float  #: inf where rank < d
+    log_det: float  #: of S, where W sees all of it
+    basis: np.ndarray  #: (d, rank), orthonormal: the directions that count, features scaled
+    scale: np.ndarray  #: the scale of each feature: its deviation, 1 where it is constant
+    threshold: np.ndarray  #: how far apart, in each scaled feature, means must be for the difference to count
+
+    @property
+    def full(self) -> bool:
+        return self.rank == self.W.shape[0]
+
+    def misses(self, differences: np.ndarray) -> bool:
+        """Whether any of these vectors has a part in the directions that do not count."""
+        if self.full:
+            return False
+        scaled = differences / self.scale
+        return bool(np.any(np.abs(scaled - scaled @ self.basis @ self.basis.T) > self.threshold))
+
+
+def _blocks(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    size = max(_BLOCK, 2 * X.shape[1])
+    for begin in range(0, rows.size, size):
+        of = rows[begin : begin + size]
+        yield X[of].astype(np.float64, copy=False), np.ones(of.size) if weight is None else weight[of]
+
+
+def moments(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None) -> Moments:
+    """Mean and covariance root of some rows of X; all of them have positive weight."""
+    d = X.shape[1]
+    mass, total = 0.0, np.zeros(d)
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    for Z, w in _blocks(X, rows, weight):
+        mass += float(w.sum())
+        total += w @ Z
+        np.minimum(low, Z.min(axis=0), out=low)
+        np.maximum(high, Z.max(axis=0), out=high)
+    constant = low == high
+    mean = np.where(constant, low, total / mass)  # a constant column has no variance, not that of its rounding
+    mean, root = _factor(X, rows, weight, mass, mean)
+    with np.errstate(over="ignore"):
+        overflow = ~np.isfinite(np.sum(root**2, axis=0) * d)
+    if overflow.any():
+        column = int(np.argmax(overflow))
+        raise ValueError(
+            f"the variance of column {column} of X overflows (values to {max(-low[column], high[column]):.1e}): "
+            "scale it"
+        )
+    return Moments(rows.size, mass, mean, root, np.maximum(np.abs(low), np.abs(high)))
+
+
+def _factor(
+    X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, mass: float, mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The mean without the rounding of its first sum, and the root: from the Gram matrix where that is good to 1e-11 in
+    every direction, else by QR of the rows.
+    """
+    d = mean.size
+    by_gram = rows.size > 2 * d
+    gram, off = np.zeros((d, d)), np.zeros(d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for Z, w in _blocks(X, rows, weight):
+            Z -= mean
+            off += w @ Z
+            if by_gram:
+                if weight is not None:
+                    Z *= np.sqrt(w)[:, None]
+                gram += Z.T @ Z
+    off /= mass
+    mean = mean + off
+    if by_gram and np.isfinite(gram).all():
+        gram = gram / mass - np.outer(off, off)
+        scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
+        if scale.all():
+            unit = gram / scale / scale[:, None]
+            if np.linalg.eigvalsh(unit)[0] > _REGULAR:
+                return mean, np.linalg.cholesky(unit).T * scale
+    root = np.empty((0, d))
+    for Z, w in _blocks(X, rows, weight):
+        Z -= mean
+        Z *= np.sqrt(w / mass)[:, None]
+        root = _reduced(np.vstack((root, Z)))
+    return mean, root
+
+
+def _norms(C: np.ndarray) -> np.ndarray:
+    """The norm of each column, without underflow."""
+    top = np.abs(C).max(axis=0, initial=0.0)
+    unit = np.where(top > 0.0, top, 1.0)
+    return top * np.sqrt(np.einsum("ij,ij->j", C / unit, C / unit))
+
+
+def _reduced(C: np.ndarray) -> np.ndarray:
+    """A root of the same matrix with at most d rows."""
+    return np.asarray(np.linalg.qr(C, mode="r")) if C.shape[0] > C.shape[1] else C
+
+
+def shrinkage_of(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, m: Moments) -> tuple[float, np.ndarray]:
+    """Ledoit and Wolf's s and the target's diagonal, s * target = s * mean(diagonal of the scaled S) * scale^2."""
+    d = m.mean.size
+    scale = _norms(m.root)
+    constant = scale <= 10.0 * np.finfo(np.float64).eps * m.largest
+    scale = np.where(constant, 1.0, scale)
+    mu = float(np.count_nonzero(~constant)) / d
+    target = mu * scale**2
+    if d == 1 or mu == 0.0 or rows.size < 2:
+        return 0.0, target
+    fourth = 0.0
+    for Z, w in _blocks(X, rows, weight):
+        Z -= m.mean
+        Z /= scale
+        Z[:, constant] = 0.0
+        fourth += float(w @ np.einsum("ij,ij->i", Z, Z) ** 2)
+    sigma = np.linalg.svd(np.where(constant, 0.0, m.root / scale), compute_uv=False)
+    squares = float(np.sum(sigma**4))  # |S|_F^2
+    beta = (fourth / m.mass - squares) / (d * m.mass)
+    delta = (squares - d * mu**2) / d
+    beta = max(min(beta, delta), 0.0)
+    return (0.0 if beta == 0.0 else beta / delta), target
+
+
+def class_root(
+    X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, m: Moments, shrinkage: float | str | None
+) -> Root:
+    """The root of one class's covariance, shrunk as asked: None, "auto", or s for (1 - s) S + s mean(diag S) 1."""
+    if shrinkage is None or (not isinstance(shrinkage, str) and shrinkage == 0.0):
+        return Root(m.root, m.largest)
+    if isinstance(shrinkage, str):
+        s, target = shrinkage_of(X, rows, weight, m)
+    else:
+        s, target = float(shrinkage), np.full(m.mean.size, np.sum(m.root**2) / m.mean.size)
+    return Root(_with_diagonal(np.sqrt(1.0 - s) * m.root, s * target), m.largest)
+
+
+def _with_diagonal(C: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+    """A root of C'C + diag(diagonal)."""
+    return _reduced(np.vstack((C, np.diag(np.sqrt(diagonal))))) if diagonal.any() else C
+
+
+def regularised(root: Root, keep: float, diagonal: float) -> Root:
+    """The root of keep * S + diagonal * 1."""
+    d = root.C.shape[1]
+    return Root(_with_diagonal(np.sqrt(keep) * root.C, np.full(d, diagonal)), root.largest)
+
+
+def pooled(roots: Sequence[Root], share: np.ndarray) -> Root:
+    """The root of sum_k share_k S_k."""
+    C = np.empty((0, roots[0].C.shape[1]))
+    largest = np.zeros(C.shape[1])
+    for root, part in zip(roots, share):
+        C = _reduced(np.vstack((C, np.sqrt(part) * root.C)))
+        np.maximum(largest, root.largest, out=largest)
+    return Root(C, largest)
+
+
+def root_of_matrix(S: np.ndarray, name: str) -> Root:
+    """The root of a covariance matrix that somebody else estimated."""
+    S = np.atleast_2d(np.asarray(S, dtype=np.float64))
+    if not np.isfinite(S).all():
+        raise ValueError(f"{name} gave a covariance_ with entries that are not finite")
+    values, vectors = np.linalg.eigh((S + S.T) / 2.0)
+    if values[0] < -1e-8 * max(values[-1], 0.0) or values[-1] < 0.0:
+        raise ValueError(
+            f"{name} gave a covariance_ that is not positive semidefinite: its smallest eigenvalue is {values[0]:.3g}"
+        )
+    values = np.where(values > S.shape[0] * np.finfo(np.float64).eps * values[-1], values, 0.0)
+    return Root((vectors * np.sqrt(values)).T[::-1], np.zeros(S.shape[0]))
+
+
+def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
+    """W with W' (C'C) W = 1 on the directions whose singular value, after scaling columns to unit variance, counts.
+
+    A singular value counts above ``tol``, and above what the rounding of the data (``eps``, of its dtype) can make.
+    """
+    C, d = root.C, root.C.shape[1]
+    deviation = _norms(C)
+    flat = deviation <= 4.0 * eps * root.largest
+    scale = np.where(flat, 1.0, deviation)
+    _, sigma, Vt = np.linalg.svd(np.where(flat, 0.0, C / scale), full_matrices=False)
+    Vt[:, flat] = 0.0  # exactly, not by rounding
+    largest = sigma[0] if sigma.size else 0.0
+    ratio = float(np.max(root.largest / scale, where=~flat, initial=0.0))
+    noise = min(eps * (d + ratio), 1e-5) * largest
+    least = max(noise, tol)
+    rank = int(np.count_nonzero(sigma > least))
+    W = (Vt[:rank] / scale).T / sigma[:rank]
+    condition = float((sigma[0] / sigma[-1]) ** 2) if rank == d else np.inf
+    log_det = 2.0 * float(np.log(sigma[:rank]).sum() + np.log(scale).sum())
+    threshold = np.where(flat, 10.0 * d * eps * root.largest, max(least, 10.0 * d * eps))
+    return Whitening(W, rank, condition, log_det, Vt[:rank].T, scale, threshold)
+
+
+def quadratic_form(X: np.ndarray, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """|W'(x - mean)|^2 of each row, at most 1e300, so that differences of two are never NaN."""
+    out = np.empty(X.shape[0])
+    size = max(_BLOCK, 2 * X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for begin in range(0, X.shape[0], size):
+            Z = (X[begin : begin + size] - mean) @ W  # float64, as the mean is
+            out[begin : begin + size] = np.einsum("ij,ij->i", Z, Z)
+    return np.minimum(np.nan_to_num(out, nan=1e300, posinf=1e300), 1e300)
+
+
+def log_posterior(log_joint: np.ndarray) -> np.ndarray:
+    """ln P(class | x) from ln density + ln prior, (n, K); -inf is allowed, but not in all columns of a row."""
+    below = log_joint - log_joint.max(axis=1, keepdims=True)  # first, or ln K would be lost beside 1e300
+    return below - logsumexp(below, axis=1, keepdims=True)
