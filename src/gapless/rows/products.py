@@ -194,7 +194,15 @@ def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray
         return 0.5 * (out + out.T)
     block = np.empty((m, d))
     _fill(rows, np.ones(n_rows(rows)), index, block)
-    return block @ block.T
+    out = np.empty((m, m))
+    step = max(16, int(1e9 / max(1, m * d)))  # a product of at most 2 GFLOP between two looks at the clock
+    for start in range(0, m, step):
+        part = slice(start, min(m, start + step))
+        np.matmul(block[part], block[: part.stop].T, out=out[part, : part.stop])
+        out[: part.start, part] = out[part, : part.start].T
+        if tick:
+            tick()
+    return out
 
 
 def squares(rows: Rows, weights: np.ndarray, index: np.ndarray) -> np.ndarray:
