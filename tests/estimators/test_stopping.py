@@ -74,6 +74,7 @@ def problem():
     return get
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("name", "loss", "limit", "given"), LIMITED)
 def test_time_limit(problem, name, loss, limit, given):
     X, y = problem(name)

@@ -219,3 +219,19 @@ def test_no_warning_where_the_digits_are_right(k):
         model = LinearRegression().fit(X, y)
         assert model.rank_ == (4 if k == 0.0 else 5)
         assert verify(model, X, y)
+
+
+def test_wild_scales_are_judged_true():
+    """Columns, means, weights and penalties over many orders: what is claimed is true, converged or not."""
+    random = np.random.default_rng(31)
+    for draw in range(60):
+        n, d, K = (int(random.integers(1, top)) for top in (60, 10, 4))
+        X = random.normal(size=(n, d)) * 10.0 ** random.uniform(-6, 6, d) + 10.0 ** random.uniform(-3, 5)
+        Y = random.normal(size=(n, K)) * 10.0 ** random.uniform(-6, 6) + 10.0 ** random.uniform(-3, 6)
+        s = 10.0 ** random.uniform(-6, 6, n) if draw % 2 else None
+        for model in (LinearRegression(fit_intercept=bool(draw % 3)), Ridge(10.0 ** random.uniform(-12, 8, K))):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(X, Y, s)
+            verdict = verify(model, X, Y, s, rigorous=draw % 5 == 0)
+            assert verdict, verdict

@@ -14,6 +14,8 @@ import pytest
 
 import gapless
 
+pytestmark = pytest.mark.alone
+
 PACKAGE = Path(gapless.__file__).resolve().parent
 COMPILING = "compiling kernels"
 

@@ -84,9 +84,13 @@ def certify_least_squares(
         for k in range(problem.K):
             u = problem.dual_point(k, best)
             found = problem.gap(k, W[:, k], float(b[k]), u)
-            if found.stretch < 1.0 and not found.primal - found.dual <= tol * abs(found.primal):
-                u *= found.stretch  # an early stop: the dual point may be too long
-                found = problem.gap(k, W[:, k], float(b[k]), u)
+            if not found.primal - found.dual <= tol * abs(found.primal):
+                # An early stop, whose dual point may be too long, or rounding, which centred columns have less of.
+                other = problem.dual_point(k, problem.centred_residuals(solution[0])[0])
+                for v in (u * found.stretch, other):
+                    again = problem.gap(k, W[:, k], float(b[k]), v)
+                    if again.dual > found.dual:
+                        found, u = again, v
             primal, below = found.primal, found.dual
             room = found.rounding if math.isfinite(below) else math.inf
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)

@@ -340,6 +340,7 @@ class _Case:
         room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
         noise = np.divide(error, length, out=np.zeros(self.S), where=length > 0) * 2.0 + 4.0 * sums
         rss_room = 2.0 * error * length + error**2 + 4.0 * sums * rss
+        self.rss, self.mass, self.square = rss.tolist(), mass, float(raw2.sum())
         if self.kind == "gap":
             self._gap_claims(claims)
         for k, target in enumerate(self.targets):
@@ -395,7 +396,7 @@ class _Case:
             task = Task(self.rows, self.Y[one], c, "squared", "free" if self.free else "none")
             found = evaluate(task, self.W[one], self.b[one], self.U[one])[0]
             values = {name: number(target[name]) for name in (*_GAP, "rounding")}
-            most = ROUNDING_FACTOR * found.textbook
+            most = ROUNDING_FACTOR * (found.textbook + self._rough(k, found.gap.up))
             honest = found.finite and 0.0 <= values["rounding"] <= most
             claims.append(
                 Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need")
@@ -413,6 +414,21 @@ class _Case:
             if honest:
                 reached = values["relative_gap"] <= tol or values["gap"] <= values["rounding"]
                 self._status_claim(claims, which, target["status"], reached)
+
+    def _rough(self, k: int, gap: float) -> float:
+        """What P - D may be off by where lengths stand for the products of rows and model: a cap, no proof."""
+        assert self.U is not None
+        keep = self.s > 0
+        c, u = self.s[keep] / self.alpha[k], self.U[k][keep]
+        rows = math.sqrt((self.square + self.mass) / self.alpha[k])
+        theta = math.sqrt(float(self.W[k] @ self.W[k]) + float(self.b[k]) ** 2)
+        score = gamma(self.d + 8) * theta * rows
+        n = u.size
+        off = gamma(min(n, 1024) + n / 256 + 64) * math.sqrt(float((u * u / c).sum())) * rows
+        combined = math.sqrt(float(self.W[k] @ self.W[k])) + math.sqrt(
+            2.0 * max(0.0, gap) if math.isfinite(gap) else 0.0
+        )
+        return score * (math.sqrt(self.rss[k] / self.alpha[k]) + score) + off * (combined + off)
 
     def _status_claim(self, claims: list[Claim], which: str, status: str, reached: bool) -> None:
         wanted = "converged" if reached else "not converged"

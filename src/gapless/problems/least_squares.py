@@ -172,9 +172,9 @@ class LeastSquares:
         square = float(combined @ combined)
         primal = 0.5 * float(w @ w) + loss
         dual = terms - 0.5 * square
-        sums = gamma(576 + len(starts))
+        sums = gamma(min(self.n, 512) + 64 + len(starts))
         room = slopes + (sums + 16 * UNIT) * (loss + sizes + total) + gamma(d + 3) * 0.5 * (float(w @ w) + square)
-        off = gamma(R.BLOCK + self.n / R.BLOCK + 2) * lengths
+        off = gamma(min(self.n, R.BLOCK) + self.n / R.BLOCK + 2) * lengths
         room += off * (square**0.5 + 0.5 * off)
         if free:
             reach = max(0.0, top - 1.0) + 8.0 * UNIT * top

@@ -197,9 +197,9 @@ def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray
     out = np.empty((m, m))
     step = max(16, int(1e9 / max(1, m * d)))  # a product of at most 2 GFLOP between two looks at the clock
     for start in range(0, m, step):
-        part = slice(start, min(m, start + step))
-        np.matmul(block[part], block[: part.stop].T, out=out[part, : part.stop])
-        out[: part.start, part] = out[part, : part.start].T
+        stop = min(m, start + step)
+        np.matmul(block[start:stop], block[:stop].T, out=out[start:stop, :stop])
+        out[:start, start:stop] = out[start:stop, :start].T
         if tick:
             tick()
     return out

@@ -267,6 +267,7 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     except linalg.LinAlgError:
         U, sigma, Vt = linalg.svd(A, full_matrices=False, check_finite=False, lapack_driver="gesvd")
     kept = sigma > max(n, d) * np.finfo(float).eps * (sigma[0] if sigma.size else 0.0)
+    kept[max(n - problem.offset, 0) :] = False  # centred rows add up to 0: one less can be independent
     rank = int(kept.sum())
     U, sigma, Vt = U[:, kept], sigma[kept], Vt[kept]
     alpha, inner = problem.alpha, U.T @ B
@@ -285,6 +286,7 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
         inner = U.T @ B
         below = own[:, None] ** 2 + alpha
         cut = own > max(n, d) * np.finfo(float).eps * (own[0] if own.size else 0.0)
+        cut[max(n - problem.offset, 0) :] = False
         shrunk = np.divide(
             own[:, None], below, out=np.zeros_like(below), where=(below > 0) & (cut[:, None] | (alpha > 0))
         )
