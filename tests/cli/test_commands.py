@@ -34,15 +34,16 @@ def test_train_says_it_all(csv, tmp_path):
     out = tmp_path / "m.gapless"
     result = run("train", csv, "--loss", "hinge", "-C", "0.5", "--holdout", "0.25", "--out", out)
     assert result.exit_code == 0, result.output
-    text = result.stdout
+    rows = result.stdout.splitlines()
+    text = " ".join(result.stdout.split())  # lines are folded, and where depends on the length of the path
     assert "120 rows, 3 features" in text
     assert "header found" in text
     assert "90 rows to train, 30 held out" in text
     assert "LinearSVC: the objective is at most" in text
-    assert "training     error" in text
+    assert "training error" in text
     assert "95 % interval" in text
-    assert f"gapless verify {out}" in text.replace("\n             ", " ")
-    assert all(len(row) <= 100 or "/" in row for row in text.splitlines())
+    assert f"gapless verify {out}" in text
+    assert all(len(row) <= 100 or "/" in row for row in rows)
     assert out.exists()
     assert run("verify", out, csv, "--holdout", "0.25").exit_code == 0
     assert run("verify", out, csv).exit_code == 2  # other data: the held-out rows were not trained on

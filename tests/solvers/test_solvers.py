@@ -247,3 +247,28 @@ def test_overflow_is_an_ending_and_not_a_hang():
         assert np.all(np.isfinite(solution.theta))
         assert np.all(np.isfinite(solution.u))
         assert solution.status in ("not_finite", "stalled", "converged", "max_iter")
+
+
+def test_an_interrupt_from_a_handler_of_the_users_own_keeps_the_point():
+    problem = random_problem(5, "hinge", "none", n=3000, d=20)
+    flag = Interruption()
+
+    def handler(event):
+        if event.pass_ >= 2:
+            raise KeyboardInterrupt
+
+    solution = solve(problem, Stop(1e-15, 10**6), solver="semismooth", interruption=flag, callback=handler)
+    assert flag.requested  # fit raises it again, with the model in hand
+    assert solution.status == "interrupted"
+    assert 0 < problem.gap(solution.theta, solution.u) < np.inf
+
+
+def test_semismooth_on_columns_of_very_different_size():
+    """Raw wine, proline up to 1680: a first dual point far off must not end the search."""
+    from sklearn.datasets import load_wine
+
+    X, y = load_wine(return_X_y=True)
+    for offset in OFFSETS:
+        problem = build(X, np.where(y == 0, 1.0, -1.0), 1.0, "hinge", offset)
+        solution = solve(problem, Stop(1e-6, 1000), solver="semismooth")
+        assert problem.gap(solution.theta, solution.u) <= 1e-6 * problem.primal(solution.theta)

@@ -66,6 +66,8 @@ def solve(
                     break
         except Ended:
             pass
+        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
+            loop.interruption.requested, loop.status = True, "interrupted"
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
         if isinstance(problem.loss, Hinge) and loop.status in (None, "converged"):
@@ -101,6 +103,8 @@ def solve_multinomial(
             newton_multinomial(problem, loop, None if start is None else start[0])
         except Ended:
             pass
+        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
+            loop.interruption.requested, loop.status = True, "interrupted"
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
     theta = zero if loop.best_theta is None else loop.best_theta

@@ -15,6 +15,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
+from gapless.solvers.line_search import walk
 from gapless.solvers.loop import Loop
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
 
@@ -96,20 +97,4 @@ def _walk(problem: LinearERM, theta: np.ndarray, step: np.ndarray, z: np.ndarray
         g, h = problem.derivatives(z + t * along)
         return linear + t * square + float(g @ along), square + float(h @ (along * along))
 
-    start, _ = slope_and_bend(0.0)
-    if not start < 0.0:
-        return 0.0
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(60):
-        slope, bend = slope_and_bend(t)
-        if abs(slope) <= 0.5 * abs(start):
-            return t
-        if slope < 0.0:
-            low = t
-        else:
-            high = t
-        new = t - slope / bend if bend > 0.0 else 2.0 * t
-        if not low < new < high:
-            new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
-        t = min(new, 4.0 * max(t, 1.0))
-    return t
+    return walk(slope_and_bend)

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapless import rows as R
 from gapless.problems.multinomial import Multinomial
+from gapless.solvers.line_search import walk
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton import worth_going_on
 from gapless.solvers.normal_equations import DIRECT
@@ -153,23 +154,15 @@ def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.n
 
 
 def _walk(problem: Multinomial, theta: np.ndarray, step: np.ndarray, Z: np.ndarray, along: np.ndarray) -> float:
-    """The t near 1 at which dP/dt has lost at least half of its size; P is convex along the step."""
+    """The t near 1 at which dP/dt has lost at least half of its size."""
     W, s = (theta[:, :-1], step[:, :-1]) if problem.free else (theta, step)
     linear, square = float(np.sum(W * s)), float(np.sum(s * s))
     own = along[np.arange(problem.n), problem.y]
 
-    def slope(t: float) -> float:
+    def slope_and_bend(t: float) -> tuple[float, float]:
         P, _ = problem.probabilities(Z + t * along)
-        return linear + t * square + float(problem.c @ (np.sum(P * along, axis=1) - own))
+        mean = np.sum(P * along, axis=1)
+        spread = np.sum(P * along * along, axis=1) - mean * mean
+        return linear + t * square + float(problem.c @ (mean - own)), square + float(problem.c @ spread)
 
-    start = slope(0.0)
-    if not start < 0.0:
-        return 0.0
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(40):
-        now = slope(t)
-        if abs(now) <= 0.5 * abs(start):
-            return t
-        low, high = (t, high) if now < 0.0 else (low, t)
-        t = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
-    return t
+    return walk(slope_and_bend)

@@ -20,6 +20,7 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless.problems.linear_erm import LinearERM
+from gapless.solvers.line_search import walk
 from gapless.solvers.loop import Ended, Loop, Stop
 from gapless.solvers.normal_equations import NormalEquations
 
@@ -64,7 +65,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
             if problem.free:
                 left += abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
-            if left <= 0.05 * max(primal - dual - left, 0.0) or left <= 1e-15 * abs(primal):
+            if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
                 break
             weights = c / delta
             ridge = 1.0
@@ -140,23 +141,7 @@ def _walk(
         data, bend = _band_slope(y, c, alpha, z, along, delta, t)
         return linear + t * square + data, square + bend
 
-    start, _ = slope_and_bend(0.0)
-    if not start < 0.0:
-        return 0.0
-    low, high, t = 0.0, np.inf, 1.0
-    for _ in range(50):
-        slope, bend = slope_and_bend(t)
-        if abs(slope) <= 0.1 * abs(start):
-            return t
-        if slope < 0.0:
-            low = t
-        else:
-            high = t
-        new = t - slope / bend if bend > 0.0 else 2.0 * t
-        if not low < new < high:
-            new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
-        t = min(new, 4.0 * max(t, 1.0))
-    return t
+    return walk(slope_and_bend, share=0.1)
 
 
 @compiled(vectorise=True)

@@ -1,0 +1,33 @@
+"""How far along a step, for a convex objective: where its slope is nearly zero.
+
+    find t > 0 with |dP/dt (t)| <= share |dP/dt (0)|
+
+The slope is computed exactly down to rounding, where differences of P are not; it rises with t, so its root is bracketed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def walk(slope_and_bend: Callable[[float], tuple[float, float]], share: float = 0.5, tries: int = 60) -> float:
+    """The t, near 1 where that will do; 0 where the step does not lead downhill. The bend may be 0 where it is unknown."""
+    start, _ = slope_and_bend(0.0)
+    if not start < 0.0:
+        return 0.0
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(tries):
+        slope, bend = slope_and_bend(t)
+        if abs(slope) <= share * abs(start):
+            return t
+        if slope < 0.0:
+            low = t
+        else:
+            high = t
+        new = t - slope / bend if bend > 0.0 else 2.0 * t
+        if not low < new < high:
+            new = 0.5 * (low + high) if np.isfinite(high) else 2.0 * t
+        t = min(new, 4.0 * max(t, 1.0))
+    return t
