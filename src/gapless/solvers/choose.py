@@ -157,7 +157,9 @@ def _plan(
         return [("newton", parts["newton"]), ("coordinate_descent", parts["coordinate_descent"])]
     many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
     if many_features:
-        patient = partial(coordinate_descent, problem, loop, u, seed=seed, give_up=40)
+        # Its passes are cheap, so it may go on for long without halving the gap; a free offset closes too slowly for that.
+        patience = 40 if problem.free else 200
+        patient = partial(coordinate_descent, problem, loop, u, seed=seed, give_up=patience)
         return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
     gram = min(problem.n, problem.d + 1) ** 2 * float(max(problem.n, problem.d + 1))
     order = ["interior_point", "semismooth"] if gram <= 3e8 or small else ["semismooth", "interior_point"]

@@ -89,6 +89,8 @@ def coordinate_descent(
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
                 return
+            if give_up is not None and loop.n_iter > loop.stop.passes // 2:
+                return  # somebody is waiting to take over, and needs passes too
 
 
 def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> np.ndarray:
