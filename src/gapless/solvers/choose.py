@@ -24,7 +24,7 @@ from gapless.rows.products import n_stored
 from gapless.solvers import interior_point as ipm
 from gapless.solvers.active_set import active_set
 from gapless.solvers.coordinate_descent import coordinate_descent
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.newton import newton
 from gapless.solvers.newton_multinomial import newton_multinomial
 from gapless.solvers.normal_equations import DIRECT
@@ -32,8 +32,6 @@ from gapless.solvers.semismooth import semismooth
 from gapless.solvers.solution import Event, Solution, Status
 
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
-#: Values up to which every fit goes on to machine precision.
-SMALL = 400_000
 #: Relative gap from which the active sets are worth guessing.
 TIGHT = 1e-11
 

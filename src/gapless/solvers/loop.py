@@ -19,6 +19,8 @@ import numpy as np
 from gapless.solvers.solution import Event, Status, relative_gap
 
 HISTORY = 200
+#: Values (rows times columns) up to which every fit goes on to machine precision.
+SMALL = 400_000
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,6 @@ class Loop:
         self.best_primal = np.inf
         self.best_dual = -np.inf
         self.polish_from: int | None = None
-        self.small = 2_000_000
         self._thin = 1
         self._seen = 0
 

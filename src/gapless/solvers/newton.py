@@ -16,7 +16,7 @@ from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.line_search import walk
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import SMALL, Loop
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
 
 #: A free offset without curvature (no example active) would have an infinite step.
@@ -84,7 +84,7 @@ def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, bef
         return False
     if loop.polish_from is None:
         loop.polish_from = loop.n_iter
-    small = problem.n * (problem.d + 1) <= loop.small
+    small = problem.n * (problem.d + 1) <= SMALL
     return small or loop.n_iter - loop.polish_from < 1 + 0.2 * loop.polish_from
 
 
