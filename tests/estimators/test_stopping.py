@@ -237,6 +237,7 @@ def interrupt(seed: int, wanted: int):
     return reports
 
 
+@pytest.mark.alone
 def test_ctrl_c_at_fifty_moments():
     reports = interrupt(seed=0, wanted=50)
     # The test means something only if most of them came in the middle.
