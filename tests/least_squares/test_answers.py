@@ -112,7 +112,9 @@ def test_agrees_with_sklearn(shape, form, weighted, fit_intercept):
     assert ours.coef_.shape == theirs.coef_.shape
     assert ours.rank_ == theirs.rank_
     ours = Ridge([0.5, 20.0], fit_intercept=fit_intercept).fit(given, Y, s)
-    theirs = sklearn.linear_model.Ridge([0.5, 20.0], fit_intercept=fit_intercept, solver="cholesky").fit(X, Y, s)
+    theirs = sklearn.linear_model.Ridge(np.array([0.5, 20.0]), fit_intercept=fit_intercept, solver="cholesky").fit(
+        X, Y, s
+    )
     np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-7, atol=1e-8)
 
