@@ -23,8 +23,8 @@ from gapless.solvers.normal_equations import DIRECT, NormalEquations
 OFFSET_RIDGE = 1e-10
 
 
-def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, polish: bool = True) -> None:
-    """Records its points in ``loop``; returns when no step gets closer. ``polish`` goes on beyond the tolerance."""
+def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
+    """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
     theta = np.zeros(problem.d + 1) if start is None else start.copy()
     z = problem.scores(theta, loop.tick)
     inner = None
@@ -44,8 +44,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, p
             combined = problem.combine(u, loop.tick)
         dual = problem.dual(u, primal, combined)
         gap = primal - dual
-        loop.record(theta, u, primal, dual, ends=not polish)
-        if polish and not worth_going_on(problem, loop, gap, gap_before):
+        loop.record(theta, u, primal, dual, ends=False)
+        if not worth_going_on(problem, loop, gap, gap_before):
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
