@@ -1,4 +1,5 @@
-"""gapless against scikit-learn on one objective, with one judge: `make bench`, about a minute.
+"""gapless against scikit-learn on one objective, with one judge, on data that scikit-learn ships or
+generates: about a minute.
 
     P(w) = 1/2 |w|^2 + C * sum_i l(y_i <w, x_i>)         no offset, y_i = +1 or -1
 
@@ -116,11 +117,16 @@ def compare(X: np.ndarray, y: np.ndarray, loss: str, C: float, repeats: int) -> 
     }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
+    with threadpool_limits(1):  # one core for either side
+        _main(arguments)
+
+
+def _main(arguments: list[str] | None) -> None:
     parser = argparse.ArgumentParser(description="gapless against scikit-learn: same objective, one judge")
     parser.add_argument("--C", type=float, default=1.0)
     parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     # The peer's warnings are told by the table's "not reached".
     warnings.simplefilter("ignore", ConvergenceWarning)
 
@@ -151,5 +157,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):  # one core for either side
-        main()
+    main()

@@ -1,0 +1,221 @@
+"""gapless and its peers, each as a function from (data, C, tolerance) to the weights that it returns.
+
+All minimise  P(w) = 1/2 |w|^2 + C * sum_i l(y_i <w, x_i>):  where a peer counts otherwise, its parameter is converted
+here. `prepare` turns the arrays into what the peer's own interface takes and is not timed. The tolerances go from
+loose to tight in the peer's own meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module, metadata
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from benchmarks.limits import THREADS
+
+ENDLESS = 10_000_000  # passes: the tolerance, or the clock, ends a fit
+DECADES = tuple(10.0**-k for k in range(13))
+COLUMNS = 5_000  # a dense Hessian of more columns than this does not fit
+
+
+@dataclass(frozen=True)
+class Solver:
+    name: str
+    package: str  # the distribution it comes from
+    module: str  # what must be importable
+    fit: Callable[[Any, float, float], Any]  # the weights; or the weights and a word about the way
+    tolerances: tuple[float, ...]
+    prepare: Callable[[Any, np.ndarray], Any] = field(default=lambda X, y: (X, y))
+    most_columns: int | None = None
+    dense_only: bool = False
+
+    def declines(self, X: Any) -> str | None:
+        """Why it cannot take part, None where it can."""
+        if self.most_columns and X.shape[1] > self.most_columns:
+            return f"its matrix of {X.shape[1]} x {X.shape[1]} does not fit"
+        if self.dense_only and sparse.issparse(X):
+            return "hands sparse rows to scikit-learn"
+        try:
+            import_module(self.module)
+        except ImportError as error:
+            return f"not installed ({error})"
+        return None
+
+    @property
+    def version(self) -> str:
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return "not installed"
+
+
+# gapless. Its tol is the relative gap, so a target is a tolerance.
+
+
+def ours(loss: str, C: float, tol: float, n_jobs: int | None = THREADS, fit_intercept: bool = False) -> Any:
+    import gapless
+
+    options: dict[str, Any] = {"C": C, "tol": tol, "n_jobs": n_jobs, "fit_intercept": fit_intercept, "max_iter": None}
+    if loss == "logistic":
+        return gapless.LogisticRegression(**options)
+    return gapless.LinearSVC(loss=loss, **options)
+
+
+def _gapless(loss: str, **options: Any) -> Callable[[Any, float, float], Any]:
+    def fit(data: Any, C: float, tol: float) -> Any:
+        model = ours(loss, C, tol, **options).fit(*data)
+        return model.coef_, model.certificate_.solver
+
+    return fit
+
+
+# scikit-learn
+
+
+def _sklearn_svc(data: Any, C: float, tol: float) -> Any:
+    from sklearn.svm import LinearSVC
+
+    model = LinearSVC(loss="hinge", dual=True, C=C, tol=tol, fit_intercept=False, max_iter=ENDLESS, random_state=0)
+    return model.fit(*data).coef_
+
+
+def _sklearn_logistic(solver: str, dual: bool = False) -> Callable[[Any, float, float], Any]:
+    def fit(data: Any, C: float, tol: float) -> Any:
+        from sklearn.linear_model import LogisticRegression
+
+        # liblinear draws rows for the dual; the others ignore the seed
+        options: dict[str, Any] = {"C": C, "tol": tol, "fit_intercept": False, "max_iter": ENDLESS, "random_state": 0}
+        return LogisticRegression(solver=solver, dual=dual, **options).fit(*data).coef_
+
+    return fit
+
+
+# scikit-learn-intelex. What it does not support (sparse rows) it hands to scikit-learn: then it is no peer of its own.
+
+
+def _sklearnex_logistic(data: Any, C: float, tol: float) -> Any:
+    from sklearnex.linear_model import LogisticRegression
+
+    return LogisticRegression(C=C, tol=tol, fit_intercept=False, max_iter=ENDLESS).fit(*data).coef_
+
+
+# snapml minimises regularizer / 2 |w|^2 + sum of losses, with its own float32 copy of X.
+
+
+def _snapml(class_name: str, jobs: int, **options: Any) -> Callable[[Any, float, float], Any]:
+    def fit(data: Any, C: float, tol: float) -> Any:
+        import snapml
+
+        make = getattr(snapml, class_name)
+        model = make(
+            regularizer=1.0 / C,
+            tol=tol,
+            n_jobs=jobs,
+            fit_intercept=False,
+            max_iter=1_000_000,
+            random_state=0,
+            **options,
+        )
+        return model.fit(*data).coef_
+
+    return fit
+
+
+# skglm. With its default working set the hinge ends far from the optimum, so the set is all rows.
+
+
+def _skglm_svc(data: Any, C: float, tol: float) -> Any:
+    from skglm import LinearSVC
+
+    X, y = data
+    return LinearSVC(C=C, tol=tol, fit_intercept=False, p0=X.shape[0], max_iter=1000).fit(X, y).coef_
+
+
+def _skglm_logistic(data: Any, C: float, tol: float) -> Any:
+    """Its loss is a mean: alpha = 1 / (C n), and its gradient is the n-th part of ours times C."""
+    from skglm.datafits import Logistic
+    from skglm.penalties import L2
+    from skglm.solvers import LBFGS
+
+    X, y = data
+    solver = LBFGS(max_iter=1_000_000, tol=tol / X.shape[0])
+    return solver.solve(X, y, Logistic(), L2(1.0 / (C * X.shape[0])))[0]
+
+
+def _skglm_data(X: Any, y: np.ndarray) -> Any:
+    return (X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)), y.astype(np.float64)
+
+
+# liblinear, the authors' own package. Its problem is built before the clock starts, which is to its favour.
+
+
+def _liblinear_problem(X: Any, y: np.ndarray) -> Any:
+    from liblinear.liblinear import problem
+
+    # X is kept: the problem may point into it
+    return problem(y.astype(np.float64), X), X
+
+
+def _liblinear(kind: int) -> Callable[[Any, float, float], Any]:
+    def fit(data: Any, C: float, tol: float) -> Any:
+        from liblinear.liblinearutil import train
+
+        model = train(data[0], f"-s {kind} -c {C!r} -e {tol!r} -q")
+        w = np.ctypeslib.as_array(model.w, shape=(model.get_nr_feature(),))
+        return w * model.get_labels()[0]  # its positive side is the label it lists first
+
+    return fit
+
+
+def _scikit(name: str, fit: Callable[[Any, float, float], Any], **options: Any) -> Solver:
+    return Solver(f"sklearn {name}", "scikit-learn", "sklearn", fit, DECADES, **options)
+
+
+def _snap(name: str, class_name: str, jobs: int = THREADS, **options: Any) -> Solver:
+    return Solver(f"snapml {name}", "snapml", "snapml", _snapml(class_name, jobs, **options), DECADES[1:])
+
+
+def _lib(name: str, kind: int) -> Solver:
+    return Solver(f"liblinear {name}", "liblinear-official", "liblinear", _liblinear(kind), DECADES, _liblinear_problem)
+
+
+PEERS: dict[str, tuple[Solver, ...]] = {
+    "hinge": (
+        _snap("svm", "SupportVectorMachine", loss="hinge"),
+        _snap("svm 1 thread", "SupportVectorMachine", 1, loss="hinge"),
+        _lib("-s 3", 3),
+        _scikit("LinearSVC", _sklearn_svc),
+        Solver("skglm LinearSVC", "skglm", "skglm", _skglm_svc, DECADES),
+    ),
+    "logistic": (
+        _snap("logistic", "LogisticRegression"),
+        _snap("logistic 1 thread", "LogisticRegression", 1),
+        _lib("-s 0", 0),
+        _lib("-s 7", 7),
+        _scikit("newton-cholesky", _sklearn_logistic("newton-cholesky"), most_columns=COLUMNS),
+        _scikit("lbfgs", _sklearn_logistic("lbfgs")),
+        _scikit("newton-cg", _sklearn_logistic("newton-cg")),
+        _scikit("liblinear", _sklearn_logistic("liblinear")),
+        _scikit("liblinear dual", _sklearn_logistic("liblinear", dual=True)),
+        Solver("sklearnex lbfgs", "scikit-learn-intelex", "sklearnex", _sklearnex_logistic, DECADES, dense_only=True),
+        Solver("skglm lbfgs", "skglm", "skglm", _skglm_logistic, DECADES, _skglm_data),
+    ),
+}
+
+
+def _own(name: str, loss: str, **options: Any) -> Solver:
+    return Solver(name, "gapless", "gapless", _gapless(loss, **options), DECADES[1:10])
+
+
+OURS = {loss: _own("gapless", loss) for loss in PEERS}
+VARIANTS = {
+    loss: (_own("gapless offset", loss, fit_intercept=True), _own("gapless 1 thread", loss, n_jobs=1)) for loss in PEERS
+}
+
+
+def by_name(name: str, loss: str) -> Solver:
+    return next(solver for solver in (OURS[loss], *VARIANTS[loss], *PEERS[loss]) if solver.name == name)

@@ -1,0 +1,143 @@
+"""The tables of README.md, from what was measured and kept; between two markers, nothing else is touched."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks import limits, objective
+from benchmarks.machine import machine, packages
+
+README = Path(__file__).resolve().parent / "README.md"
+RESULTS = Path(__file__).resolve().parent / "results"
+START, END = "<!-- measured: start -->", "<!-- measured: end -->"
+
+
+def rewrite() -> None:
+    """README.md's tables and results/curves.csv."""
+    text = README.read_text()
+    head, _, rest = text.partition(START)
+    _, _, tail = rest.partition(END)
+    if not rest or not text.count(END):
+        raise SystemExit(f"{README.name} has lost its markers {START} and {END}.")
+    README.write_text(f"{head}{START}\n{render()}\n{END}{tail}")
+    write_curves()
+
+
+def render() -> str:
+    parts = [f"{machine()}; {limits.THREADS} threads.\n{packages()}."]
+    rows = list(objective.read("rows.json").values())
+    for loss, targets in limits.TARGETS.items():
+        for target in targets:
+            chosen = [row for row in rows if (row["loss"], row["target"]) == (loss, target)]
+            if chosen:
+                parts.append(_duels(loss, target, chosen))
+    for section in (_offset, _threads, _least_squares, _memory):
+        if lines := section():
+            parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    logs = [math.log(value) for value in values]
+    return math.exp(math.fsum(logs) / len(logs))
+
+
+def _duels(loss: str, target: float, rows: list[dict[str, Any]]) -> str:
+    lines = [
+        f"### {loss} to {target:g}",
+        "",
+        "| data | C | gapless s | distance | way | fastest peer | its tol | its s | distance | ratio |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        if row["peer"]:
+            peer = f"{row['peer']} | {row['peer_tol']:.2g} | {row['peer_seconds']:.3g} | {row['peer_distance']:.0e}"
+        else:
+            peer = f"none within {limits.SECONDS:g} s | | > {limits.SECONDS:g} | "
+        ratio = f"{'' if row['peer'] else '> '}{row['ratio']:.2f}"
+        mine = f"{row['seconds']:.3g} | {row['distance']:.0e} | {row['way'].replace('_', ' ')}"
+        lines.append(f"| {row['data']} | {row['C']:g} | {mine} | {peer} | {ratio} |")
+    ratios = [row["ratio"] for row in rows]
+    lines += ["", f"Geometric mean of {len(ratios)}: **{geometric_mean(ratios):.2f}**; least {min(ratios):.2f}."]
+    return "\n".join(lines)
+
+
+def _offset() -> list[str]:
+    return _pairs("offset.json", "A free offset, tol = 1e-6", ("without s", "with s", "costs"))
+
+
+def _threads() -> list[str]:
+    return _pairs("threads.json", "Threads, tol = 1e-6", ("two threads s", "one thread s", "gains"))
+
+
+def _pairs(name: str, title: str, heads: tuple[str, str, str]) -> list[str]:
+    rows = objective.read(name).values()
+    if not rows:
+        return []
+    lines = [
+        f"### {title}",
+        "",
+        f"| data | loss | C | {heads[0]} | {heads[1]} | {heads[2]} |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        times = f"{row['seconds']:.3g} | {row['other']:.3g} | {row['other'] / row['seconds']:.2f}"
+        lines.append(f"| {row['data']} | {row['loss']} | {row['C']:g} | {times} |")
+    return lines
+
+
+def _least_squares() -> list[str]:
+    rows = list(objective.read("least_squares.json").values())
+    if not rows:
+        return []
+    names = list(dict.fromkeys(name for row in rows for name in row["seconds"]))
+    rule = "---|" * (len(names) + 2)
+    lines = [
+        f"### Least squares, {rows[0]['shape'][0]:,} x {rows[0]['shape'][1]}, seconds (distance)",
+        "",
+        f"| | offset | {' | '.join(names)} |",
+        f"|{rule}",
+    ]
+    for row in rows:
+        cells = [f"{row['seconds'][n]:.3g} ({row['distance'][n]:.0e})" if n in row["seconds"] else "" for n in names]
+        lines.append(f"| {row['kind']} | {'free' if row['fit_intercept'] else 'none'} | {' | '.join(cells)} |")
+    return lines
+
+
+def _memory() -> list[str]:
+    rows = objective.read("memory.json").values()
+    if not rows:
+        return []
+    lines = [
+        "### Memory: growth of the process during a fit",
+        "",
+        "| model | data | X MB | grew by MB | bound MB |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        sizes = " | ".join(f"{row[part] / 1e6:.0f}" for part in ("X", "grew", "bound"))
+        lines.append(f"| {row['model']} | {row['data']} | {sizes} |")
+    return lines
+
+
+def write_curves() -> None:
+    """Every try of every solver: seconds against distance."""
+    swept = objective.read("sweeps.json")
+    if not swept:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / "curves.csv").open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["data", "loss", "C", "solver", "tol", "seconds", "distance"])
+        for key, solvers in swept.items():
+            data, loss, C = key.split(" ")
+            for solver, found in solvers.items():
+                for point in sorted(found["points"], key=lambda point: -point["tol"]):
+                    distance = "killed" if point["distance"] is None else f"{point['distance']:.3e}"
+                    writer.writerow(
+                        [data, loss, C[2:], solver, f"{point['tol']:.2g}", f"{point['seconds']:.4g}", distance]
+                    )
