@@ -11,7 +11,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
+from itertools import count
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -87,11 +88,87 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> list[R]:
-    """[function(item) for item in items] on n_jobs threads, in order. Configuration travels with each call."""
+    """[function(item) for item in items] on n_jobs threads, in order. Configuration travels with each call.
+
+    Items that run side by side share no further threads; a single one keeps the team it was called with.
+    """
     todo = list(items)
     threads = min(n_threads(n_jobs), len(todo))
     if threads <= 1:
         return [function(item) for item in todo]
+
+    def alone(item: T) -> R:
+        _team.set(None)
+        return function(item)
+
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(copy_context().run, function, item) for item in todo]
+        futures = [pool.submit(copy_context().run, alone, item) for item in todo]
         return [future.result() for future in futures]
+
+
+class _Team:
+    """Threads that help the one that holds the contract; started when first needed."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool: ThreadPoolExecutor | None = None
+
+    def call(self, work: Callable[[], None]) -> list[Any]:
+        """``work`` on every helper; what to wait for."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.size - 1)
+        return [self._pool.submit(work) for _ in range(self.size - 1)]
+
+    def leave(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+_team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)
+
+
+@contextmanager
+def team(n_jobs: int | None) -> Iterator[None]:
+    """``share`` uses n_jobs threads until the end of the block."""
+    size = n_threads(n_jobs)
+    members = _Team(size) if size > 1 else None
+    token = _team.set(members)
+    try:
+        yield
+    finally:
+        _team.reset(token)
+        if members is not None:
+            members.leave()
+
+
+def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] | None = None) -> None:
+    """function(0), ..., function(parts - 1), each once, on the team's threads.
+
+    Which thread takes which part is left to chance, so each part must write to a place of its own, and the parts must
+    be cut by the shape of the data alone: then the bits are the same for any number of threads.  ``tick`` may raise;
+    the helpers then finish their part and no other begins.
+    """
+    members = _team.get()
+    if members is None or parts < 2:
+        for k in range(parts):
+            function(k)
+            if tick is not None:
+                tick()
+        return
+    following = count()
+    ended = False
+
+    def work() -> None:
+        while not ended and (k := next(following)) < parts:
+            function(k)
+
+    helpers = members.call(work)
+    try:
+        while (k := next(following)) < parts:
+            function(k)
+            if tick is not None:
+                tick()
+    finally:
+        ended = True
+        for helper in helpers:
+            helper.result()

@@ -32,8 +32,8 @@ def build(X, y, C, loss, offset, scale=1.0):
 
 #: name, X, y, C, loss, offset, w, b, alpha, P*: worked out by hand.
 KNOWN = [
-    # Two points at ±2 on a line: w = 1/2 puts both on the margin; alpha = w/(2·2) each. Hard enough at C = 1.
-    ("two points", [[2.0], [-2.0]], [1, -1], 1.0, "hinge", "none", [0.5], 0.0, [0.125, 0.125], 0.125),
+    # Two points at 2 and -3 on a line: w = 1/2 puts the nearer one on the margin; alpha = w/2. Hard enough at C = 1.
+    ("two points", [[2.0], [-3.0]], [1, -1], 1.0, "hinge", "none", [0.5], 0.0, [0.25, 0.0], 0.125),
     # The same moved by 3: only a free offset leaves w and P unchanged, b = -3/2.
     ("two points moved", [[5.0], [1.0]], [1, -1], 1.0, "hinge", "free", [0.5], -1.5, [0.125, 0.125], 0.125),
     # C too small to reach the margin: alpha = C, w = 2C + 2C = 0.04.

@@ -7,12 +7,14 @@ place.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gapless._jit import compiled
+from gapless._threads import share
 from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, digest, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 
@@ -27,14 +29,13 @@ _TILE = 1 << 15
 
 
 @compiled
-def _dense(bits, a0, a1, out):
-    for i in range(bits.shape[0]):
+def _dense(bits, a0, a1, out, first, last):
+    for i in range(first, last):
         s0 = _NOTHING
         s1 = _NOTHING
         for j in range(bits.shape[1]):
             b = bits[i, j]
-            if b == _MINUS_ZERO:
-                b = _NOTHING
+            b = _NOTHING if b == _MINUS_ZERO else b
             b ^= b >> _S0
             t = b * a0[j]
             t ^= t >> _S1
@@ -51,20 +52,25 @@ def _dense(bits, a0, a1, out):
 
 
 @compiled
+def _rises(indices, indptr, first, last):
+    """Whether the columns of each row rise strictly: if not, the same place may stand twice."""
+    fine = True
+    for i in range(first, last):
+        for p in range(np.uint64(indptr[i] + 1), np.uint64(max(indptr[i + 1], indptr[i] + 1))):
+            fine &= indices[p] > indices[p - np.uint64(1)]
+    return fine
+
+
+@compiled
 def _csr(bits, indices, indptr, first, last, shift, a0, a1, out):
-    """Rows first..last; False where columns do not rise strictly (the same place may then stand twice)."""
+    """Rows first..last; their values begin at ``shift``."""
     for i in range(first, last):
         s0 = _NOTHING
         s1 = _NOTHING
-        before = -1
-        rises = True
-        for p in range(indptr[i], indptr[i + 1]):
-            j = indices[p]
-            rises &= j > before
-            before = j
-            b = bits[p - shift]
-            if b == _MINUS_ZERO:
-                b = _NOTHING
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j = np.uint64(indices[p])
+            b = bits[p - np.uint64(shift)]
+            b = _NOTHING if b == _MINUS_ZERO else b
             b ^= b >> _S0
             t = b * a0[j]
             t ^= t >> _S1
@@ -76,11 +82,13 @@ def _csr(bits, indices, indptr, first, last, shift, a0, a1, out):
             t *= _M1
             t ^= t >> _S2
             s1 += t
-        if not rises:
-            return False
         out[i, 0] = s0
         out[i, 1] = s1
-    return True
+
+
+@lru_cache(maxsize=4)
+def _multipliers(d: int) -> tuple[np.ndarray, np.ndarray]:
+    return lane_multipliers(0, d), lane_multipliers(1, d)
 
 
 def row_hashes(X: Any) -> np.ndarray:
@@ -92,18 +100,31 @@ def row_hashes(X: Any) -> np.ndarray:
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         return judges_row_hashes(X)  # says what is wrong, or converts objects
     n, d = X.shape
-    a0, a1 = (lane_multipliers(lane, d) for lane in range(2))
+    a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)
     if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous:
-        _dense(X.view(np.uint64), a0, a1, out)
+        bits = X.view(np.uint64)
+        ends = _ends(n, X.size)
+        share(lambda k: _dense(bits, a0, a1, out, ends[k], ends[k + 1]), len(ends) - 1)
         return out
     step = max(1, _TILE // max(d, 1))
-    tile = np.empty((min(step, n), d))
-    for start in range(0, n, step):
-        part = tile[: min(step, n - start)]
-        part[...] = X[start : start + step]
-        _dense(part.view(np.uint64), a0, a1, out[start : start + step])
+
+    def tiles(k: int) -> None:
+        tile = np.empty((min(step, n), d))
+        for start in range(ends[k], ends[k + 1], step):
+            part = tile[: min(step, ends[k + 1] - start)]
+            part[...] = X[start : start + part.shape[0]]
+            _dense(part.view(np.uint64), a0, a1, out[start : start + part.shape[0]], 0, part.shape[0])
+
+    ends = _ends(n, X.size)
+    share(tiles, len(ends) - 1)
     return out
+
+
+def _ends(n: int, values: int) -> list[int]:
+    """Where to cut n rows among threads."""
+    parts = max(1, min(n, 64, values // 200_000))
+    return [n * k // parts for k in range(parts + 1)]
 
 
 def _sparse_hashes(X: Any) -> np.ndarray:
@@ -112,25 +133,33 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     kinds = (np.int32, np.int64)
     if X.data.dtype.kind not in "fiub" or X.indices.dtype not in kinds or X.indptr.dtype not in kinds:
         return judges_row_hashes(X)
-    a0, a1 = (lane_multipliers(lane, d) for lane in range(2))
+    a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)
     indices, indptr = np.ascontiguousarray(X.indices), np.ascontiguousarray(X.indptr)
     if indices.size and (indices.min() < 0 or indices.max() >= d):
         return judges_row_hashes(X)  # raises
-    fine = True
-    if X.data.dtype == np.float64 and X.data.dtype.isnative:
-        fine = _csr(np.ascontiguousarray(X.data).view(np.uint64), indices, indptr, 0, n, 0, a0, a1, out)
-    else:
-        first = 0
-        while first < n and fine:
+    fine = np.ones(65, dtype=bool)
+    ends = _ends(n, X.data.size)
+    plain = X.data.dtype == np.float64 and X.data.dtype.isnative
+    values = np.ascontiguousarray(X.data)
+
+    def part(k: int) -> None:
+        fine[k] = _rises(indices, indptr, ends[k], ends[k + 1])
+        if plain:
+            _csr(values.view(np.uint64), indices, indptr, ends[k], ends[k + 1], 0, a0, a1, out)
+            return
+        first = ends[k]
+        while first < ends[k + 1]:
             last = int(np.searchsorted(indptr, indptr[first] + 8 * _TILE, side="right")) - 1
-            last = min(n, max(last, first + 1))
+            last = min(ends[k + 1], max(last, first + 1))
             start = int(indptr[first])
-            bits = X.data[start : int(indptr[last])].astype(np.float64).view(np.uint64)
-            fine = _csr(bits, indices, indptr, first, last, start, a0, a1, out)
+            bits = values[start : int(indptr[last])].astype(np.float64).view(np.uint64)
+            _csr(bits, indices, indptr, first, last, start, a0, a1, out)
             first = last
+
+    share(part, len(ends) - 1)
     # Columns out of order, or one place given twice: the judge sorts and adds up, and both must do it alike.
-    return out if fine else judges_row_hashes(X)
+    return out if fine.all() else judges_row_hashes(X)
 
 
 def fingerprint(

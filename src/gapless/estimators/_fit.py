@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
-from gapless._threads import map_threads, n_threads, one_blas_thread
+from gapless._threads import map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Certificate, Subproblem, assemble, certify
 from gapless.certificates.statement import problem_block, statement
@@ -129,7 +129,7 @@ def fit_linear(
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
 
     # Overflow is found by looking at the gap; it is no news to the user.
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         if task.loss == "softmax":
             parts = [_all_classes(task, data, deadline)]
         else:

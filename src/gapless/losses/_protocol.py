@@ -71,22 +71,20 @@ def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> fl
     return _functions[type(loss), "dual_step"](loss, u, z, q, c, y)
 
 
-@overload(value)
+# The three that loops over examples ask for together are inlined by numba, so that what they share is computed once.
+@overload(value, inline="always")
 def _value(loss, z, y):
-    f = _jitable(loss.instance_class, "value")
-    return lambda loss, z, y: f(loss, z, y)
+    return _functions[loss.instance_class, "value"]
 
 
-@overload(slope)
+@overload(slope, inline="always")
 def _slope(loss, z, y):
-    f = _jitable(loss.instance_class, "slope")
-    return lambda loss, z, y: f(loss, z, y)
+    return _functions[loss.instance_class, "slope"]
 
 
-@overload(curvature)
+@overload(curvature, inline="always")
 def _curvature(loss, z, y):
-    f = _jitable(loss.instance_class, "curvature")
-    return lambda loss, z, y: f(loss, z, y)
+    return _functions[loss.instance_class, "curvature"]
 
 
 @overload(conjugate)

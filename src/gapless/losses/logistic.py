@@ -6,20 +6,24 @@ import math
 from typing import NamedTuple
 
 from gapless.losses._protocol import loss
-from gapless.losses._scalar import entropy, expit, log1pexp
+from gapless.losses._scalar import entropy, exp_below, expit, log1p_share
 
 
+# |yz| = |z|: written so that a loop over value, slope and curvature computes one exponential and one quotient.
 def value(loss, z, y):
-    return log1pexp(-y * z)
+    return max(-y * z, 0.0) + log1p_share(exp_below(-abs(z)))
 
 
 def slope(loss, z, y):
-    return -y * expit(-y * z)
+    e = exp_below(-abs(z))
+    r = 1.0 / (1.0 + e)
+    return -y * (e * r if y * z >= 0.0 else r)
 
 
 def curvature(loss, z, y):
-    e = math.exp(-abs(z))
-    return e / ((1.0 + e) * (1.0 + e))
+    e = exp_below(-abs(z))
+    r = 1.0 / (1.0 + e)
+    return (e * r) * r
 
 
 def conjugate(loss, v, y):
@@ -38,12 +42,15 @@ def dual_slope(loss, u, z, c, y):
 
 def dual_step(loss, u, z, q, c, y):
     # With a = alpha/c = expit(t) the top of D solves  t + qc (expit(t) - a_old) + yz = 0.  The left side rises with a
-    # slope of at least 1: Newton inside a bracket, and bisection wherever Newton does not halve its last step.
+    # slope of at least 1: Newton inside a bracket, and bisection wherever Newton does not halve its last step.  It starts
+    # where it ended last time: near the optimum one or two rounds will do.
     a_old = u * y / c
     qc = q * c
     base = y * z - qc * a_old
     low, high = -base - qc, -base
     t = 0.5 * (low + high)
+    if 0.0 < a_old < 1.0:
+        t = min(max(math.log(a_old / (1.0 - a_old)), low), high)
     last = high - low
     for _ in range(200):
         a = expit(t)
@@ -57,8 +64,8 @@ def dual_step(loss, u, z, q, c, y):
             t_new = 0.5 * (low + high)
         last = abs(t_new - t)
         t = t_new
-        if last <= 1e-15 * max(1.0, abs(t)):
-            break
+        if last <= 1e-9 * max(1.0, abs(t)):
+            break  # the next step would be the square of this one
     return y * c * expit(t)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._jit import compiled
+from gapless._threads import share
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 from gapless.problems._lazy import lazy
@@ -97,7 +98,7 @@ class LinearERM:
         return 0.5 * float(w @ w)
 
     def loss_sum(self, z: np.ndarray) -> float:
-        return float(_loss_sums(self.loss, z, self.y, self.c, _parts(z.size)).sum())
+        return _sum_blocks(_loss_sums, self.loss, z, self.y, self.c)
 
     def primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> float:
         return self.penalty(theta) + self.loss_sum(self.scores(theta) if z is None else z)
@@ -110,9 +111,13 @@ class LinearERM:
             below -= self.offset_bound(primal) * abs(float(u.sum()))
         return below
 
+    def dual_at_zero(self) -> float:
+        """D(0): no data is needed."""
+        return self._dual_terms(np.zeros(self.n))
+
     def _dual_terms(self, u: np.ndarray) -> float:
         """- sum c l*(y, -u/c)"""
-        return float(_dual_sums(self.loss, u, self.y, self.c, _parts(u.size)).sum())
+        return _sum_blocks(_dual_sums, self.loss, u, self.y, self.c)
 
     def gap(self, theta: np.ndarray, u: np.ndarray) -> float:
         primal = self.primal(theta)
@@ -137,10 +142,18 @@ class LinearERM:
 
     # -- maps ----------------------------------------------------------------------------------------------------
 
+    def curve(self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray) -> tuple[float, float, float]:
+        """c l' and c l'' at the scores z + t along, into g and h; the sums of c l, g along and h along^2."""
+        sums = np.empty((-(-z.size // BLOCK), 3))
+        args = (self.loss, z, along, float(t), self.y, self.c, g, h, sums)
+        share_blocks(lambda first, last: _curve(*args, first, last), sums.shape[0])
+        loss, slope_along, bend_along = sums.sum(axis=0).tolist()
+        return loss, slope_along, bend_along
+
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""
         g, h = np.empty_like(z), np.empty_like(z)
-        _derivatives(self.loss, z, self.y, self.c, g, h)
+        self.curve(z, z, 0.0, g, h)
         return g, h
 
     def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
@@ -289,11 +302,11 @@ class LinearERM:
             lipschitz = np.abs(self.y - z) + score_error
         error = float((self.c * score_error * lipschitz).sum()) + (sums + 16 * UNIT) * self.loss_sum(z)
         error += gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.BLOCK + n / R.BLOCK + 2) * float(np.abs(u) @ norms)
+        combined_error = gamma(R.sum_length(self.rows)) * float(np.abs(u) @ norms)
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
         total = float(np.abs(u).sum())
-        error += (sums + 16 * UNIT) * (float(_dual_sizes(self.loss, u, self.y, self.c, _parts(n)).sum()) + total)
+        error += (sums + 16 * UNIT) * (_sum_blocks(_dual_sizes, self.loss, u, self.y, self.c) + total)
         if isinstance(self.loss, Logistic):
             error += 40 * UNIT * float(self.c.sum())
         if self.free:
@@ -306,8 +319,22 @@ class LinearERM:
 BLOCK = 512
 
 
-def _parts(n: int) -> np.ndarray:
-    return np.empty(-(-n // BLOCK))
+#: Blocks that are worth a thread of their own.
+BLOCKS = 100
+
+
+def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
+    """function(first, last) on ranges of blocks, by the team."""
+    parts = max(1, blocks // BLOCKS)
+    ends = [blocks * k // parts for k in range(parts + 1)]
+    share(lambda k: function(ends[k], ends[k + 1]), parts)
+
+
+def _sum_blocks(kernel: Callable[..., Any], *args: Any) -> float:
+    """The kernel writes a sum for each block of the rows; numpy adds them pairwise."""
+    sums = np.empty(-(-args[1].size // BLOCK))
+    share_blocks(lambda first, last: kernel(*args, sums, first, last), sums.size)
+    return float(sums.sum())
 
 
 def constant_feature(offset: str, scale: float = 1.0) -> float:
@@ -326,20 +353,30 @@ def gamma(m: float) -> float:
 
 
 @compiled(vectorise=True)
-def _loss_sums(loss, z, y, c, parts):
-    for k in range(parts.size):
+def _loss_sums(loss, z, y, c, sums, first, last):
+    for k in range(first, last):
         s = 0.0
         for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
             s += c[i] * value(loss, z[i], y[i])
-        parts[k] = s
-    return parts
+        sums[k] = s
 
 
 @compiled(vectorise=True)
-def _derivatives(loss, z, y, c, g, h):
-    for i in range(z.size):
-        g[i] = c[i] * slope(loss, z[i], y[i])
-        h[i] = c[i] * curvature(loss, z[i], y[i])
+def _curve(loss, z, along, t, y, c, g, h, sums, first, last):
+    for k in range(first, last):
+        s, ga, haa = 0.0, 0.0, 0.0
+        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
+            at = z[i] + t * along[i]
+            s += c[i] * value(loss, at, y[i])
+            gi = c[i] * slope(loss, at, y[i])
+            hi = c[i] * curvature(loss, at, y[i])
+            g[i] = gi
+            h[i] = hi
+            ga += gi * along[i]
+            haa += hi * along[i] * along[i]
+        sums[k, 0] = s
+        sums[k, 1] = ga
+        sums[k, 2] = haa
 
 
 @compiled
@@ -349,20 +386,18 @@ def _dual_of(loss, z, y, c, u):
 
 
 @compiled(vectorise=True)
-def _dual_sums(loss, u, y, c, parts):
-    for k in range(parts.size):
+def _dual_sums(loss, u, y, c, sums, first, last):
+    for k in range(first, last):
         s = 0.0
         for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
             s -= c[i] * conjugate(loss, -u[i] / c[i], y[i])
-        parts[k] = s
-    return parts
+        sums[k] = s
 
 
 @compiled(vectorise=True)
-def _dual_sizes(loss, u, y, c, parts):
-    for k in range(parts.size):
+def _dual_sizes(loss, u, y, c, sums, first, last):
+    for k in range(first, last):
         s = 0.0
         for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
             s += abs(c[i] * conjugate(loss, -u[i] / c[i], y[i]))
-        parts[k] = s
-    return parts
+        sums[k] = s

@@ -201,7 +201,7 @@ class Multinomial:
         longest = float(np.sqrt(np.max(np.sum(theta * theta, axis=1))))
         error = 2.0 * gamma(d + 3) * longest * float(self.c @ norms)
         error += (sums + 16 * UNIT) * self.loss_sum(Z) + gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.BLOCK + n / R.BLOCK + 2) * float(np.linalg.norm(np.abs(U).T @ norms))
+        combined_error = gamma(R.sum_length(self.rows)) * float(np.linalg.norm(np.abs(U).T @ norms))
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
         parts = np.empty(-(-n // BLOCK))

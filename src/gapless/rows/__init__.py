@@ -6,8 +6,10 @@ from gapless.rows.products import (
     BLOCK,
     Rows,
     as_rows,
+    block_rows,
     combine,
     combine_many,
+    curved,
     gram,
     inner,
     n_features,
@@ -16,6 +18,7 @@ from gapless.rows.products import (
     scores,
     scores_many,
     squares,
+    sum_length,
     take,
 )
 
@@ -25,8 +28,10 @@ __all__ = [
     "DenseRows",
     "Rows",
     "as_rows",
+    "block_rows",
     "combine",
     "combine_many",
+    "curved",
     "gram",
     "inner",
     "n_features",
@@ -35,5 +40,6 @@ __all__ = [
     "scores",
     "scores_many",
     "squares",
+    "sum_length",
     "take",
 ]

@@ -1,4 +1,4 @@
-"""What a set of rows offers to a kernel: four verbs on one row.  Dense and sparse differ here and nowhere else.
+"""What a set of rows offers to a kernel: six verbs on one row.  Dense and sparse differ here and nowhere else.
 
 Vectors that live with the rows have one entry more than there are features: the last one belongs to a constant
 feature of value ``rows.constant`` (0: no offset, 1: a free offset, s: a penalised offset of scale s).  Data is read in
@@ -49,25 +49,43 @@ def row_fill(rows: Any, i: int, a: float, out: Any) -> None:
     return _functions[type(rows), "row_fill"](rows, i, a, out)
 
 
-@overload(row_dot)
+def row_squares(rows: Any, i: int, a: float, out: Any) -> None:
+    """out += a x_i^2, entry by entry"""
+    return _functions[type(rows), "row_squares"](rows, i, a, out)
+
+
+def row_ahead(rows: Any, i: int) -> None:
+    """Ask the memory for x_i, which is needed soon."""
+    return _functions[type(rows), "row_ahead"](rows, i)
+
+
+# Inlined by numba itself and not by LLVM alone: a call would count a reference to each array of `rows`, for every row,
+# which costs more than the products of a short row.
+@overload(row_dot, inline="always")
 def _row_dot(rows, i, theta):
-    f = _jitable(rows.instance_class, "row_dot")
-    return lambda rows, i, theta: f(rows, i, theta)
+    return _functions[rows.instance_class, "row_dot"]
 
 
-@overload(row_axpy)
+@overload(row_axpy, inline="always")
 def _row_axpy(rows, i, a, theta):
-    f = _jitable(rows.instance_class, "row_axpy")
-    return lambda rows, i, a, theta: f(rows, i, a, theta)
+    return _functions[rows.instance_class, "row_axpy"]
 
 
-@overload(row_norm2)
+@overload(row_norm2, inline="always")
 def _row_norm2(rows, i):
-    f = _jitable(rows.instance_class, "row_norm2")
-    return lambda rows, i: f(rows, i)
+    return _functions[rows.instance_class, "row_norm2"]
 
 
-@overload(row_fill)
+@overload(row_fill, inline="always")
 def _row_fill(rows, i, a, out):
-    f = _jitable(rows.instance_class, "row_fill")
-    return lambda rows, i, a, out: f(rows, i, a, out)
+    return _functions[rows.instance_class, "row_fill"]
+
+
+@overload(row_squares, inline="always")
+def _row_squares(rows, i, a, out):
+    return _functions[rows.instance_class, "row_squares"]
+
+
+@overload(row_ahead, inline="always")
+def _row_ahead(rows, i):
+    return _functions[rows.instance_class, "row_ahead"]

@@ -6,19 +6,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import rows
 
 
+# Indices are read as unsigned: numba then need not ask whether one counts from the end.  Four sums side by side hide the
+# latency of the additions; gathers by vector instructions are slower than either (measured: 2.2, 0.8 and 0.4 ns a value).
 def row_dot(rows, i, theta):
-    s = rows.constant * theta[theta.size - 1]
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        s += rows.values[k] * theta[rows.indices[k]]
-    return s
+    values, indices = rows.values, rows.indices
+    s0 = rows.constant * theta[theta.size - 1]
+    s1, s2, s3 = 0.0, 0.0, 0.0
+    start, stop = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+    whole = start + ((stop - start) & ~np.uint64(3))
+    for k in range(start, whole, np.uint64(4)):
+        s0 += values[k] * theta[np.uint64(indices[k])]
+        s1 += values[k + np.uint64(1)] * theta[np.uint64(indices[k + np.uint64(1)])]
+        s2 += values[k + np.uint64(2)] * theta[np.uint64(indices[k + np.uint64(2)])]
+        s3 += values[k + np.uint64(3)] * theta[np.uint64(indices[k + np.uint64(3)])]
+    for k in range(whole, stop):
+        s0 += values[k] * theta[np.uint64(indices[k])]
+    return (s0 + s1) + (s2 + s3)
 
 
 def row_axpy(rows, i, a, theta):
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        theta[rows.indices[k]] += a * rows.values[k]
+    values, indices = rows.values, rows.indices
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        theta[np.uint64(indices[k])] += a * values[k]
     theta[theta.size - 1] += a * rows.constant
 
 
@@ -37,7 +50,23 @@ def row_fill(rows, i, a, out):
     out[out.size - 1] = a * rows.constant
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill)
+def row_squares(rows, i, a, out):
+    values, indices = rows.values, rows.indices
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        v = np.float64(values[k])
+        out[np.uint64(indices[k])] += a * (v * v)
+    out[out.size - 1] += a * (rows.constant * rows.constant)
+
+
+def row_ahead(rows, i):
+    # Eight values to a cache line; the beginning of a row is enough, the memory follows a straight walk by itself.
+    start = np.uint64(rows.indptr[i])
+    ahead(rows.values, start)
+    ahead(rows.values, start + np.uint64(8))
+    ahead(rows.indices, start)
+
+
+@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill, row_squares=row_squares, row_ahead=row_ahead)
 class CsrRows(NamedTuple):
     values: np.ndarray
     indices: np.ndarray

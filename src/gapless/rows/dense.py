@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import rows
 
 
@@ -40,7 +41,21 @@ def row_fill(rows, i, a, out):
     out[x.size] = a * rows.constant
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill)
+def row_squares(rows, i, a, out):
+    x = rows.values[i]
+    for j in range(x.size):
+        v = np.float64(x[j])
+        out[j] += a * (v * v)
+    out[x.size] += a * (rows.constant * rows.constant)
+
+
+def row_ahead(rows, i):
+    x = rows.values[i]
+    ahead(x, 0)
+    ahead(x, min(8, x.size - 1))
+
+
+@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill, row_squares=row_squares, row_ahead=row_ahead)
 class DenseRows(NamedTuple):
     values: np.ndarray
     constant: float

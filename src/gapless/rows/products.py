@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2
+from gapless._threads import share
+from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2, row_squares
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 
@@ -19,6 +21,10 @@ Tick = Callable[[], None]
 CHUNK = 40_000_000
 #: Rows that are summed before they join the total.
 BLOCK = 512
+#: Values that are worth a thread of their own: about 0.2 ms of one core.
+PART = 250_000
+#: Bytes that the sums of the parts may take.
+MOST_SUMS = 64_000_000
 #: Bytes of a dense tile of weighted rows: it should stay in the second-level cache.
 TILE = 1 << 20
 
@@ -76,26 +82,27 @@ def take(rows: Rows, index: np.ndarray) -> Rows:
     return CsrRows(rows.values[keep], rows.indices[keep], indptr, rows.n_features, rows.constant)
 
 
-def scores(rows: Rows, theta: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+def scores(rows: Rows, theta: np.ndarray, tick: Tick | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """X theta"""
     n = n_rows(rows)
-    out = np.empty(n)
-    for start, stop in _chunks(rows, n):
-        _scores(rows, theta, out, start, stop)
-        if tick:
-            tick()
+    out = np.empty(n) if out is None else out
+    ends = _cuts(rows, n)
+    share(lambda k: _scores(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
     return out
 
 
 def combine(rows: Rows, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X'u. Rows with u = 0 are not read."""
-    n = n_rows(rows)
-    out = np.zeros(n_features(rows) + 1)
-    for start, stop in _chunks(rows, n):
-        _combine(rows, u, out, start, stop)
-        if tick:
-            tick()
-    return out
+    ends, sums, block = _sums(rows)
+    share(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    return _add_up(sums)
+
+
+def curved(rows: Rows, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+    """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
+    ends, sums, block = _sums(rows)
+    share(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    return _add_up(sums)
 
 
 def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -144,33 +151,52 @@ def _scipy(rows: CsrRows) -> Any:
 
 def norms2(rows: Rows) -> np.ndarray:
     """|x_i|^2 of every row, the constant feature included."""
-    out = np.empty(n_rows(rows))
-    _norms2(rows, out)
+    n = n_rows(rows)
+    out = np.empty(n)
+    ends = _cuts(rows, n)
+    share(lambda k: _norms2(rows, out, ends[k], ends[k + 1]), len(ends) - 1)
     return out
 
 
 def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """sum over i in index of weights_i x_i x_i', the constant feature included: one (d + 1) x (d + 1) matrix."""
-    d = n_features(rows) + 1
-    out = np.zeros((d, d))
-    if isinstance(rows, CsrRows) and 8.0 * (rows.values.size / max(n_rows(rows), 1) + 1.0) ** 2 < d * d:
-        step = max(1, int(CHUNK / 8 / (rows.values.size / max(n_rows(rows), 1) + 1.0) ** 2))
-        for start in range(0, index.size, step):
-            _sparse_gram(rows, weights, index[start : start + step], out)
-            if tick:
-                tick()
-        out += np.tril(out, -1).T
-        return out
-    step = max(64, TILE // (8 * d))
-    tile = np.empty((step, d))
-    for start in range(0, index.size, step):
-        part = index[start : start + step]
-        block = tile[: part.size]
-        _fill(rows, weights, part, block)
-        out += block.T @ block
-        if tick:
+    d, m = n_features(rows) + 1, index.size
+    per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
+    scattered = isinstance(rows, CsrRows) and 8.0 * per_row**2 < d * d
+    # Tiles tall enough that adding a product to its sum is nothing beside the product; a sum for every group of tiles.
+    step = max(1, int(CHUNK / 8 / per_row**2)) if scattered else max(64, TILE // (8 * d), 2 * d)
+    cost = m * (per_row**2 if scattered else float(d * d) / 8)
+    groups = max(1, min(8, int(cost / PART), -(-m // step), int(MOST_SUMS / (8.0 * d * d))))
+    ends = [m * k // groups for k in range(groups + 1)]
+    sums = np.zeros((groups, d, d))
+
+    caller = get_ident()
+
+    def look() -> None:
+        if tick is not None and get_ident() == caller:  # its exception must rise where the fit is
             tick()
-    return out
+
+    def add(k: int) -> None:
+        if scattered:
+            for start in range(ends[k], ends[k + 1], step):
+                _sparse_gram(rows, weights, index[start : min(ends[k + 1], start + step)], sums[k])
+                look()
+            return
+        tile = np.empty((min(step, ends[k + 1] - ends[k]), d))
+        product = np.empty((d, d))
+        for start in range(ends[k], ends[k + 1], step):
+            part = index[start : min(ends[k + 1], start + step)]
+            block = tile[: part.size]
+            _fill(rows, weights, part, block)
+            np.matmul(block.T, block, out=product)
+            sums[k] += product
+            look()
+
+    share(add, groups)
+    total = _add_up(sums)
+    if scattered:
+        total += np.tril(total, -1).T
+    return total
 
 
 def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -205,27 +231,50 @@ def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray
     return out
 
 
-def squares(rows: Rows, weights: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """The diagonal of `gram` alone: sum over i in index of weights_i x_ij^2."""
-    d = n_features(rows)
-    out = np.zeros(d + 1)
-    if isinstance(rows, CsrRows):
-        of_row = np.zeros(n_rows(rows))
-        of_row[index] = weights[index]
-        per_value = np.repeat(of_row, np.diff(rows.indptr))
-        out[:d] = np.bincount(rows.indices, per_value * rows.values.astype(float) ** 2, minlength=d)
-    else:
-        step = max(1, (1 << 22) // max(1, d))
-        for start in range(0, index.size, step):
-            part = index[start : start + step]
-            out[:d] += weights[part] @ rows.values[part].astype(float) ** 2
-    out[d] = rows.constant**2 * float(weights[index].sum())
-    return out
+def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+    """The diagonal of `gram` over all rows: sum of weights_i x_ij^2."""
+    ends, sums, block = _sums(rows)
+    share(lambda k: _squares(rows, weights, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    return _add_up(sums)
 
 
-def _chunks(rows: Rows, n: int) -> list[tuple[int, int]]:
-    step = max(1, int(CHUNK / max(1.0, n_stored(rows) / max(n, 1))))
-    return [(start, min(n, start + step)) for start in range(0, n, step)] or [(0, 0)]
+def _cuts(rows: Rows, n: int, most: int = 64) -> list[int]:
+    """Where to cut n rows into parts of some `PART` values, by shape alone."""
+    parts = max(1, min(most, n, int(n_stored(rows) / PART)))
+    parts = max(parts, -(-n_stored(rows) // CHUNK))
+    return [n * k // parts for k in range(parts + 1)]
+
+
+def _sums(rows: Rows) -> tuple[list[int], np.ndarray, int]:
+    """Parts of the rows, a sum of d + 1 entries for each, and how many rows are added up before they join a sum.
+
+    Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
+    """
+    n, d = n_rows(rows), n_features(rows) + 1
+    most = max(1, min(16, int(n_stored(rows) / (4.0 * d)), int(MOST_SUMS / (8.0 * d))))
+    ends = _cuts(rows, n, most)
+    return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
+
+
+def block_rows(rows: Rows) -> int:
+    """Rows that are summed before they join the total: the rounding error of a sum grows with this and with n / this."""
+    if isinstance(rows, DenseRows):
+        return BLOCK
+    return max(BLOCK, int(2.0 * rows.n_features * n_rows(rows) / max(1, n_stored(rows))))
+
+
+def sum_length(rows: Rows) -> float:
+    """`combine` adds at most so many terms one after the other."""
+    block = block_rows(rows)
+    return block + n_rows(rows) / block + max(16, -(-n_stored(rows) // CHUNK)) + 4.0
+
+
+def _add_up(sums: np.ndarray) -> np.ndarray:
+    """In the order of the parts."""
+    total = sums[0]
+    for part in sums[1:]:
+        total += part
+    return total
 
 
 @compiled(vectorise=True)
@@ -235,12 +284,12 @@ def _scores(rows, theta, out, start, stop):
 
 
 @compiled(vectorise=True)
-def _combine(rows, u, out, start, stop):
-    # By blocks: the rounding error of an entry grows with BLOCK + n / BLOCK and not with n.
+def _combine(rows, u, out, start, stop, rows_in_block):
+    # By blocks: the rounding error of an entry grows with the block and the number of blocks and not with n.
     block = np.empty(out.size)
-    for first in range(start, stop, BLOCK):
+    for first in range(start, stop, rows_in_block):
         block[:] = 0.0
-        for i in range(first, min(stop, first + BLOCK)):
+        for i in range(first, min(stop, first + rows_in_block)):
             if u[i] != 0.0:
                 row_axpy(rows, i, u[i], block)
         for j in range(out.size):
@@ -248,8 +297,32 @@ def _combine(rows, u, out, start, stop):
 
 
 @compiled(vectorise=True)
-def _norms2(rows, out):
-    for i in range(out.size):
+def _curved(rows, weights, p, out, start, stop, rows_in_block):
+    block = np.empty(out.size)
+    for first in range(start, stop, rows_in_block):
+        block[:] = 0.0
+        for i in range(first, min(stop, first + rows_in_block)):
+            if weights[i] != 0.0:
+                row_axpy(rows, i, weights[i] * row_dot(rows, i, p), block)
+        for j in range(out.size):
+            out[j] += block[j]
+
+
+@compiled(vectorise=True)
+def _squares(rows, weights, out, start, stop, rows_in_block):
+    block = np.empty(out.size)
+    for first in range(start, stop, rows_in_block):
+        block[:] = 0.0
+        for i in range(first, min(stop, first + rows_in_block)):
+            if weights[i] != 0.0:
+                row_squares(rows, i, weights[i], block)
+        for j in range(out.size):
+            out[j] += block[j]
+
+
+@compiled(vectorise=True)
+def _norms2(rows, out, start, stop):
+    for i in range(start, stop):
         out[i] = row_norm2(rows, i)
 
 
@@ -262,13 +335,29 @@ def _fill(rows, weights, index, out):
 @compiled
 def _sparse_gram(rows, weights, index, out):
     # Lower triangle only: indices are sorted within a row, the constant feature comes last.
-    last = out.shape[0] - 1
+    values, indices = rows.values, rows.indices
+    last = out[out.shape[0] - 1]
     for i in index:
-        start, stop = rows.indptr[i], rows.indptr[i + 1]
+        start, stop = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
         for k in range(start, stop):
-            j = rows.indices[k]
-            a = weights[i] * rows.values[k]
-            for m in range(start, k + 1):
-                out[j, rows.indices[m]] += a * rows.values[m]
-            out[last, j] += a * rows.constant
-        out[last, last] += weights[i] * rows.constant * rows.constant
+            j = np.uint64(indices[k])
+            line = out[j]
+            a = weights[i] * values[k]
+            for m in range(start, k + np.uint64(1)):
+                line[np.uint64(indices[m])] += a * values[m]
+            last[j] += a * rows.constant
+        last[last.size - 1] += weights[i] * rows.constant * rows.constant
+
+
+def gram_cost(rows: Rows, m: int) -> float:
+    """What `gram` of m rows costs, in ns of one core: by shape, so that choices made from it are the same everywhere."""
+    d = n_features(rows) + 1.0
+    if isinstance(rows, DenseRows):
+        return 0.04 * m * d * d
+    per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
+    return m * min(0.04 * d * d, 0.5 * per_row * per_row)
+
+
+def curved_cost(rows: Rows) -> float:
+    """The same for `curved`."""
+    return n_stored(rows) * (0.5 if isinstance(rows, DenseRows) else 1.3)

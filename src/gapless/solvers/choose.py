@@ -1,8 +1,9 @@
 """Which algorithm for which problem, what to do where one stalls, and the finish of every fit.
 
-    smooth losses                   Newton: its system is small one way or the other, or solved by conjugate gradients
+    smooth losses                   Newton: its system is small one way or the other, or solved by conjugate gradients;
+                                    first coordinate descent where features are many, sparse, and no offset is free
     hinge, small                    interior point, then the active-set polish
-    hinge, many features, sparse    coordinate descent; semismooth Newton where its passes stop paying
+    hinge, sparse                   coordinate descent; semismooth Newton where its passes do not pay
     hinge, n >> d                   semismooth Newton; interior point where that stalls
 
 The choice is made from shapes alone, so that equal problems go equal ways.
@@ -32,6 +33,8 @@ from gapless.solvers.semismooth import semismooth
 from gapless.solvers.solution import Event, Solution, Status
 
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
+#: Passes of coordinate descent that cost as much as semismooth Newton's whole way on sparse rows.
+AFFORDABLE = 20
 #: Relative gap from which the active sets are worth guessing.
 TIGHT = 1e-11
 
@@ -49,15 +52,19 @@ def solve(
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
     seed: int = 0,
+    order: np.ndarray | None = None,
 ) -> Solution:
-    """The best point found within ``stop``, and how it was found. ``start`` is (theta, u) of an earlier fit."""
+    """The best point found within ``stop``, and how it was found.
+
+    ``start`` is (theta, u) of an earlier fit; ``order`` a first order of the examples that does not depend on theirs.
+    """
     loop = Loop(stop, callback=callback, interruption=interruption)
     used: list[str] = []
     # Overflow on the way is found by looking at the gap; it is no news to the user.
     with np.errstate(all="ignore"):
         try:
             _record_start(problem, loop, start)
-            for name, run in _plan(problem, loop, solver, start, seed):
+            for name, run in _plan(problem, loop, solver, start, seed, order):
                 used.append(name)
                 run()
                 if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
@@ -113,11 +120,10 @@ def solve_multinomial(
 
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """There is always a point to return: zero, or where an earlier fit ended."""
-    zero = np.zeros(problem.d + 1)
-    _record_pair(problem, loop, zero, np.zeros(problem.n))
+    zero, no_scores = np.zeros(problem.d + 1), np.zeros(problem.n)
+    loop.record(zero, lambda: np.zeros(problem.n), problem.primal(zero, no_scores), problem.dual_at_zero(), ends=False)
     if not np.isfinite(problem.norms2).all():
         loop.end("not_finite")
-    _record_pair(problem, loop, zero, problem.rescaled(problem.dual_from_primal(zero)))
     if start is not None:
         _record_pair(problem, loop, start[0], problem.repair(start[1]))
         if loop.relative_gap <= loop.stop.relative_gap:
@@ -132,7 +138,12 @@ def _record_pair(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarra
 
 
 def _plan(
-    problem: LinearERM, loop: Loop, solver: str, start: tuple[np.ndarray, np.ndarray] | None, seed: int
+    problem: LinearERM,
+    loop: Loop,
+    solver: str,
+    start: tuple[np.ndarray, np.ndarray] | None,
+    seed: int,
+    order: np.ndarray | None,
 ) -> list[tuple[str, Callable[[], None]]]:
     """The solvers to try, in order."""
     theta, u = start if start is not None else (None, None)
@@ -142,7 +153,7 @@ def _plan(
         # The polish wants the gap near its floor; this is where a small fit spends its last few milliseconds.
         loop.stop = replace(loop.stop, relative_gap=min(TIGHT, loop.stop.relative_gap))
     parts: dict[str, Callable[[], None]] = {
-        "coordinate_descent": partial(coordinate_descent, problem, loop, u, seed=seed),
+        "coordinate_descent": partial(coordinate_descent, problem, loop, u, seed=seed, order=order),
         "semismooth": partial(semismooth, problem, loop, u),
         "interior_point": partial(ipm.interior_point, problem, loop),
         "newton": partial(newton, problem, loop, theta),
@@ -151,19 +162,26 @@ def _plan(
         if (solver == "newton") is hinge and solver != "coordinate_descent":
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
+    many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
+    if not hinge and many_features and not problem.free and theta is None:
+        # Conjugate gradients would read the data more often than a few passes of this do.
+        hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)
+        return [("coordinate_descent", hasty), ("newton", lambda: newton(problem, loop, loop.best_theta))]
     if not hinge:
         return [("newton", parts["newton"]), ("coordinate_descent", parts["coordinate_descent"])]
-    many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
     if many_features:
         # Its passes are cheap, so it may go on for long without halving the gap; a free offset closes too slowly for that.
         patience = 40 if problem.free else 200
-        patient = partial(coordinate_descent, problem, loop, u, seed=seed, give_up=patience)
+        patient = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, give_up=patience)
         return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
-    gram = min(problem.n, problem.d + 1) ** 2 * float(max(problem.n, problem.d + 1))
-    order = ["interior_point", "semismooth"] if gram <= 3e8 or small else ["semismooth", "interior_point"]
+    if isinstance(problem.rows, CsrRows) and not small:
+        # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
+        hasty = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, affordable=AFFORDABLE)
+        return [("coordinate_descent", hasty), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+    names = ["interior_point", "semismooth"] if small else ["semismooth", "interior_point"]
     if not ipm.can_solve(problem):
-        order = ["semismooth", "coordinate_descent"]
-    return [(name, parts[name]) for name in order]
+        names = ["semismooth", "coordinate_descent"]
+    return [(name, parts[name]) for name in names]
 
 
 def _polish(problem: LinearERM, loop: Loop) -> list[str]:

@@ -3,7 +3,8 @@
     maximise  D(u) = - sum_i c_i l*(y_i, -u_i/c_i) - 1/2 |theta|^2,      theta = sum_i u_i (x_i, s)
 
 A step solves D exactly along one u_i and keeps theta up to date (Hsieh et al., 2008).  Examples that sit at a bound
-with a slope that keeps them there are left out (shrinking) and all come back before the gap is computed.
+with a slope that keeps them there are left out (shrinking) and all come back before the gap is computed.  A pass
+visits the examples in random order; each row is asked for some steps ahead, so that the memory has time to bring it.
 
 A free offset has the constraint sum u = 0.  It is met by the method of multipliers: the constant feature s penalises
 (b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is
@@ -20,15 +21,27 @@ from gapless.losses import Hinge, SquaredHinge
 from gapless.losses._protocol import dual_slope, dual_step
 from gapless.problems.linear_erm import LinearERM
 from gapless.rows import CsrRows, DenseRows
-from gapless.rows._protocol import row_axpy, row_dot
+from gapless.rows._prefetch import ahead
+from gapless.rows._protocol import row_ahead, row_axpy, row_dot
 from gapless.rows.products import CHUNK, n_stored
 from gapless.solvers.loop import Loop
 
 
 def coordinate_descent(
-    problem: LinearERM, loop: Loop, start: np.ndarray | None = None, *, seed: int = 0, give_up: int | None = None
+    problem: LinearERM,
+    loop: Loop,
+    start: np.ndarray | None = None,
+    *,
+    seed: int = 0,
+    order: np.ndarray | None = None,
+    give_up: int | None = None,
+    affordable: float = np.inf,
 ) -> None:
-    """Records its points in ``loop``; returns after ``give_up`` passes that did not halve the gap often enough."""
+    """Records its points in ``loop``.
+
+    ``order`` is a first order of the examples.  It returns after ``give_up`` passes that did not halve the gap, or as soon as
+    the speed of the last passes says that more than ``affordable`` are needed in all.
+    """
     n = problem.n
     q = problem.norms2
     rows = problem.rows
@@ -42,46 +55,50 @@ def coordinate_descent(
     u = np.zeros(n) if start is None else problem.repair(start)
     if start is None and not isinstance(problem.loss, Hinge | SquaredHinge):
         u = problem.dual_from_primal(np.zeros(problem.d + 1))
-    theta = _combined(rows, problem, u)
+    theta = _combined(rows, problem, u) if u.any() else np.zeros(problem.d + 1)
     if problem.free and start is not None:
         b0 = problem.primal_from_dual(u)[-1] - s * theta[-1]
     top = np.full(n, np.inf) if isinstance(problem.loss, SquaredHinge) else problem.c
     bounded = isinstance(problem.loss, Hinge | SquaredHinge)
 
-    active = np.arange(n)
+    everybody = np.arange(n) if order is None else order
+    active = everybody.copy()
     size, above, below = n, np.inf, -np.inf
     random = np.array([seed * 2 + 1], np.uint64)
     work = 0.0
     next_look, passes, gap_then, then = 1, 0, np.inf, 0
+    last_gap, last_pass = np.inf, 0
     enough = 0.1 * loop.stop.relative_gap
+    # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
+    per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
+    step = max(1, int(CHUNK / 20.0 / per_row))
     while True:
-        spread_high, spread_low = -np.inf, np.inf
-        _shuffle(active, size, random)
-        # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
-        step = max(1, int(CHUNK * n / max(1, n_stored(rows)) / 4) if bounded else 50_000)
-        kept = 0
+        _shuffle(active[:size], random)
+        stays = np.ones(size, dtype=bool)
+        slopes = np.array([-np.inf, np.inf])
         for first in range(0, size, step):
-            last = min(size, first + step)
-            kept, spread_high, spread_low = _sweep(
+            _sweep(
                 problem.loss, rows, problem.y, problem.c, q, top, u, theta, b0,
-                active, first, last, kept, above, below, bounded, spread_high, spread_low,
+                active[:size], first, min(size, first + step), stays, above, below, bounded, slopes,
             )  # fmt: skip
             loop.tick()
+        spread_high, spread_low = slopes.tolist()
         work += size / n
         passes += 1
         loop.n_iter = max(loop.n_iter, int(np.ceil(work)))
-        size = kept
+        active = active[:size][stays]
+        size = active.size
         done = spread_high - spread_low <= enough or size == 0
         if problem.free and (done or passes % 3 == 0):
             b0 += s * theta[-1]
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if passes >= next_look or done or loop.n_iter >= loop.stop.passes:
-            gap = _look(problem, loop, u)
+            gap = _look(problem, loop, u, theta)
             next_look = passes + max(1, passes // 4)
             if done:
                 # The slopes are small and the gap is not: look closer, at everybody.
-                size, active, above, below = n, np.arange(n), np.inf, -np.inf
+                size, active, above, below = n, everybody.copy(), np.inf, -np.inf
                 enough *= 0.1
                 if enough < 1e-17 * float(np.abs(u) @ q + 1.0):
                     return
@@ -89,8 +106,19 @@ def coordinate_descent(
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
                 return
+            if passes >= 3 and passes + _passes_left(loop, gap, last_gap, passes - last_pass) > affordable:
+                return
+            last_gap, last_pass = gap, passes
             if give_up is not None and loop.n_iter > loop.stop.passes // 2:
                 return  # somebody is waiting to take over, and needs passes too
+
+
+def _passes_left(loop: Loop, gap: float, before: float, passes: int) -> float:
+    """How many more if each gains as much as the last ones did."""
+    target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
+    if not 0.0 < gap < before or target <= 0.0:
+        return np.inf
+    return max(0.0, np.log(gap / target)) * passes / np.log(before / gap) if np.isfinite(before) else 0.0
 
 
 def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> np.ndarray:
@@ -99,35 +127,45 @@ def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> n
     return theta
 
 
-def _look(problem: LinearERM, loop: Loop, u: np.ndarray) -> float:
-    point = problem.repair(u) if problem.free else u
-    combined = problem.combine(point, loop.tick)
-    theta = problem.primal_from_dual(point, combined)
-    primal = problem.primal(theta)
-    dual = problem.dual(point, primal, combined)
-    loop.record(theta, point, primal, dual)
+def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> float:
+    """Record u and its theta; the gap. Without a free offset theta is at hand: it is the sum that the steps kept."""
+    if problem.free:
+        u = problem.repair(u)
+        combined = problem.combine(u, loop.tick)
+    theta = problem.primal_from_dual(u, combined)
+    primal = problem.primal(theta, problem.scores(theta, loop.tick))
+    dual = problem.dual(u, primal, combined)
+    loop.record(theta, u, primal, dual)
     return primal - dual
 
 
+#: Steps between asking for a row and using it.
+AHEAD = 8
+
+
 @compiled
-def _shuffle(active, size, random):
+def _shuffle(items, random):
     state = random[0]
-    for i in range(size - 1, 0, -1):
+    for i in range(items.size - 1, 0, -1):
         state ^= state << np.uint64(13)
         state ^= state >> np.uint64(7)
         state ^= state << np.uint64(17)
         j = np.int64(state % np.uint64(i + 1))
-        active[i], active[j] = active[j], active[i]
+        items[i], items[j] = items[j], items[i]
     random[0] = state
 
 
 @compiled(vectorise=True)
-def _sweep(
-    loss, rows, y, c, q, top, u, theta, b0, active, first, last, kept, above, below, bounded, spread_high, spread_low
-):  # fmt: skip
-    """One pass over active[first:last]; the examples that stay are moved to the front. Returns their number so far and
-    the largest and smallest slope of -D in alpha that a step inside the box could still use."""
+def _sweep(loss, rows, y, c, q, top, u, theta, b0, active, first, last, stays, above, below, bounded, slopes):
+    """One pass over active[first:last]; ``stays`` becomes False for those to leave out.  ``slopes`` keeps the largest and
+    smallest slope of -D in alpha that a step inside the box could still use."""
+    high, low = slopes[0], slopes[1]
     for k in range(first, last):
+        if k + AHEAD < last:
+            row_ahead(rows, active[k + AHEAD])
+            ahead(u, active[k + AHEAD])
+            ahead(q, active[k + AHEAD])
+            ahead(y, active[k + AHEAD])
         i = active[k]
         z = row_dot(rows, i, theta) + b0
         old = u[i]
@@ -137,25 +175,23 @@ def _sweep(
             usable = slope
             if alpha <= 0.0:
                 if slope > above:
+                    stays[k] = False
                     continue
                 usable = min(slope, 0.0)
             elif alpha >= top[i]:
                 if slope < below:
+                    stays[k] = False
                     continue
                 usable = max(slope, 0.0)
-            spread_high = max(spread_high, usable)
-            spread_low = min(spread_low, usable)
-            active[k], active[kept] = active[kept], active[k]
-            kept += 1
+            high = max(high, usable)
+            low = min(low, usable)
             if usable == 0.0:
                 continue
-        else:
-            kept += 1
         new = dual_step(loss, old, z, q[i], c[i], y[i])
         if not bounded:
-            spread_high = max(spread_high, abs(new - old) * q[i])
-            spread_low = min(spread_low, -abs(new - old) * q[i])
+            high = max(high, abs(new - old) * q[i])
+            low = min(low, -abs(new - old) * q[i])
         if new != old:
             u[i] = new
             row_axpy(rows, i, new - old, theta)
-    return kept, spread_high, spread_low
+    slopes[0], slopes[1] = high, low

@@ -12,9 +12,18 @@ from collections.abc import Callable
 import numpy as np
 
 
-def walk(slope_and_bend: Callable[[float], tuple[float, float]], share: float = 0.5, tries: int = 60) -> float:
-    """The t, near 1 where that will do; 0 where the step does not lead downhill. The bend may be 0 where it is unknown."""
-    start, _ = slope_and_bend(0.0)
+def walk(
+    slope_and_bend: Callable[[float], tuple[float, float]],
+    share: float = 0.5,
+    tries: int = 60,
+    start: float | None = None,
+) -> float:
+    """The t, near 1 where that will do; 0 where the step does not lead downhill. The bend may be 0 where it is unknown.
+
+    ``start`` is the slope at 0, where it is known. The last point asked for is the one returned, but for 0.
+    """
+    if start is None:
+        start, _ = slope_and_bend(0.0)
     if not start < 0.0:
         return 0.0
     low, high, t = 0.0, np.inf, 1.0

@@ -89,7 +89,6 @@ class Loop:
         self.best_u: np.ndarray | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
-        self.polish_from: int | None = None
         self._thin = 1
         self._seen = 0
 
@@ -119,13 +118,24 @@ class Loop:
         """Count passes over the data (Newton: steps); the last allowed one is still recorded before the end."""
         self.n_iter += passes
 
-    def record(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float, *, ends: bool = True) -> bool:
-        """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough."""
+    def record(
+        self,
+        theta: np.ndarray,
+        u: np.ndarray | Callable[[], np.ndarray],
+        primal: float,
+        dual: float,
+        *,
+        ends: bool = True,
+    ) -> bool:
+        """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough.
+
+        ``u`` may be a function that makes the dual point; it is called where the point is kept.
+        """
         better = primal < self.best_primal or dual > self.best_dual
         if primal < self.best_primal:
             self.best_primal, self.best_theta = primal, theta.copy()
         if dual > self.best_dual:
-            self.best_dual, self.best_u = dual, u.copy()
+            self.best_dual, self.best_u = dual, u.copy() if isinstance(u, np.ndarray) else u()
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
         if self.callback is not None:

@@ -3,98 +3,190 @@
     minimise  P(w, b) = 1/2 |w|^2 + sum_i c_i l(y_i, <w, x_i> + b)
 
 Each step solves (R + X' diag(c l'') X) step = -grad P and walks to where the slope along it is nearly zero: the slope
-is exact down to rounding, where differences of P are not.  At the scores z the dual point is u = -c l'(z); then
-P - D = 1/2 |grad_w P|^2 + (the offset's share), so the gap costs nothing.  The squared hinge is piecewise quadratic and
-ends after finitely many steps.
+is exact down to rounding, where differences of P are not.  At the scores z the dual point is u = -c l'(z), and Fenchel's
+inequality is an equality there, so that the gap costs nothing:
+
+    P - D = 1/2 |grad_w P|^2 - b sum u         (sum u = 0 at the optimum over a free offset)
+
+Small systems are written out and factored; others are solved by conjugate gradients, to the precision that this step can use
+and no further.  A large problem starts from the solution of an eighth of its rows.  The squared hinge is piecewise quadratic
+and ends after finitely many steps.
 """
 
 from __future__ import annotations
+
+from contextlib import suppress
 
 import numpy as np
 
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
+from gapless.rows.products import curved_cost, gram_cost
 from gapless.solvers.line_search import walk
-from gapless.solvers.loop import SMALL, Loop
+from gapless.solvers.loop import SMALL, Ended, Loop, Stop
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
+from gapless.solvers.preconditioned import Preconditioned
 
 #: A free offset without curvature (no example active) would have an infinite step.
 OFFSET_RIDGE = 1e-10
+#: Rows from which a solve starts on an eighth of them.
+NESTED = 16_000
 
 
 def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
-    theta = np.zeros(problem.d + 1) if start is None else start.copy()
-    z = problem.scores(theta, loop.tick)
-    inner = None
-    if problem.n < problem.d and problem.n <= DIRECT:
-        inner = R.inner(problem.rows, np.arange(problem.n), loop.tick)
-    gap_before, primal_before, stale, first_gradient = np.inf, np.inf, 0, None
+    n = problem.n
+    theta = np.zeros(problem.d + 1)
+    if start is not None:
+        theta = start.copy()
+    elif n >= NESTED and n >= 32 * problem.d:
+        theta = _from_subset(problem, loop)
+    z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
+    g, h = np.empty(n), np.empty(n)
+    loss, _, _ = problem.curve(z, z, 0.0, g, h)
+    system = _System(problem, loop)
+    gap_before, primal_before, stale = np.inf, np.inf, 0
     while True:
-        g, h = problem.derivatives(z)
-        primal = problem.primal(theta, z)
+        primal = problem.penalty(theta) + loss
         data_part = problem.combine(g, loop.tick)
         gradient = data_part + theta
         if problem.free:
             gradient[-1] = data_part[-1]
-        u, combined = -g, -data_part
-        if problem.free and abs(combined[-1]) * problem.offset_bound(primal) > 1e-3 * loop.stop.relative_gap * primal:
-            u = problem.repair(u)
-            combined = problem.combine(u, loop.tick)
-        dual = problem.dual(u, primal, combined)
-        gap = primal - dual
-        loop.record(theta, u, primal, dual, ends=False)
+        gap = _record(problem, loop, theta, g, z, data_part, gradient, primal)
         if not worth_going_on(problem, loop, gap, gap_before):
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
             return
         gap_before, primal_before = min(gap, gap_before), min(primal, primal_before)
-        size = float(np.linalg.norm(gradient))
-        first_gradient = size if first_gradient is None else first_gradient
-        system = NormalEquations(
-            problem.rows,
-            h,
-            np.flatnonzero(h > 1e-18 * h.max(initial=0.0)),
-            OFFSET_RIDGE * float(h.sum() or 1.0) if problem.free else 1.0,
-            tick=loop.tick,
-            inner=inner,
-            tolerance=min(0.1, np.sqrt(size / first_gradient)) if first_gradient > 0 else 0.1,
-        )
-        step = system.solve(-gradient)
+        step = system.solve(h, gradient, primal)
         if problem.rows.constant == 0.0:
             step[-1] = 0.0
         along = problem.scores(step, loop.tick)
-        t = _walk(problem, theta, step, z, along)
+        t, loss = _walk(problem, theta, step, z, along, g, h, float(gradient @ step))
         if t == 0.0:
             return
         theta = theta + t * step
-        z = problem.scores(theta, loop.tick)
+        if n * (problem.d + 1) <= SMALL:
+            z = problem.scores(theta)  # to machine precision: sums of steps would drift
+            loss, _, _ = problem.curve(z, z, 0.0, g, h)
+        else:
+            z += t * along
         loop.advance()
 
 
+def _record(
+    problem: LinearERM,
+    loop: Loop,
+    theta: np.ndarray,
+    g: np.ndarray,
+    z: np.ndarray,
+    data_part: np.ndarray,
+    gradient: np.ndarray,
+    primal: float,
+) -> float:
+    """Record the point and its own dual point; the gap between them."""
+    if not problem.free:
+        gap = 0.5 * float(gradient @ gradient)
+        loop.record(theta, lambda: -g, primal, primal - gap, ends=False)
+        return gap
+    w = gradient[:-1]
+    missing = -float(data_part[-1])  # sum u, times the constant feature's 1
+    price = problem.offset_bound(primal) * abs(missing) - float(theta[-1]) * missing
+    gap = 0.5 * float(w @ w) + price
+    if price > 1e-3 * loop.stop.relative_gap * primal:
+        u = problem.repair(-g)
+        dual = problem.dual(u, primal)
+        if primal - dual < gap:
+            loop.record(theta, lambda: u, primal, dual, ends=False)
+            return primal - dual
+    loop.record(theta, lambda: -g, primal, primal - gap, ends=False)
+    return gap
+
+
+class _System:
+    """The system of a step: written out where it is small, or as narrow as the data is short; else iterated."""
+
+    def __init__(self, problem: LinearERM, loop: Loop) -> None:
+        self.problem, self.loop = problem, loop
+        n, d = problem.n, problem.d + 1
+        self.inner = R.inner(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
+        # Sparse rows have few pairs, and rare columns that a sample would miss.
+        sparse = isinstance(problem.rows, R.CsrRows) and d <= DIRECT
+        cheap = sparse and gram_cost(problem.rows, n) + 0.02 * d**3 <= 8.0 * curved_cost(problem.rows)
+        written = n * d <= SMALL or self.inner is not None or cheap
+        self.iterated = None if written else Preconditioned(problem, loop.tick)
+        self.first: float | None = None
+
+    def solve(self, h: np.ndarray, gradient: np.ndarray, primal: float) -> np.ndarray:
+        ridge = OFFSET_RIDGE * float(h.sum() or 1.0) if self.problem.free else 1.0
+        if self.iterated is None:
+            inside = np.flatnonzero(h > 1e-18 * h.max(initial=0.0))
+            system = NormalEquations(
+                self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
+            )
+            return system.solve(-gradient)
+        size = float(np.linalg.norm(gradient))
+        self.first = size if self.first is None else self.first
+        # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
+        enough = 0.5 * np.sqrt(2.0 * self.loop.stop.relative_gap * max(primal, 0.0))
+        share = min(0.2, 0.5 * np.sqrt(size / self.first)) if self.first > 0.0 else 0.2
+        return self.iterated.solve(h, -gradient, ridge, max(min(enough, 0.2 * size), share * size))
+
+
 def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, before: float) -> bool:
-    """Past the tolerance: on, while each step still pays, on small data or for a fifth of the steps so far."""
+    """Past the tolerance: on, while each step still pays, on small data; elsewhere a step is no small part of the fit."""
     if loop.n_iter >= loop.stop.passes:
         return False
     if loop.relative_gap > loop.stop.relative_gap:
         return True
-    if gap > 0.25 * before or loop.relative_gap <= 1e-15:
-        return False
-    if loop.polish_from is None:
-        loop.polish_from = loop.n_iter
-    small = problem.n * (problem.d + 1) <= SMALL
-    return small or loop.n_iter - loop.polish_from < 1 + 0.2 * loop.polish_from
+    return problem.n * (problem.d + 1) <= SMALL and gap <= 0.25 * before and loop.relative_gap > 1e-15
 
 
-def _walk(problem: LinearERM, theta: np.ndarray, step: np.ndarray, z: np.ndarray, along: np.ndarray) -> float:
-    """The t near 1 at which dP/dt along the step has lost at least half of its size (P is convex along it)."""
+def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
+    """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
+    n = problem.n
+    index = np.sort(np.random.default_rng(0).permutation(n)[: n // 8])
+    part = problem.subset(index, n / index.size)
+    if (part.y > 0).all() or (part.y < 0).all():
+        return np.zeros(problem.d + 1)
+    # Closer than its own blur, some d/n of the objective, is for nothing.
+    blur = 0.03 * problem.d / index.size
+    small = Loop(
+        Stop(max(blur, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
+        interruption=loop.interruption,
+        started=loop.started,
+    )
+    with suppress(Ended):
+        newton(part, small)
+    loop.tick()
+    return small.best_theta if small.best_theta is not None else np.zeros(problem.d + 1)
+
+
+def _walk(
+    problem: LinearERM,
+    theta: np.ndarray,
+    step: np.ndarray,
+    z: np.ndarray,
+    along: np.ndarray,
+    g: np.ndarray,
+    h: np.ndarray,
+    slope: float,
+) -> tuple[float, float]:
+    """The t near 1 at which dP/dt along the step has lost at least half of its size (P is convex along it), and the loss
+    there; g and h are left at that point. ``slope`` is dP/dt at 0."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     linear, square = float(w @ s), float(s @ s)
+    loss, at = 0.0, 0.0
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        g, h = problem.derivatives(z + t * along)
-        return linear + t * square + float(g @ along), square + float(h @ (along * along))
+        nonlocal loss, at
+        loss, slope_along, bend_along = problem.curve(z, along, t, g, h)
+        at = t
+        return linear + t * square + slope_along, square + bend_along
 
-    return walk(slope_and_bend)
+    t = walk(slope_and_bend, start=slope)
+    if at != t:
+        slope_and_bend(t)
+    return t, loss

@@ -148,7 +148,7 @@ def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.n
             factors.append(cho_factor(block, lower=True, check_finite=False))
         return lambda V: np.stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V)])
     diagonal = np.stack(
-        [R.squares(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k]), every) + ridge for k in range(K)]
+        [R.squares(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k])) + ridge for k in range(K)]
     )
     return lambda V: V / diagonal
 

@@ -48,7 +48,9 @@ class NormalEquations:
             self._factor(matrix)
         else:
             self.way = "conjugate gradients"
-            self._diagonal = R.squares(rows, weights, index) + self.ridge
+            self._masked = np.zeros(R.n_rows(rows))
+            self._masked[index] = weights[index]
+            self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
         scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
@@ -111,10 +113,7 @@ class NormalEquations:
         return x
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        z = R.scores(self.rows, x, self.tick)
-        weighted = np.zeros_like(z)
-        weighted[self.index] = self.weights[self.index] * z[self.index]
-        return self.ridge * x + R.combine(self.rows, weighted, self.tick)
+        return self.ridge * x + R.curved(self.rows, self._masked, x, self.tick)
 
     def _conjugate_gradients(self, right: np.ndarray, most: int = 2000) -> np.ndarray:
         """Until the residual is ``tolerance`` of its start, in the norm of the preconditioner."""

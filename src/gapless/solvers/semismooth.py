@@ -19,7 +19,7 @@ from contextlib import suppress
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.problems.linear_erm import LinearERM
+from gapless.problems.linear_erm import BLOCK, LinearERM, share_blocks
 from gapless.solvers.line_search import walk
 from gapless.solvers.loop import Ended, Loop, Stop
 from gapless.solvers.normal_equations import NormalEquations
@@ -32,42 +32,42 @@ NESTED = 16_000
 
 def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; returns when rounding or an ill-conditioned system stops the progress."""
-    y, c, n = problem.y, problem.c, problem.n
-    alpha = np.zeros(n)
+    n = problem.n
+    share = np.zeros(n)  # alpha / c
     delta = 0.5
     theta = np.zeros(problem.d + 1)
     if start is not None:
-        alpha, delta = start * y, 0.1
+        share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), 0.1
         theta = problem.primal_from_dual(problem.repair(start))
     elif n >= NESTED:
         theta = _from_subset(problem, loop)
         delta = 0.1
-    z = problem.scores(theta, loop.tick)
+    z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
+    band = _Band(problem)
     gap_before, stale = np.inf, 0
     for _ in range(ROUNDS):
         target = gap_before
         steps = 0
         while steps < INNER:
-            new, inside = _multipliers(y, z, c, alpha, delta)
-            combined = problem.combine(new * y, loop.tick)
+            loss, gain = band.look(z, share, delta)
+            combined = band.combine(loop)
             gradient = theta - combined
             if problem.free:
                 gradient[-1] = -combined[-1]
-            primal = problem.primal(theta, z)
+            primal = problem.penalty(theta) + loss
             if problem.free:
-                u = problem.repair(new * y)
-                mended = problem.combine(u, loop.tick)
+                u = problem.repair(band.u)
+                loop.record(theta, u, primal, problem.dual(u, primal))
             else:
-                u, mended = new * y, combined
-            dual = problem.dual(u, primal, mended)
-            loop.record(theta, u, primal, dual)
+                loop.record(theta, band.u, primal, gain - problem.penalty(combined))
             # Good enough when the slope that is left is small against the gap that the next multipliers can remove.
             left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
             if problem.free:
                 left += abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
             if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
                 break
-            weights = c / delta
+            inside = np.flatnonzero(band.inside)
+            weights = problem.c / delta
             ridge = 1.0
             if problem.free:
                 ridge = 1e-10 * float(weights[inside].sum()) if inside.size else 0.01 * float(weights.sum())
@@ -77,31 +77,60 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             if problem.rows.constant == 0.0:
                 step[-1] = 0.0
             along = problem.scores(step, loop.tick)
-            t = _walk(problem, theta, step, z, along, alpha, delta)
+            t = _walk(problem, theta, step, z, along, share, delta, float(gradient @ step))
             if t == 0.0:
                 break
             theta = theta + t * step
-            z = z + t * along
+            z += t * along
             loop.advance()
             steps += 1
-        z = problem.scores(theta, loop.tick)
         gap = loop.best_primal - loop.best_dual
         stale = stale + 1 if gap > 0.9 * target else 0
         if stale >= 8 or not np.isfinite(gap):
             return
         gap_before = min(gap, gap_before)
-        alpha, _ = _multipliers(y, z, c, alpha, delta)
+        band.look(z, share, delta)
+        share = band.u * problem.y / problem.c
         if steps < INNER // 2:
             delta = max(delta * 0.3, 1e-9)
 
 
-def _multipliers(
-    y: np.ndarray, z: np.ndarray, c: np.ndarray, alpha: np.ndarray, delta: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """c clip(alpha/c + (1 - yz)/delta, 0, 1), and who is strictly inside."""
-    share = alpha / c + (1.0 - y * z) / delta
-    new = c * np.clip(share, 0.0, 1.0)
-    return new, np.flatnonzero((share > 0.0) & (share < 1.0))
+class _Band:
+    """The multipliers c clip(alpha/c + (1 - yz)/delta, 0, 1) at the scores z, who is strictly inside, and sum u x.
+
+    Few multipliers change from step to step, and only the rows of those are read for the sum; all are read again where the
+    changes add up, so that rounding does not.
+    """
+
+    def __init__(self, problem: LinearERM) -> None:
+        self.problem = problem
+        self.u, self.inside = np.zeros(problem.n), np.zeros(problem.n, dtype=bool)
+        self._summed = np.zeros(problem.n)
+        self._sum = np.zeros(problem.d + 1)
+        self._times = 0
+
+    def look(self, z: np.ndarray, share: np.ndarray, delta: float) -> tuple[float, float]:
+        """The loss at z, and the sum of the multipliers."""
+        problem = self.problem
+        sums = np.empty((-(-z.size // BLOCK), 2))
+        share_blocks(
+            lambda first, last: _multipliers(
+                problem.y, z, problem.c, share, 1.0 / delta, self.u, self.inside, sums, first, last
+            ),
+            sums.shape[0],
+        )
+        loss, gain = sums.sum(axis=0).tolist()
+        return loss, gain
+
+    def combine(self, loop: Loop) -> np.ndarray:
+        self._times += 1
+        if self._times % 10:
+            change = self.u - self._summed
+            self._sum = self._sum + self.problem.combine(change, loop.tick)
+        else:
+            self._sum = self.problem.combine(self.u, loop.tick)
+        self._summed[:] = self.u
+        return self._sum
 
 
 def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
@@ -129,27 +158,49 @@ def _walk(
     step: np.ndarray,
     z: np.ndarray,
     along: np.ndarray,
-    alpha: np.ndarray,
+    share: np.ndarray,
     delta: float,
+    slope: float,
 ) -> float:
     """Exact line search: the slope along the step is piecewise linear and rising, its root is bracketed."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     linear, square = float(w @ s), float(s @ s)
-    y, c = problem.y, problem.c
+    sums = np.empty((-(-z.size // BLOCK), 2))
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        data, bend = _band_slope(y, c, alpha, z, along, delta, t)
+        share_blocks(
+            lambda first, last: _band_slope(problem.y, problem.c, share, z, along, 1.0 / delta, t, sums, first, last),
+            sums.shape[0],
+        )
+        data, bend = sums.sum(axis=0).tolist()
         return linear + t * square + data, square + bend
 
-    return walk(slope_and_bend, share=0.1)
+    return walk(slope_and_bend, share=0.1, start=slope)
 
 
 @compiled(vectorise=True)
-def _band_slope(y, c, alpha, z, along, delta, t):
-    data, bend = 0.0, 0.0
-    for i in range(y.size):
-        share = alpha[i] / c[i] + (1.0 - y[i] * (z[i] + t * along[i])) / delta
-        inside = 1.0 if 0.0 < share < 1.0 else 0.0
-        data -= c[i] * min(max(share, 0.0), 1.0) * y[i] * along[i]
-        bend += inside * c[i] / delta * along[i] * along[i]
-    return data, bend
+def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
+    for k in range(first, last):
+        loss, gain = 0.0, 0.0
+        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
+            slack = 1.0 - y[i] * z[i]
+            part = share[i] + slack * steep
+            new = c[i] * min(max(part, 0.0), 1.0)
+            u[i] = new * y[i]
+            inside[i] = (part > 0.0) & (part < 1.0)
+            gain += new
+            loss += c[i] * max(slack, 0.0)
+        sums[k, 0] = loss
+        sums[k, 1] = gain
+
+
+@compiled(vectorise=True)
+def _band_slope(y, c, share, z, along, steep, t, sums, first, last):
+    for k in range(first, last):
+        data, bend = 0.0, 0.0
+        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
+            part = share[i] + (1.0 - y[i] * (z[i] + t * along[i])) * steep
+            data -= c[i] * min(max(part, 0.0), 1.0) * y[i] * along[i]
+            bend += (c[i] * along[i] * along[i]) if 0.0 < part < 1.0 else 0.0
+        sums[k, 0] = data
+        sums[k, 1] = bend * steep

@@ -1,0 +1,112 @@
+"""The Newton system by conjugate gradients, preconditioned by the curvature of a sample of the rows.
+
+    (R + X' diag(h) X) step = right        R = identity, but `offset_ridge` for the constant feature
+
+The matrix is never written out.  A product with it reads the data once.  The preconditioner is the Cholesky factor of the
+same matrix over every eighth row or so, weights scaled up: for m rows drawn at random the two differ by sqrt(d/m), so that an
+iteration gains a digit or more, whatever the scale of the columns.  It is kept from step to step, since the curvature changes
+slowly near the optimum, and drawn again where keeping it costs more than a new one.  Where there are too many columns for a
+factor the diagonal stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from gapless import rows as R
+from gapless.problems.linear_erm import LinearERM
+from gapless.rows.products import curved_cost, gram_cost
+from gapless.solvers.normal_equations import DIRECT
+
+#: Rows of a sample, in columns, and at most so many iterations before the whole matrix is written out.
+SAMPLE = 8
+PATIENCE = 60
+MOST = 500
+
+
+class Preconditioned:
+    """Solves one Newton system after the other; ``factor`` may come from a smaller copy of the problem."""
+
+    def __init__(self, problem: LinearERM, tick: Callable[[], None] | None = None) -> None:
+        self.problem, self.tick = problem, tick
+        n, d = problem.n, problem.d + 1
+        self.direct = d <= DIRECT
+        size = min(n, max(SAMPLE * d, n // 8))
+        self.sample = np.sort(np.random.default_rng(0).permutation(n)[:size]) if size < n else np.arange(n)
+        self.product_cost = curved_cost(problem.rows)
+        self.factor_cost = gram_cost(problem.rows, size) + 0.02 * d**3 if self.direct else self.product_cost
+        self.apart: Callable[[np.ndarray], np.ndarray] | None = None
+        self.stale = True
+
+    def solve(self, h: np.ndarray, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
+        """The step, until the residual is shorter than ``residual``."""
+        ridge = np.ones(right.size)
+        ridge[-1] = offset_ridge
+        if self.apart is None or self.stale:
+            self._renew(h, ridge)
+        step, left, iterations = self._iterate(h, right, ridge, residual, PATIENCE if self.direct else MOST)
+        if left > residual and self.direct:
+            # Rows that the sample missed weigh too much: all of them, once.
+            self.sample = np.arange(self.problem.n)
+            self._renew(h, ridge)
+            rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, MOST)
+            step = step + rest
+        self.stale = iterations * self.product_cost > self.factor_cost
+        return step
+
+    def _renew(self, h: np.ndarray, ridge: np.ndarray) -> None:
+        self.stale = False
+        if not self.direct:
+            diagonal = R.squares(self.problem.rows, h, self.tick) + ridge
+            self.apart = lambda v: v / diagonal
+            return
+        total, seen = float(h.sum()), float(h[self.sample].sum())
+        part = self.sample if seen > 0.0 else np.arange(self.problem.n)
+        weights = h * (total / seen) if seen > 0.0 else h
+        matrix = R.gram(self.problem.rows, weights, part[weights[part] > 0.0], self.tick)
+        matrix[np.diag_indices(ridge.size)] += ridge
+        scale = 1.0 / np.sqrt(np.diag(matrix))
+        matrix *= scale[:, None] * scale[None, :]
+        shift = 0.0
+        for _ in range(12):
+            try:
+                matrix[np.diag_indices(ridge.size)] += shift
+                factor = cho_factor(matrix, lower=True, check_finite=False)
+                break
+            except LinAlgError:
+                shift = max(1e-15, 10.0 * shift)
+        else:
+            raise FloatingPointError("the system of the Newton step is not positive definite")
+        self.apart = lambda v: cho_solve(factor, v * scale, check_finite=False) * scale
+
+    def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return ridge * x + R.curved(self.problem.rows, h, x, self.tick)
+
+    def _iterate(
+        self, h: np.ndarray, right: np.ndarray, ridge: np.ndarray, enough: float, most: int
+    ) -> tuple[np.ndarray, float, int]:
+        """The solution so far, the length of its residual, and the number of products."""
+        assert self.apart is not None
+        x = np.zeros_like(right)
+        residual = right.copy()
+        z = self.apart(residual)
+        p = z.copy()
+        rho = float(residual @ z)
+        for k in range(most):
+            q = self._apply(h, ridge, p)
+            bend = float(p @ q)
+            if not bend > 0.0:
+                return x, 0.0, k  # rounding is all that is left
+            a = rho / bend
+            x += a * p
+            residual -= a * q
+            left = float(np.linalg.norm(residual))
+            if left <= enough:
+                return x, left, k + 1
+            z = self.apart(residual)
+            rho, old = float(residual @ z), rho
+            p = z + (rho / old) * p
+        return x, left, most
