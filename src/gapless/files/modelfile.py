@@ -1,8 +1,8 @@
 """The model file: a zip of a JSON document and raw arrays. Nothing in it can run; the judge reads it alone.
 
-Members: model.json, coef.bin, intercept.bin, dual.bin (little-endian, C order). The archive comment is the
-SHA-256 of every byte before it. Reading is the judge's (`gapless.judge.read`); here is the writing,
-and the way from what was read to an estimator.
+Members: model.json and the arrays that go with it (coef.bin, intercept.bin, dual.bin ...), little-endian, in C order.
+The archive comment is the SHA-256 of every byte before it. Reading is the judge's (`gapless.judge.read`); here is the
+writing, and the way from what was read to an estimator.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ import numpy as np
 
 from gapless import judge
 from gapless.judge.errors import ModelFileError
+from gapless.judge.forms import array_forms
 
 # The only classes a file can become; a name that is not here is refused, never looked up.
 ESTIMATORS = {
     "LinearSVC": "gapless.estimators.linear_svc",
     "LogisticRegression": "gapless.estimators.logistic",
+    "LinearRegression": "gapless.estimators.linear",
+    "Ridge": "gapless.estimators.linear",
+    "LeastSquaresClassifier": "gapless.estimators.linear",
 }
-MEMBERS = ("coef", "intercept", "dual")
 COMMENT_BYTES = 64
 
 
@@ -102,6 +105,8 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
         mine = mine.toarray() if hasattr(mine, "toarray") else np.asarray(mine)
         if mine.ndim == 0:  # scikit-learn's intercept_ of a model without offset
             mine = np.broadcast_to(mine, claimed.shape)
+        if mine.ndim == 1 and mine.size == claimed.size:  # of one target scikit-learn has no first axis
+            mine = mine.reshape(claimed.shape)
         if not np.array_equal(mine, claimed):
             raise ModelFileError(
                 f"{attribute} is not what fit returned: the certificate does not speak of it; fit again"
@@ -111,8 +116,8 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     names = getattr(model, "feature_names_in_", None)
     if document.get("feature_names") is None and names is not None:
         document["feature_names"] = [str(each) for each in names]
-    real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
-    stored = {key: np.ascontiguousarray(arrays[key], dtype="<f8" if key == "dual" else real) for key in MEMBERS}
+    forms = array_forms(document)
+    stored = {key: np.ascontiguousarray(arrays[key], dtype=dtype) for key, (dtype, _) in forms.items()}
     document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
     return document, stored
 
@@ -146,8 +151,8 @@ def _write(stream: BinaryIO, document: Mapping[str, Any], arrays: Mapping[str, n
     with zipfile.ZipFile(stream, "w") as archive:
         archive.comment = b"0" * COMMENT_BYTES
         _member(archive, "model.json", content)
-        for key in MEMBERS:
-            _member(archive, f"{key}.bin", arrays[key].reshape(-1).view(np.uint8).data)
+        for key, array in arrays.items():
+            _member(archive, f"{key}.bin", array.reshape(-1).view(np.uint8).data)
     stream.flush()
     end = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
     digest = hashlib.sha256()
