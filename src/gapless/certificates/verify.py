@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from gapless import judge
 from gapless.certificates.gap import Certificate
+from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.linear_model import last_step
 from gapless.certificates.orthogonality import LeastSquaresCertificate
 
@@ -40,7 +41,7 @@ def verify(
     """
     if isinstance(model, (str, os.PathLike)):
         document, arrays = judge.read(Path(model))
-    elif isinstance(model, Certificate | LeastSquaresCertificate):
+    elif isinstance(model, Certificate | GradientCertificate | LeastSquaresCertificate):
         document, arrays = model.document(), dict(model.arrays)
     else:
         model, X = last_step(model, X)

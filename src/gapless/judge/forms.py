@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from . import document as classifier
+from .gradient import document as gradient
 from .least_squares import document as least_squares
 
 _FORMS: dict[str, Any] = dict.fromkeys(least_squares.ESTIMATORS, least_squares)
 
 
 def _form(document: Any) -> Any:
+    if gradient.speaks_of(document):
+        return gradient
     name = document.get("estimator") if isinstance(document, dict) else None
     return _FORMS.get(name, classifier) if isinstance(name, str) else classifier
 
