@@ -31,6 +31,9 @@ ESTIMATORS = {
     "LinearRegression": "gapless.estimators.linear",
     "Ridge": "gapless.estimators.linear",
     "LeastSquaresClassifier": "gapless.estimators.linear",
+    "GaussianDiscriminant": "gapless.estimators.discriminant",
+    "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
+    "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
 }
 COMMENT_BYTES = 64
 
@@ -68,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         unknown = [key for key in document["parameters"] if key not in known]
         if unknown:
             raise ModelFileError(f"{where}: {name} has no parameter {unknown[0]!r}; the file was altered")
-        if document["certificate"]["status"] != "not_finite" and not _finite(arrays):
+        if document["certificate"]["status"] != "not_finite" and not _finite(document, arrays):
             raise ModelFileError(f"{where}: its numbers are not finite, and it does not say so")
         model = cls._from_document(document, arrays)
     except ModelFileError:
@@ -79,8 +82,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _finite(arrays: Mapping[str, np.ndarray]) -> bool:
-    return all(np.isfinite(array).all() for array in arrays.values())
+def _finite(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether all numbers are; the logarithm of a prior of 0 is -inf by right."""
+    bayes = document["certificate"]["kind"] == "moments"
+    return all(
+        bool((np.isfinite(array) | (np.isneginf(array) if bayes and name == "intercept" else False)).all())
+        for name, array in arrays.items()
+    )
 
 
 def _class(name: str) -> Any:
@@ -97,20 +105,18 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     if certificate is None:
         from sklearn.exceptions import NotFittedError
 
+        if getattr(model, "covariance_estimator", None) is not None:
+            raise ModelFileError(
+                f"cannot save a {name} with a covariance_estimator: nobody can recompute its covariances from a file"
+            )
         raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
+    from gapless.certificates.verify import arrays_now
+
     document = dict(certificate.document())
     arrays = dict(certificate.arrays)
-    for attribute, key in (("coef_", "coef"), ("intercept_", "intercept")):
-        mine, claimed = getattr(model, attribute), np.asarray(arrays[key])
-        mine = mine.toarray() if hasattr(mine, "toarray") else np.asarray(mine)
-        if mine.ndim == 0:  # scikit-learn's intercept_ of a model without offset
-            mine = np.broadcast_to(mine, claimed.shape)
-        if mine.ndim == 1 and mine.size == claimed.size:  # of one target scikit-learn has no first axis
-            mine = mine.reshape(claimed.shape)
-        if not np.array_equal(mine, claimed):
-            raise ModelFileError(
-                f"{attribute} is not what fit returned: the certificate does not speak of it; fit again"
-            )
+    for key, mine in arrays_now(model, arrays).items():
+        if not np.array_equal(mine, arrays[key]):
+            raise ModelFileError(f"{key}_ is not what fit returned: the certificate does not speak of it; fit again")
     if target is not None:
         document["target"] = str(target)
     names = getattr(model, "feature_names_in_", None)
