@@ -32,6 +32,7 @@ __all__ = [
     "separation_message",
     "short",
     "tolerance",
+    "unproved_message",
 ]
 
 #: How a fit can end: a closed list, each word with its sentence.
@@ -41,7 +42,7 @@ STATUSES = {
     "time_limit": "the limit of time came first",
     "stalled": "rounding kept the gap from falling further",
     "interrupted": "the user stopped the fit",
-    "infeasible": "no model satisfies the constraints",
+    "infeasible": "no model satisfies the constraints, or none attains the optimum",
     "not_finite": "the numbers overflowed",
 }
 
@@ -207,6 +208,7 @@ def separation_message(
     columns: Sequence[str] = (),
     rows_on_plane: int | None = None,
     n_rows: int | None = None,
+    advice: str = "Use a finite C, or on_separation='raise'.",
 ) -> str:
     """What an estimate without penalty says of classes that a hyperplane separates (``complete`` or
     ``quasi``).
@@ -225,7 +227,16 @@ def separation_message(
     return (
         f"{head} the unpenalised maximum-likelihood estimate does not exist and coefficients grow "
         "without bound."
-        f"{names} Use a finite C, or on_separation='raise'."
+        f"{names} {advice}"
+    )
+
+
+def unproved_message(estimator_name: str, steps: int, loss: float, reach: float) -> str:
+    """What an estimate without penalty says where its optimum could not be shown to exist."""
+    return (
+        f"{estimator_name}: after {steps} Newton steps the loss ({loss:.6g}) has stopped falling, but coefficients still grow: "
+        f"nothing proves that the unpenalised maximum-likelihood estimate exists (reach {reach:.1e}, below 1 would). The "
+        "classes are probably quasi-separated: some rows can be told from the others without error. Use a finite C."
     )
 
 

@@ -324,3 +324,54 @@ def test_warnings_are_lines(csv, tmp_path):
         result = run("train", csv, "--max-iter", "1", "--tol", "1e-14", "-C", "1e4", "--out", tmp_path / "m")
     assert result.exit_code == 0
     assert result.stderr.startswith("gapless: warning: ")
+
+
+@pytest.mark.parametrize("options", [("linear",), ("ridge", "--alpha", "0.5"), ("linear", "--offset", "none")])
+def test_regressions(tmp_path, options):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50, 2))
+    y = X @ [1.0, -2.0] + 3.0 + 0.1 * rng.normal(size=50)
+    data, out = tmp_path / "data.csv", tmp_path / "m.gapless"
+    np.savetxt(data, np.column_stack([X, y]), delimiter=",", header="a,b,price", comments="")
+    told = run_json("train", data, "--model", *options, "--holdout", "0.2", "--out", out)
+    assert told["converged"]
+    assert told["classes"] is None
+    assert told["certificate"]["kind"] == ("gap" if "ridge" in options else "orthogonality")
+    assert told["test"]["rows"] == 10
+    assert 0 < told["test"]["root_mean_square"] < (0.5 if "none" not in options else 10)
+    for tier in ([], ["--rigorous"], ["--exact"]):
+        assert run_json("verify", out, data, "--holdout", "0.2", *tier)["holds"] is True
+    predicted = run_json("predict", out, data)
+    offset = [] if "none" in options else [np.ones(50)]
+    if options == ("linear",):
+        kept = run_json("train", data, "--model", "linear", "--out", out)
+        A = np.column_stack([X, *offset])
+        wanted = A @ np.linalg.lstsq(A, y, rcond=None)[0]
+        np.testing.assert_allclose(run_json("predict", out, data)["predictions"], wanted, rtol=1e-9)
+        assert kept["training"]["root_mean_square"] == pytest.approx(np.sqrt(np.mean((y - wanted) ** 2)))
+    assert predicted["test"]["rows"] == 50
+    assert run("predict", out, data).stdout.startswith("prediction\n")
+
+
+def test_a_least_squares_classifier(csv, tmp_path):
+    out = tmp_path / "m.gapless"
+    told = run_json("train", csv, "--model", "least_squares", "--class-weight", "balanced", "--out", out)
+    assert told["classes"] == ["no", "yes"]
+    assert run_json("verify", out, csv)["holds"] is True
+    assert run_json("predict", out, csv)["test"]["wrong"] == told["training"]["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("linear", "-C", "2"), "--C belongs to --model svm or logistic, not linear"),
+        (("svm", "--alpha", "2"), "--alpha belongs to --model ridge or least_squares, not svm"),
+        (("logistic", "--loss", "hinge"), "--loss belongs to --model svm, not logistic"),
+        (("ridge", "--offset", "penalised"), "--offset penalised belongs to --model svm or logistic, not ridge"),
+        (("linear",), "the column 'label' does not hold numbers"),
+    ],
+)
+def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
+    result = run("train", csv, "--model", *options, "--out", tmp_path / "m")
+    assert result.exit_code == 2
+    assert says in " ".join(result.stderr.split())

@@ -433,4 +433,6 @@ def test_nothing_of_an_earlier_fit_stays():
     assert not hasattr(model, "xbar_")
     assert not hasattr(model, "scalings_")
     assert not hasattr(model.set_params(solver="svd").fit(X, y), "covariance_")
-    assert not hasattr(model, "certificate_")
+    assert model.certificate_.kind == "moments"
+    model.set_params(solver="lsqr", covariance_estimator=LedoitWolf()).fit(X, y)
+    assert not hasattr(model, "certificate_")  # nobody can recompute what another estimator found

@@ -66,7 +66,7 @@ def test_moments_are_exact():
     assert model.classes_.tolist() == ["a", "b"]
     assert model.rank_.tolist() == [2, 2]
     assert not hasattr(model, "logistic_coef_")
-    assert not hasattr(model, "certificate_")
+    assert model.certificate_.kind == "moments"
 
 
 def test_shared_closed_form():

@@ -50,14 +50,16 @@ def test_the_judge_loads_only_numpy():
 def test_the_judge_names_only_numpy_and_the_standard_library():
     # Also what is imported inside functions, which loading the room does not show.
     allowed = set(sys.stdlib_module_names) | {"numpy"}
-    for file in sorted((PACKAGE / "judge").rglob("*.py")):
+    room = PACKAGE / "judge"
+    for file in sorted(room.rglob("*.py")):
+        depth = len(file.relative_to(room).parts)  # a folder of the judge may reach the judge itself
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.level == 0:
                 names = [node.module or ""]
             elif isinstance(node, ast.ImportFrom):
-                assert node.level == 1, f"{file.name}:{node.lineno} leaves the room"
+                assert node.level <= depth, f"{file.name}:{node.lineno} leaves the room"
                 continue
             else:
                 continue

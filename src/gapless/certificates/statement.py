@@ -136,7 +136,7 @@ def statement(
     dtype: Any = np.float64,
     target: str | None = None,
 ) -> dict[str, Any]:
-    """What was fitted: everything of a model document but the certificate and the arrays."""
+    """What was fitted: everything of a model document but the certificate and the arrays. A regression has no classes."""
     names = None if feature_names is None else [str(name) for name in feature_names]
     if names is not None and len(names) != n_features:
         raise ValueError(f"{len(names)} feature names for {n_features} features")
@@ -146,7 +146,7 @@ def statement(
         "version": gapless.__version__,
         "estimator": str(estimator_name),
         "parameters": encode_parameters(parameters),
-        "classes": encode_classes(classes),
+        "classes": None if classes is None else encode_classes(classes),
         "n_features": int(n_features),
         "feature_names": names,
         "target": None if target is None else str(target),

@@ -6,6 +6,7 @@ The work is done by ``gapless.judge``, which knows nothing of the code that made
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,9 @@ from sklearn.exceptions import NotFittedError
 
 from gapless import judge
 from gapless.certificates.gap import Certificate
+from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.linear_model import last_step
+from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.orthogonality import LeastSquaresCertificate
 
 __all__ = ["verify"]
@@ -40,7 +43,7 @@ def verify(
     """
     if isinstance(model, (str, os.PathLike)):
         document, arrays = judge.read(Path(model))
-    elif isinstance(model, Certificate | LeastSquaresCertificate):
+    elif isinstance(model, Certificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate):
         document, arrays = model.document(), dict(model.arrays)
     else:
         model, X = last_step(model, X)
@@ -57,18 +60,27 @@ def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
                 f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
             )
         raise TypeError(f"{name} has no certificate_: verify takes a gapless model, a certificate or a model file")
-    arrays = dict(certificate.arrays)
     # What is judged is the model as it stands now, not as it was when the certificate was made.
-    for array, attribute in (("coef", "coef_"), ("intercept", "intercept_")):
-        now = getattr(model, attribute, None)
-        if now is not None and array in arrays:
-            now = now.toarray() if sparse.issparse(now) else np.asarray(now)
-            if now.ndim == 0 and now == now.astype(arrays[array].dtype):  # a Python float, of a model in float32
-                now = now.astype(arrays[array].dtype)
-            if now.ndim == 1 and now.size == arrays[array].size:  # one target: scikit-learn's shapes have no first axis
-                now = now.reshape(arrays[array].shape)
-            arrays[array] = np.broadcast_to(now, arrays[array].shape) if now.ndim == 0 else now
+    arrays = {**certificate.arrays, **arrays_now(model, certificate.arrays)}
     return certificate.document(), arrays
+
+
+def arrays_now(model: Any, claimed: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays of a certificate as the attributes of its model stand now, in the shapes of the certificate."""
+    if hasattr(model, "_arrays_now"):
+        return {key: np.asarray(value) for key, value in model._arrays_now().items()}
+    found = {}
+    for key, attribute in (("coef", "coef_"), ("intercept", "intercept_")):
+        now = getattr(model, attribute, None)
+        if now is None or key not in claimed:
+            continue
+        now = now.toarray() if sparse.issparse(now) else np.asarray(now)
+        if now.ndim == 0 and now == now.astype(claimed[key].dtype):  # a Python float, of a model in float32
+            now = now.astype(claimed[key].dtype)
+        if now.ndim == 1 and now.size == claimed[key].size:  # one target: scikit-learn's shapes have no first axis
+            now = now.reshape(claimed[key].shape)
+        found[key] = np.broadcast_to(now, claimed[key].shape) if now.ndim == 0 else now
+    return found
 
 
 def as_matrix(X: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Errors on rows not trained on, with the exact interval."""
+"""Errors on rows not trained on: of labels with the exact interval, of numbers as root mean square."""
 
 from __future__ import annotations
 
@@ -55,3 +55,38 @@ class Errors:
         if interval:
             numbers |= {"interval": list(self.interval), "confidence": 0.95, "method": "clopper-pearson"}
         return numbers
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """How far the predictions of a regression are from the targets."""
+
+    root_mean_square: float
+    r2: float
+    rows: int
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any) -> Residuals:
+        return cls.between(model.predict(X), y)
+
+    @classmethod
+    def between(cls, predicted: Any, y: Any) -> Residuals:
+        import numpy as np
+
+        y = np.asarray(y, dtype=np.float64)
+        rss, tss = float(((y - predicted) ** 2).sum()), float(((y - y.mean()) ** 2).sum())
+        return cls((rss / len(y)) ** 0.5, 1.0 - rss / tss if tss > 0 else float("nan"), len(y))
+
+    def __str__(self) -> str:
+        return f"{self.root_mean_square:.6g} (root mean square, {self.rows} rows), R2 {self.r2:.6g}"
+
+    def with_interval(self) -> str:
+        return str(self)  # an interval would need to know how the errors are distributed
+
+    def document(self, interval: bool = False) -> dict[str, Any]:
+        return {"root_mean_square": self.root_mean_square, "r2": self.r2, "rows": self.rows}
+
+
+def errors_of(model: Any, X: Any, y: Any) -> Errors | Residuals:
+    """Labels that are wrong, or the residuals of a regression."""
+    return Errors.of(model, X, y) if hasattr(model, "classes_") else Residuals.of(model, X, y)

@@ -50,6 +50,7 @@ def plain(value: Any) -> Any:
 def figures(certificate: Any) -> dict[str, Any]:
     """The numbers of a certificate, without its fingerprint."""
     names = (
+        "kind",
         "status",
         "primal",
         "dual",
@@ -61,7 +62,9 @@ def figures(certificate: Any) -> dict[str, Any]:
         "seconds",
         "solver",
     )
-    return {name: getattr(certificate, name) for name in (*names, "backend")}
+    told = {name: getattr(certificate, name) for name in (*names, "backend")}
+    beyond = ("orthogonality", "rss", "r2", "rank", "condition")
+    return told | {name: getattr(certificate, name) for name in beyond if hasattr(certificate, name)}
 
 
 def title(text: str) -> None:

@@ -1,4 +1,4 @@
-"""gapless predict: the labels of new rows, as CSV."""
+"""gapless predict: the labels of new rows, or the values of a regression, as CSV."""
 
 from __future__ import annotations
 
@@ -52,21 +52,23 @@ def predict(
         expected=Expected.by(estimator.certificate_.document()),
     )
     labels = estimator.predict(rows.X)
+    classes = getattr(estimator, "classes_", None)
     chances = estimator.predict_proba(rows.X) if proba else None
-    errors = None
+    errors: Any = None
     if rows.y is not None:
-        from gapless.cli.interval import Errors
+        from gapless.cli.interval import Errors, Residuals
 
-        errors = Errors(int((labels != rows.y).sum()), rows.n_rows)
+        wrong = labels != rows.y if classes is not None else None
+        errors = Residuals.between(labels, rows.y) if wrong is None else Errors(int(wrong.sum()), rows.n_rows)
     if out is not None:
-        _write(out, _table(labels, chances, estimator.classes_))
+        _write(out, _table(labels, chances, classes))
     if json:
         document: dict[str, Any] = {
             "command": "predict",
             "model": os.fspath(model),
             "data": os.fspath(data),
             "rows": rows.n_rows,
-            "classes": estimator.classes_.tolist(),
+            "classes": None if classes is None else classes.tolist(),
             "predictions": labels.tolist() if out is None else None,
             "out": None if out is None else os.fspath(out),
             "test": None if errors is None else errors.document(interval=True),
@@ -76,7 +78,7 @@ def predict(
         print_json(document)
         return
     if out is None:
-        sys.stdout.write(_table(labels, chances, estimator.classes_))
+        sys.stdout.write(_table(labels, chances, classes))
         sys.stdout.flush()
     else:
         say(f"{rows.n_rows} predictions written to {out}")
@@ -87,9 +89,10 @@ def predict(
 def _table(labels: Any, chances: Any, classes: Any) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["prediction", *([] if chances is None else [f"P({c})" for c in classes.tolist()])])
+    heads = ["prediction"] if labels.ndim == 1 else [f"prediction {k + 1}" for k in range(labels.shape[1])]
+    writer.writerow([*heads, *([] if chances is None else [f"P({c})" for c in classes.tolist()])])
     if chances is None:
-        writer.writerows([label] for label in labels.tolist())
+        writer.writerows(label if isinstance(label, list) else [label] for label in labels.tolist())
     else:
         writer.writerows([label, *row] for label, row in zip(labels.tolist(), chances.tolist(), strict=True))
     return stream.getvalue()

@@ -17,6 +17,29 @@ from gapless.cli.output import figures, line, print_json
 class Kind(StrEnum):
     svm = "svm"
     logistic = "logistic"
+    linear = "linear"
+    ridge = "ridge"
+    least_squares = "least_squares"
+
+
+#: The estimator of each model, and the options that only some of them have.
+ESTIMATORS = {
+    Kind.svm: "LinearSVC",
+    Kind.logistic: "LogisticRegression",
+    Kind.linear: "LinearRegression",
+    Kind.ridge: "Ridge",
+    Kind.least_squares: "LeastSquaresClassifier",
+}
+_MARGIN = (Kind.svm, Kind.logistic)
+_OPTIONS = {
+    "loss": (Kind.svm,),
+    "C": _MARGIN,
+    "alpha": (Kind.ridge, Kind.least_squares),
+    "max_iter": (*_MARGIN, Kind.ridge),
+    "class_weight": (*_MARGIN, Kind.least_squares),
+    "solver": _MARGIN,
+}
+REGRESSIONS = (Kind.linear, Kind.ridge)
 
 
 class Loss(StrEnum):
@@ -37,12 +60,24 @@ class ClassWeight(StrEnum):
 @guarded
 def train(
     data: options.Data,
-    model: Annotated[Kind, typer.Option(help="LinearSVC or LogisticRegression.")] = Kind.svm,
+    model: Annotated[
+        Kind, typer.Option(help="LinearSVC, LogisticRegression, LinearRegression, Ridge, LeastSquaresClassifier.")
+    ] = Kind.svm,
     loss: Annotated[
         Loss | None, typer.Option(help="Loss of the svm [default: squared_hinge].", show_default=False)
     ] = None,
-    C: Annotated[float, typer.Option("-C", "--C", help="Weight of the loss against the penalty.")] = 1.0,
-    tol: Annotated[float, typer.Option(help="Relative gap at which the fit may stop.")] = 1e-4,
+    C: Annotated[
+        float | None,
+        typer.Option("-C", "--C", help="Weight of the loss against the penalty [default: 1].", show_default=False),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Penalty of ridge [default: 1] and least_squares [default: 0].", show_default=False),
+    ] = None,
+    tol: Annotated[
+        float | None,
+        typer.Option(help="Relative gap at which the fit may stop [default: the estimator's].", show_default=False),
+    ] = None,
     max_iter: Annotated[
         int | None, typer.Option(help="Most passes [default: the estimator's].", show_default=False)
     ] = None,
@@ -70,8 +105,11 @@ def train(
     """Fit a model, print its certificate, save it. Ctrl-C keeps what was reached."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    if loss is not None and model is not Kind.svm:
-        raise typer.BadParameter("--loss belongs to --model svm; the loss of logistic is fixed")
+    estimator = _estimator(
+        model, offset, time_limit,
+        tol=tol, loss=None if loss is None else loss.value, C=C, alpha=alpha, max_iter=max_iter,
+        class_weight=None if class_weight is None else class_weight.value, solver=None if solver == "auto" else solver,
+    )  # fmt: skip
     _check_out(out)
     reading: dict[str, Any] = {
         "weights": weights,
@@ -88,15 +126,16 @@ def train(
     elif test is not None:
         tested = _read_test(test, whole, {**reading, "weights": None}, weights)
 
-    estimator = _estimator(model, loss, C, tol, max_iter, time_limit, offset, class_weight, solver)
+    if model in REGRESSIONS and whole.y.dtype.kind not in "fiu":
+        raise typer.BadParameter(f"--model {model}: the column {whole.target!r} does not hold numbers")
     if not json:
         said = ", ".join(whole.notes)
         line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} features ({said})")
         if holdout is not None and tested is not None:
             line("split", f"{rows.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
-    interrupted = _fit(estimator, rows, tol, quiet)
+    interrupted = _fit(estimator, rows, quiet)
 
-    from gapless.cli.interval import Errors
+    from gapless.cli.interval import errors_of
     from gapless.files.modelfile import save
 
     if whole.names is not None:
@@ -105,8 +144,8 @@ def train(
         estimator.feature_names_in_ = np.asarray(whole.names, dtype=object)
     save(estimator, out, target=whole.target)
     certificate = estimator.certificate_
-    trained = Errors.of(estimator, rows.X, rows.y)
-    new = None if tested is None else Errors.of(estimator, tested.X, tested.y)
+    trained = errors_of(estimator, rows.X, rows.y)
+    new = None if tested is None else errors_of(estimator, tested.X, tested.y)
     code = INTERRUPTED if interrupted else FALSE if strict and certificate.status != "converged" else OK
     if json:
         print_json(
@@ -115,7 +154,7 @@ def train(
                 "data": os.fspath(data),
                 "rows": rows.n_rows,
                 "features": rows.n_features,
-                "classes": estimator.classes_.tolist(),
+                "classes": estimator.classes_.tolist() if hasattr(estimator, "classes_") else None,
                 "target": whole.target,
                 "notes": list(whole.notes),
                 "estimator": type(estimator).__name__,
@@ -165,41 +204,32 @@ def _read_test(path: Path, whole: Any, reading: dict[str, Any], weights: str | N
     return options.read(path, **{**reading, "drop": drop}, expected=expected)
 
 
-def _estimator(
-    model: Kind,
-    loss: Loss | None,
-    C: float,
-    tol: float,
-    max_iter: int | None,
-    time_limit: float | None,
-    offset: Offset,
-    class_weight: ClassWeight | None,
-    solver: str,
-) -> Any:
+def _estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:
+    """The estimator with what was asked for; an option that it does not have is an error, not a silence."""
     import gapless
 
-    given: dict[str, Any] = {
-        "C": C,
-        "tol": tol,
-        "time_limit": time_limit,
-        "fit_intercept": offset is not Offset.none,
-        "penalize_intercept": offset is Offset.penalised,
-        "class_weight": None if class_weight is None else class_weight.value,
-    }
-    if max_iter is not None:
-        given["max_iter"] = max_iter
-    if solver != "auto":
-        given["solver"] = solver
-    if loss is not None:
-        given["loss"] = loss.value
-    return gapless.LinearSVC(**given) if model is Kind.svm else gapless.LogisticRegression(**given)
+    given: dict[str, Any] = {"time_limit": time_limit, "fit_intercept": offset is not Offset.none}
+    for name, value in options.items():
+        if value is None:
+            continue
+        owners = _OPTIONS.get(name, (model,))
+        if model not in owners:
+            raise typer.BadParameter(
+                f"--{name.replace('_', '-')} belongs to --model {' or '.join(owners)}, not {model}"
+            )
+        given[name] = value
+    if model in _MARGIN:
+        given["penalize_intercept"] = offset is Offset.penalised
+    elif offset is Offset.penalised:
+        raise typer.BadParameter(f"--offset penalised belongs to --model {' or '.join(_MARGIN)}, not {model}")
+    return getattr(gapless, ESTIMATORS[model])(**given)
 
 
-def _fit(estimator: Any, rows: Any, tol: float, quiet: bool) -> bool:
+def _fit(estimator: Any, rows: Any, quiet: bool) -> bool:
     """Fit, with progress on stderr; True if Ctrl-C stopped it with a model in hand."""
     from gapless.cli.progress import Progress
 
-    with Progress(tol) as progress:
+    with Progress(float(estimator.tol)) as progress:
         estimator._progress = None if quiet else progress
         try:
             estimator.fit(rows.X, rows.y, sample_weight=rows.weights)

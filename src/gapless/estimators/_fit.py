@@ -6,6 +6,7 @@ of one class against the rest, on the same rows.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from gapless import losses
 from gapless._threads import map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Certificate, Subproblem, assemble, certify
+from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.statement import problem_block, statement
 from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
@@ -55,7 +57,7 @@ class Fitted:
     intercept: np.ndarray
     scores: np.ndarray
     history: list[Event]
-    certificate: Certificate
+    certificate: Certificate | GradientCertificate
     c: np.ndarray
 
 
@@ -80,6 +82,9 @@ class Encoded:
     labels: Labels
     cost: Costs
     groups: Distinct | None
+    weights: np.ndarray
+    class_weight: np.ndarray
+    hashes: np.ndarray
     start: Any
     callback: Callable[[Event], None] | None
     interruption: Interruption | None
@@ -97,6 +102,28 @@ class Encoded:
         return u if self.groups is None else self.groups.gather(u)
 
 
+def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any) -> Encoded:
+    """Labels, weights and rows in the problem's units. Without a penalty (C = inf) the costs are the weights alone."""
+    labels = encode_labels(y)
+    weights = check_sample_weight(sample_weight, X.shape[0])
+    class_weight = resolve_class_weight(task.class_weight, labels, weights)
+    gone = weightless_classes(labels, weights, class_weight)
+    if gone and task.loss == "logistic" and task.offset.kind == "free":
+        other = ", or set penalize_intercept=True" if math.isfinite(task.C) else ""
+        raise ValueError(
+            f"the class {gone[0]!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
+            f"class, give it weight{other}."
+        )
+    cost = costs(task.C if math.isfinite(task.C) else 1.0, weights, class_weight, labels.index)
+    hashes = row_hashes(X)
+    index = cost.take(labels.index)
+    groups = distinct(cost.take(hashes), index, cost.c) if 0 < index.size <= LARGEST else None
+    rows = X if cost.rows is None else X[cost.rows]
+    return Encoded(
+        rows, index, labels, cost, groups, weights, class_weight, hashes, start, callback, interruption
+    )  # fmt: skip
+
+
 def fit_linear(
     task: Task,
     X: Any,
@@ -110,22 +137,10 @@ def fit_linear(
 ) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients and dual point this fit resumes from."""
     started = time.perf_counter()
-    labels = encode_labels(y)
-    weights = check_sample_weight(sample_weight, X.shape[0])
-    class_weight = resolve_class_weight(task.class_weight, labels, weights)
-    gone = weightless_classes(labels, weights, class_weight)
-    if gone and task.loss == "logistic" and task.offset.kind == "free":
-        raise ValueError(
-            f"the class {gone[0]!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
-            "class, give it weight, or set penalize_intercept=True."
-        )
+    data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    labels, cost = data.labels, data.cost
     if task.loss == "logistic" and labels.n_classes > 2:
         task = replace(task, loss="softmax")
-    cost = costs(task.C, weights, class_weight, labels.index)
-    hashes = row_hashes(X)
-    index = cost.take(labels.index)
-    groups = distinct(cost.take(hashes), index, cost.c) if 0 < index.size <= LARGEST else None
-    data = Encoded(X if cost.rows is None else X[cost.rows], index, labels, cost, groups, start, callback, interruption)
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
 
     # Overflow is found by looking at the gap; it is no news to the user.
@@ -150,12 +165,12 @@ def fit_linear(
             task.parameters,
             labels.classes,
             X.shape[1],
-            problem_block(task.loss, task.offset.kind, task.C, class_weight, task.offset.scale),
+            problem_block(task.loss, task.offset.kind, task.C, data.class_weight, task.offset.scale),
             feature_names=feature_names,
             dtype=task.dtype,
         ),
         arrays,
-        fingerprint(X, labels.index, weights, hashes=hashes),
+        fingerprint(X, labels.index, data.weights, hashes=data.hashes),
         task.stop.relative_gap,
         time.perf_counter() - started,
     )

@@ -22,7 +22,7 @@ from gapless.certificates.orthogonality import (
     target_fingerprint,
     worst_status,
 )
-from gapless.certificates.statement import encode_float, statement
+from gapless.certificates.statement import decode_classes, decode_parameters, encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning
@@ -42,6 +42,17 @@ class LeastSquaresModel(BaseEstimator):
     coef_: np.ndarray
     intercept_: Any
     certificate_: LeastSquaresCertificate
+    condition_: float
+
+    def __init__(
+        self, fit_intercept: bool, copy_X: bool, tol: float, time_limit: float | None, n_jobs: int | None, device: str
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.device = device
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
@@ -100,9 +111,10 @@ class LeastSquaresModel(BaseEstimator):
         *,
         labels: Labels | None = None,
         class_weight: np.ndarray | None = None,
+        columns_of_y: int | None = None,
         passes: int | None = None,
     ) -> tuple[Answer, Interruption]:
-        """Sets certificate_, condition_ and the arrays in it; returns the answer in float64."""
+        """Sets certificate_ and what follows from it; returns the answer in float64."""
         started = time.perf_counter()
         n = X.shape[0]
         weights = check_sample_weight(sample_weight, n)
@@ -146,28 +158,41 @@ class LeastSquaresModel(BaseEstimator):
             seconds=time.perf_counter() - started,
             solver=answer.method,
             fingerprint=marks,
-            statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight),
+            statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight, columns_of_y),
             arrays=arrays,
         )
-        self.condition_ = answer.condition
+        if labels is not None:
+            self.classes_ = labels.classes
+        self._take_model()
         return answer, interruption
 
+    def _take_model(self) -> None:
+        """Sets the attributes that follow from certificate_: those of scikit-learn, in its shapes."""
+        self.condition_ = self.certificate_.condition
+
     def _statement(
-        self, d: int, alpha: np.ndarray, dtype: np.dtype, labels: Labels | None, class_weight: np.ndarray | None
+        self,
+        d: int,
+        alpha: np.ndarray,
+        dtype: np.dtype,
+        labels: Labels | None,
+        class_weight: np.ndarray | None,
+        columns_of_y: int | None,
     ) -> dict[str, Any]:
         problem = {
             "loss": "squared",
             "offset": "free" if self.fit_intercept else "none",
             "alpha": [encode_float(a) for a in alpha],
             "class_weight": None if class_weight is None else [encode_float(w) for w in class_weight],
+            "columns_of_y": columns_of_y,
         }
-        block = statement(
-            type(self).__name__, self.get_params(deep=False), [0] if labels is None else labels.classes, d, problem,
+        parameters = self.get_params(deep=False)
+        if np.ndim(parameters.get("alpha", 0.0)) > 0:
+            parameters["alpha"] = alpha.tolist()
+        return statement(
+            type(self).__name__, parameters, None if labels is None else labels.classes, d, problem,
             feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
         )  # fmt: skip
-        if labels is None:
-            block["classes"] = None
-        return block
 
     def _close(self, answer: Answer, interruption: Interruption, max_iter: int | None = None) -> None:
         """Interruption, warnings: last, when every attribute stands. One warning a fit."""
@@ -212,6 +237,19 @@ class LeastSquaresModel(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        """A fitted model from a document that the reader has checked. Parameters are set through the constructor."""
+        model = cls(**decode_parameters(document["parameters"]))
+        if document["classes"] is not None:
+            model.classes_ = decode_classes(document["classes"])
+        model.n_features_in_ = int(document["n_features"])
+        if document["feature_names"] is not None:
+            model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+        model.certificate_ = LeastSquaresCertificate.from_document(document, arrays)
+        model._take_model()
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gapless._config import report_convergence
 from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate
+from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness, slackness
 from gapless.certificates.statement import decode_classes, decode_parameters
 from gapless.encode.frames import refuse_lazy
@@ -25,7 +26,7 @@ from gapless.solvers.choose import SOLVERS
 from gapless.solvers.loop import Stop, interruptible
 from gapless.solvers.solution import Event
 
-from ._fit import Task, fit_linear
+from ._fit import Fitted, Task, fit_linear
 
 #: What max_iter=-1 and None mean: finite, and far beyond any fit that makes progress.
 MOST_PASSES = 100_000
@@ -41,7 +42,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     coef_: Any  # an array, or a CSR matrix after sparsify()
     intercept_: np.ndarray
     n_iter_: Any
-    certificate_: Certificate
+    certificate_: Any  # a Certificate, or a GradientCertificate where there is no penalty
 
     def _loss(self) -> str:
         raise NotImplementedError
@@ -108,7 +109,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            fitted = fit_linear(
+            fitted = self._fitted(
                 task,
                 X,
                 y,
@@ -122,16 +123,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             self.coef_ = fitted.coef
             self.intercept_ = fitted.intercept if self.fit_intercept else np.zeros_like(fitted.intercept)
             self.certificate_ = fitted.certificate
-            self.history_ = [(e.pass_, e.seconds, e.primal, e.dual, e.gap) for e in fitted.history]
+            self.history_ = [(e.pass_, e.seconds, e.primal, *_known(e)) for e in fitted.history]
             self._scores, self._c = fitted.scores, fitted.c
             self._label_index = fitted.labels.index
             self._set_n_iter()
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
+        self._warn(fitted)
+        return self
+
+    def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
+        return fit_linear(task, X, y, sample_weight, **options)
+
+    def _warn(self, fitted: Fitted, stacklevel: int = 4) -> None:
+        """One warning a fit, last."""
         shortfall = fitted.certificate.shortfall(self.max_iter, self.time_limit)
         if shortfall is not None:
-            report_convergence(shortfall, stacklevel=3)
-        return self
+            report_convergence(shortfall, stacklevel=stacklevel)
 
     def _task(self, dtype: Any) -> Task:
         passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
@@ -228,15 +236,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if self.certificate_.statement["problem"]["loss"] == "softmax":
             raise AttributeError("softmax compares K scores: there is no margin at 1, hence no slack")
         if not hasattr(self, "_scores"):
-            raise AttributeError(
-                f"this {type(self).__name__} was loaded from a file, which does not hold the training rows: "
-                "margins(model, X, y) recomputes what they say"
-            )
+            raise AttributeError(from_file(type(self).__name__))
         positives = [sub.positive for sub in self.certificate_.subproblems]
         y = np.where(self._label_index[None, :] == np.array(positives)[:, None], 1.0, -1.0)
         return y * self._scores
 
-    def _certificate(self, asked: str) -> Certificate:
+    def _certificate(self, asked: str) -> Any:
         if not hasattr(self, "certificate_"):
             raise AttributeError(f"{type(self).__name__} has no {asked} before fit")
         return self.certificate_
@@ -260,10 +265,27 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         dtype = np.dtype(document["dtype"])
         model.coef_ = np.array(arrays["coef"], dtype=dtype)
         model.intercept_ = np.array(arrays["intercept"], dtype=dtype)
-        model.certificate_ = Certificate.from_document(document, arrays)
+        kind = GradientCertificate if document["certificate"]["kind"] == "gradient" else Certificate
+        model.certificate_ = kind.from_document(document, arrays)
         model.history_ = []
+        for name in ("rank", "condition"):
+            if kind is GradientCertificate:
+                setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+def from_file(name: str) -> str:
+    """Why a loaded model has no figures of its training rows."""
+    return (
+        f"this {name} was loaded from a file, which does not hold the training rows: margins(model, X, y) recomputes what "
+        "they say"
+    )
+
+
+def _known(event: Event) -> tuple[float, float]:
+    """Dual and gap of an event; not a number where there is no dual."""
+    return (event.dual, event.gap) if math.isfinite(event.dual) else (math.nan, math.nan)
 
 
 class _Printed:
@@ -276,8 +298,7 @@ class _Printed:
         now = time.perf_counter()
         if now - self.last >= 0.5:
             self.last = now
-            print(
-                f"[{self.name}] pass {event.pass_}  {event.seconds:.1f} s  primal {event.primal:.6g}  "
-                f"dual {event.dual:.6g}  relative gap {event.relative_gap:.1e}",
-                flush=True,
-            )
+            text = f"[{self.name}] pass {event.pass_}  {event.seconds:.1f} s  primal {event.primal:.6g}"
+            if math.isfinite(event.dual):
+                text += f"  dual {event.dual:.6g}  relative gap {event.relative_gap:.1e}"
+            print(text, flush=True)

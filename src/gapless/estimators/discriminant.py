@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from numbers import Real
 from typing import Any, NamedTuple
@@ -11,6 +12,9 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.moments import MomentsCertificate
+from gapless.certificates.statement import decode_classes, decode_parameters, encode_float, statement
 from gapless.encode.labels import Labels, decode_labels, encode_labels
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning
@@ -51,9 +55,60 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
     """Labels and probabilities from the scores ln density + ln prior; what the three discriminants share."""
 
     classes_: np.ndarray
+    certificate_: MomentsCertificate
 
     def decision_function(self, X: Any) -> np.ndarray:
         raise NotImplementedError
+
+    def _certify(
+        self,
+        X: np.ndarray,
+        index: np.ndarray,
+        weight: np.ndarray | None,
+        started: float,
+        *,
+        rule: str,
+        shrinkage: list[float],
+        dtype: Any,
+        arrays: dict[str, np.ndarray],
+        **problem: Any,
+    ) -> None:
+        """Sets certificate_ and, from it, the attributes. ``index`` is -1 for rows of weight 0."""
+        applied = [encode_float(s) for s in shrinkage]
+        block: dict[str, Any] = {"rule": rule, "shrinkage": applied, "pooled_by": "shares"}
+        block |= {"directions": 0, "components": 0, **problem}
+        rank, condition = (np.atleast_1d(getattr(self, name)).tolist() for name in ("rank_", "condition_"))
+        said = statement(
+            type(self).__name__, self.get_params(deep=False), self.classes_, X.shape[1], block,
+            feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
+        )  # fmt: skip
+        marks = fingerprint(X, index, weight)
+        self.certificate_ = MomentsCertificate(
+            rank, condition, time.perf_counter() - started, marks, statement=said, arrays=arrays
+        )
+
+    def _arrays_now(self) -> dict[str, np.ndarray]:
+        """The attributes that are arrays of the certificate."""
+        raise NotImplementedError
+
+    def _take_model(self) -> None:
+        """Sets the attributes that follow from certificate_."""
+        raise NotImplementedError
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        """A fitted model from a document that the reader has checked. Parameters are set through the constructor."""
+        model = cls(**decode_parameters(document["parameters"]))
+        model.classes_ = decode_classes(document["classes"])
+        model.n_features_in_ = int(document["n_features"])
+        if document["feature_names"] is not None:
+            model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+        model.certificate_ = MomentsCertificate.from_document(document, arrays)
+        model._take_model()
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "means_")
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class; the first one of equals."""
@@ -172,8 +227,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
     that is linear in x, and the posterior is a logistic function of it (``logistic_coef_``); with a covariance for each
     class it is quadratic.
 
-    There is no ``certificate_``: nothing is optimised. The estimates are moments of the data, exact up to rounding, and
-    ``rank_`` and ``condition_`` say what rounding can do.
+    Nothing is optimised and there is no gap: ``certificate_``, of kind "moments", states that the estimates are the
+    moments of the data, exact up to rounding; ``rank_`` and ``condition_`` say what rounding can do.
 
     Parameters
     ----------
@@ -237,17 +292,20 @@ class GaussianDiscriminant(DiscriminantClassifier):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
+        started = time.perf_counter()
         self._one_of("covariance", COVARIANCES)
         self._check_shrinkage()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         weight = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
         if weight is None:
             labels = encode_labels(y)
-            parts = [np.flatnonzero(labels.index == k) for k in range(labels.n_classes)]
+            index = labels.index
         else:
             there = np.flatnonzero(weight > 0.0)
             labels = encode_labels(np.asarray(y)[there])
-            parts = [there[labels.index == k] for k in range(labels.n_classes)]
+            index = np.full(X.shape[0], -1, dtype=labels.index.dtype)  # a row of weight 0 is no row
+            index[there] = labels.index
+        parts = [np.flatnonzero(index == k) for k in range(labels.n_classes)]
         if self.covariance == "per_class":
             for label, rows in zip(labels.classes, parts):
                 if rows.size == 1:
@@ -259,7 +317,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         shrinkage = None if self.covariance == "spherical" else self.shrinkage
         roots = [class_root(X, rows, weight, m, shrinkage) for rows, m in zip(parts, of_class)]
         means = np.array([m.mean for m in of_class])
-        for stale in ("_whitenings", "logistic_coef_", "logistic_intercept_"):
+        for stale in ("_whitening", "_log_det", "logistic_coef_", "logistic_intercept_"):
             self.__dict__.pop(stale, None)
         if self.covariance == "per_class":
             self._fit_per_class(roots, of_class, labels, eps)
@@ -267,7 +325,33 @@ class GaussianDiscriminant(DiscriminantClassifier):
             self._fit_shared(pooled(roots, mass / mass.sum()), of_class, means, mass / mass.sum(), priors, eps)
         self.classes_ = labels.classes
         self.means_, self.priors_ = means, priors
+        self._certify(
+            X, index, weight, started,
+            rule=self.covariance, shrinkage=[root.shrinkage for root in roots], dtype=np.float64,
+            arrays=self._arrays_now(),
+        )  # fmt: skip
         return self
+
+    def _arrays_now(self) -> dict[str, np.ndarray]:
+        matrices = np.atleast_2d(np.asarray(self.covariance_, dtype=np.float64))
+        arrays = {"means": self.means_, "priors": self.priors_}
+        if hasattr(self, "logistic_coef_"):
+            arrays |= {"covariance": matrices[None], "coef": self.logistic_coef_}
+            return arrays | {"intercept": self.logistic_intercept_}
+        return arrays | {"covariance": matrices, "whitening": self._whitening, "log_det": self._log_det}
+
+    def _take_model(self) -> None:
+        certificate, arrays = self.certificate_, self.certificate_.arrays
+        self.means_, self.priors_ = arrays["means"], arrays["priors"]
+        if certificate.statement["problem"]["rule"] == "per_class":
+            self.covariance_, self._whitening = arrays["covariance"], arrays["whitening"]
+            self._log_det = arrays["log_det"]
+            self.rank_, self.condition_ = np.array(certificate.rank), np.array(certificate.condition)
+            return
+        matrix = arrays["covariance"][0]
+        self.covariance_ = float(matrix[0, 0]) if self.covariance == "spherical" else matrix
+        self.rank_, self.condition_ = certificate.rank[0], certificate.condition[0]
+        self.logistic_coef_, self.logistic_intercept_ = arrays["coef"], arrays["intercept"]
 
     def _fit_per_class(self, roots: list[Root], of_class: list[Moments], labels: Labels, eps: float) -> None:
         d = roots[0].C.shape[1]
@@ -285,7 +369,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
                 type(self).__name__, whitenings[worst].condition, f"of class {labels.classes[worst]}",
                 "Set shrinkage, or drop one of the features that are nearly collinear",
             )  # fmt: skip
-        self._whitenings = whitenings
+        self._whitening = np.array([whitening.W for whitening in whitenings])
+        self._log_det = np.array([whitening.log_det for whitening in whitenings])
         self.covariance_ = np.array([root.C.T @ root.C for root in roots])
         self.rank_ = np.array([whitening.rank for whitening in whitenings])
         self.condition_ = np.array([whitening.condition for whitening in whitenings])
@@ -350,8 +435,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
         with np.errstate(divide="ignore"):
             scores = np.column_stack(
                 [
-                    -0.5 * (quadratic_form(X, mean, whitening.W) + whitening.log_det)
-                    for mean, whitening in zip(self.means_, self._whitenings)
+                    -0.5 * (quadratic_form(X, mean, W) + log_det)
+                    for mean, W, log_det in zip(self.means_, self._whitening, self._log_det)
                 ]
             ) + np.log(self.priors_)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -377,11 +462,11 @@ class GaussianDiscriminant(DiscriminantClassifier):
             return Boundary({1: "point", 2: "line"}.get(d, "plane"), np.zeros((d, d)), q, c)
         Q, q, c = np.zeros((d, d)), np.zeros(d), float(log_prior[b] - log_prior[a])
         for k, sign in ((a, -1.0), (b, 1.0)):
-            W, mean = self._whitenings[k].W, self.means_[k]
+            W, mean = self._whitening[k], self.means_[k]
             precision = W @ W.T
             Q -= sign * 0.5 * precision
             q += sign * (precision @ mean)
-            c -= sign * 0.5 * float(mean @ precision @ mean + self._whitenings[k].log_det)
+            c -= sign * 0.5 * float(mean @ precision @ mean + self._log_det[k])
         return Boundary({1: "points", 2: "conic"}.get(d, "quadric"), Q, q, c)
 
     def _pair(self, first: Any, second: Any) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -78,10 +79,23 @@ def _log(priors: np.ndarray) -> np.ndarray:
         return np.log(priors)
 
 
+#: Arrays of a model file and the attributes they are.
+_LINEAR_ARRAYS = {
+    "means": "means_",
+    "priors": "priors_",
+    "coef": "coef_",
+    "intercept": "intercept_",
+    "scalings": "scalings_",
+    "ratio": "explained_variance_ratio_",
+    "xbar": "xbar_",
+}
+
+
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):
     """Gaussian classes with one covariance: a linear classifier, and the projection that separates the classes best.
 
-    There is no ``certificate_``: nothing is optimised. The estimates are moments of the data, exact up to rounding, and
+    Nothing is optimised and there is no gap: ``certificate_``, of kind "moments", states that the estimates are the
+    moments of the data, exact up to rounding (there is none with a ``covariance_estimator``, which nobody can recompute);
     ``rank_`` and ``condition_`` say what rounding can do. Sums are float64; results have the dtype of X.
 
     Parameters
@@ -144,6 +158,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
+        started = time.perf_counter()
         self._check_parameters()
         X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32])
         labels = encode_labels(y)
@@ -159,7 +174,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "n_components cannot be larger than min(n_features, n_classes - 1). "
                 f"Got {self.n_components}, at most {most}."
             )
-        for stale in ("covariance_", "xbar_", "scalings_", "explained_variance_ratio_"):
+        for stale in ("covariance_", "xbar_", "scalings_", "explained_variance_ratio_", "certificate_"):
             self.__dict__.pop(stale, None)
         self._max_components = most if self.n_components is None else int(self.n_components)
         self._n_features_out = self._max_components
@@ -191,7 +206,33 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.classes_ = labels.classes
         for name, value in fitted.items():
             setattr(self, name, value.astype(X.dtype, copy=False))
+        if self.covariance_estimator is None:
+            arrays = {"covariance": (within.C.T @ within.C)[None], **self._arrays_now()}
+            if "ratio" in arrays and "xbar" not in arrays:
+                arrays["xbar"] = np.zeros(d, X.dtype)
+            self._certify(
+                X, labels.index, None, started,
+                rule="shared", shrinkage=[root.shrinkage for root in roots], dtype=X.dtype, arrays=arrays,
+                pooled_by="shares" if self.solver == "svd" else "priors",
+                directions=arrays["scalings"].shape[1] if "ratio" in arrays else 0,
+                components=arrays["ratio"].size if "ratio" in arrays else 0,
+            )  # fmt: skip
         return self
+
+    def _arrays_now(self) -> dict[str, np.ndarray]:
+        return {key: getattr(self, name) for key, name in _LINEAR_ARRAYS.items() if hasattr(self, name)}
+
+    def _take_model(self) -> None:
+        certificate, arrays = self.certificate_, self.certificate_.arrays
+        self.rank_, self.condition_ = certificate.rank[0], certificate.condition[0]
+        for key, name in _LINEAR_ARRAYS.items():
+            if key in arrays and (key != "xbar" or self.solver == "svd"):
+                setattr(self, name, arrays[key])
+        if self.solver != "svd" or (self.store_covariance and self.priors is None):
+            self.covariance_ = arrays["covariance"][0].astype(self.coef_.dtype)
+        most = min(len(self.classes_) - 1, self.n_features_in_)
+        self._max_components = most if self.n_components is None else int(self.n_components)
+        self._n_features_out = self._max_components
 
     def _check_parameters(self) -> None:
         self._one_of("solver", ("svd", "lsqr", "eigen"))
@@ -299,7 +340,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
 class QuadraticDiscriminantAnalysis(_Analysis):
     """Gaussian classes with a covariance each: a quadratic classifier.
 
-    There is no ``certificate_``: nothing is optimised. The estimates are moments of the data, exact up to rounding, and
+    Nothing is optimised and there is no gap: ``certificate_``, of kind "moments", states that the estimates are the
+    moments of the data, exact up to rounding (there is none with a ``covariance_estimator``, which nobody can recompute);
     ``rank_`` and ``condition_`` say what rounding can do. Sums are float64; results have the dtype of X.
 
     Parameters
@@ -359,6 +401,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
+        started = time.perf_counter()
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         labels = encode_labels(y)
@@ -368,7 +411,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
                 raise one_row_error(label, "LinearDiscriminantAnalysis can use the class as it is")
         priors = self._priors(np.array([rows.size for rows in parts], dtype=np.float64))
         eps = float(np.finfo(X.dtype).eps)
-        means, covariances, scalings, rotations, ranks, conditions = [], [], [], [], [], []
+        means, covariances, scalings, rotations, ranks, conditions, applied = [], [], [], [], [], [], []
         for label, rows in zip(labels.classes, parts):
             m = moments(X, rows)
             root = self._root(X, rows, m)
@@ -386,7 +429,8 @@ class QuadraticDiscriminantAnalysis(_Analysis):
             limits = np.finfo(X.dtype)
             scalings.append(np.clip(variances, limits.tiny, limits.max).astype(X.dtype))
             rotations.append(Vt.T.astype(X.dtype))
-            covariances.append((root.C.T @ root.C).astype(X.dtype))
+            covariances.append(root.C.T @ root.C)
+            applied.append(root.shrinkage)
             ranks.append(rank)
             conditions.append(whitening.condition)
         worst = int(np.argmax(conditions))
@@ -395,13 +439,29 @@ class QuadraticDiscriminantAnalysis(_Analysis):
                 type(self).__name__, conditions[worst], f"of class {labels.classes[worst]}",
                 "Set shrinkage or reg_param, or drop one of the features that are nearly collinear", stacklevel=3,
             )  # fmt: skip
-        self.__dict__.pop("covariance_", None)
+        for stale in ("covariance_", "certificate_"):
+            self.__dict__.pop(stale, None)
         if self.store_covariance:
-            self.covariance_ = covariances
+            self.covariance_ = [matrix.astype(X.dtype) for matrix in covariances]
         self.classes_, self.priors_, self.means_ = labels.classes, priors, np.array(means)
         self.scalings_, self.rotations_ = scalings, rotations
         self.rank_, self.condition_ = np.array(ranks), np.array(conditions)
+        if self.covariance_estimator is None:
+            arrays = {"covariance": np.array(covariances), **self._arrays_now()}
+            self._certify(X, labels.index, None, started, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays)
         return self
+
+    def _arrays_now(self) -> dict[str, np.ndarray]:
+        arrays = {"means": self.means_, "priors": self.priors_}
+        return arrays | {"rotations": np.array(self.rotations_), "scalings": np.array(self.scalings_)}
+
+    def _take_model(self) -> None:
+        certificate, arrays = self.certificate_, self.certificate_.arrays
+        self.means_, self.priors_ = arrays["means"], arrays["priors"]
+        self.scalings_, self.rotations_ = list(arrays["scalings"]), list(arrays["rotations"])
+        self.rank_, self.condition_ = np.array(certificate.rank), np.array(certificate.condition)
+        if self.store_covariance:
+            self.covariance_ = [matrix.astype(self.means_.dtype) for matrix in arrays["covariance"]]
 
     def _check_parameters(self) -> None:
         self._one_of("solver", ("svd", "eigen"))

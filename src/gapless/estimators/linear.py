@@ -14,10 +14,23 @@ from gapless.encode.weights import check_sample_weight, resolve_class_weight, we
 
 from ._least_squares import LeastSquaresModel, two_dimensional
 
+#: Names of solvers for which scikit-learn counts no steps.
+_WITHOUT_STEPS = ("svd", "cholesky", "sparse_cg")
 _RIDGE_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
 class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
+    def _read_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray, int | None]:
+        """X, the targets (n, K), and K, or None where y is a vector."""
+        X, y = self._read(X, y, multi_output=True, y_numeric=True)
+        Y = two_dimensional(y)
+        return X, Y, None if y.ndim == 1 else Y.shape[1]
+
+    def _per_target(self, name: str) -> Any:
+        """An array of the certificate, without its first axis where y is a vector."""
+        array = self.certificate_.arrays[name]
+        return array[0] if self.certificate_.statement["problem"]["columns_of_y"] is None else array
+
     def predict(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,), or a column a target."""
         return self._scores(X)
@@ -70,35 +83,30 @@ class LinearRegression(_Regression):
         time_limit: float | None = None,
         device: str = "auto",
     ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
+        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
         self.positive = positive
-        self.time_limit = time_limit
-        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
         self._check_common()
-        X, y = self._read(X, y, multi_output=True, y_numeric=True)
-        Y = two_dimensional(y)
-        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]))
-        arrays = self.certificate_.arrays
-        one = y.ndim == 1
-        self.coef_ = arrays["coef"][0] if one else arrays["coef"]
-        self.intercept_ = (arrays["intercept"][0] if one else arrays["intercept"]) if self.fit_intercept else 0.0
-        self.rank_ = answer.rank
+        X, Y, columns = self._read_targets(X, y)
+        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), columns_of_y=columns)
         self._singular = answer.singular
         self._close(answer, interruption)
         return self
+
+    def _take_model(self) -> None:
+        super()._take_model()
+        self.coef_ = self._per_target("coef")
+        self.intercept_ = self._per_target("intercept") if self.fit_intercept else 0.0
+        self.rank_ = self.certificate_.rank
 
     @property
     def singular_(self) -> np.ndarray:
         """Singular values of the (centred) X; dense data of up to 500 columns, or wherever they were needed."""
         values: np.ndarray | None = getattr(self, "_singular", None)
         if values is None:
-            raise AttributeError("singular_ is there after a fit on dense data")
+            raise AttributeError("singular_ is there after a fit on dense data (a model file does not hold it)")
         return values
 
 
@@ -131,7 +139,8 @@ class Ridge(_Regression):
     Attributes
     ----------
     coef_, intercept_ : as in scikit-learn; float32 where X is
-    n_iter_ : for each target, the steps of conjugate gradients; 1 for the closed forms
+    n_iter_ : for each target, the steps of conjugate gradients, 1 for a closed form; as in scikit-learn None where
+        ``solver`` is "svd", "cholesky" or "sparse_cg"
     solver_ : "cholesky", "svd" or "sparse_cg"
     condition_, certificate_, status_, objective_
     """
@@ -151,17 +160,12 @@ class Ridge(_Regression):
         n_jobs: int | None = None,
         device: str = "auto",
     ) -> None:
+        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
         self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
         self.max_iter = max_iter
-        self.tol = tol
         self.solver = solver
         self.positive = positive
         self.random_state = random_state
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
@@ -169,21 +173,22 @@ class Ridge(_Regression):
         self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
         if self.solver not in _RIDGE_SOLVERS:
             self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, _RIDGE_SOLVERS)))}}}")
-        X, y = self._read(X, y, multi_output=True, y_numeric=True)
-        Y = two_dimensional(y)
+        X, Y, columns = self._read_targets(X, y)
         passes = None if self.max_iter is None else int(self.max_iter)
-        answer, interruption = self._fit(X, Y, sample_weight, self._alphas(Y.shape[1]), passes=passes)
-        arrays = self.certificate_.arrays
-        self.coef_ = arrays["coef"][0] if Y.shape[1] == 1 else arrays["coef"]
-        self.intercept_ = (
-            (arrays["intercept"][0] if y.ndim == 1 else arrays["intercept"]) if self.fit_intercept else 0.0
-        )
-        if isinstance(self.intercept_, np.float64):
-            self.intercept_ = float(self.intercept_)
-        self.solver_ = answer.method
-        self.n_iter_ = np.full(Y.shape[1], max(answer.n_iter, 1), np.int32)
+        alpha = self._alphas(Y.shape[1])
+        answer, interruption = self._fit(X, Y, sample_weight, alpha, columns_of_y=columns, passes=passes)
         self._close(answer, interruption, passes)
         return self
+
+    def _take_model(self) -> None:
+        super()._take_model()
+        coef = self.certificate_.arrays["coef"]
+        self.coef_ = coef[0] if coef.shape[0] == 1 else coef
+        intercept = self._per_target("intercept") if self.fit_intercept else 0.0
+        self.intercept_ = float(intercept) if isinstance(intercept, np.float64) else intercept
+        self.solver_ = self.certificate_.solver
+        steps = np.full(coef.shape[0], max(self.certificate_.n_iter, 1), np.int32)
+        self.n_iter_ = None if self.solver in _WITHOUT_STEPS else steps
 
     def _alphas(self, targets: int) -> np.ndarray:
         """One penalty a target, finite and not negative."""
@@ -247,14 +252,9 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         n_jobs: int | None = None,
         device: str = "auto",
     ) -> None:
+        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
         self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
         self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.device = device
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
@@ -268,13 +268,13 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
         alpha = np.full(Y.shape[1], float(self.alpha))
         answer, interruption = self._fit(X, Y, sample_weight, alpha, labels=labels, class_weight=class_weight)
-        arrays = self.certificate_.arrays
-        self.classes_ = labels.classes
-        self.coef_ = arrays["coef"]
-        self.intercept_ = arrays["intercept"]
-        self.rank_ = answer.rank
         self._close(answer, interruption)
         return self
+
+    def _take_model(self) -> None:
+        super()._take_model()
+        self.coef_, self.intercept_ = (self.certificate_.arrays[name] for name in ("coef", "intercept"))
+        self.rank_ = self.certificate_.rank
 
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,) for two classes, else one column a class."""

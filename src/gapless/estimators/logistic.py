@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from gapless.certificates.gradient import GradientCertificate
+from gapless.certificates.slackness import Slackness
+from gapless.errors import IllConditionedWarning, SeparationWarning
 from gapless.solvers.choose import SOLVERS
 
-from ._linear_classifier import LinearClassifier
+from ._fit import Fitted, Task, fit_linear
+from ._linear_classifier import LinearClassifier, from_file
+from ._unpenalised import dependent_columns, fit_unpenalised, separation
 
 #: scikit-learn's solvers: the optimum is the same, so the name has no effect here.
 PEERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
@@ -121,14 +128,79 @@ class LogisticRegression(LinearClassifier):
                 f"l1_ratio={self.l1_ratio!r}: L1 and elastic net are not offered; use "
                 'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
             )
-        if self.C == float("inf"):
-            raise NotImplementedError("C=inf, no penalty, is not offered yet; use a large finite C.")
+        if self.C == math.inf and self.solver == "coordinate_descent":
+            raise ValueError("solver='coordinate_descent' needs a penalty: with C=inf there is Newton's method alone.")
 
     def _solver(self) -> str:
         return self.solver if self.solver in SOLVERS else "auto"
 
+    def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
+        for name in ("rank_", "condition_"):
+            self.__dict__.pop(name, None)
+        if task.C < math.inf:
+            return fit_linear(task, X, y, sample_weight, **options)
+        fitted, self._basis = fit_unpenalised(task, X, y, sample_weight, **options)
+        self.rank_, self.condition_ = self._basis.rank, self._basis.condition
+        return fitted
+
+    def _warn(self, fitted: Fitted, stacklevel: int = 4) -> None:
+        certificate = fitted.certificate
+        if not isinstance(certificate, GradientCertificate):
+            return super()._warn(fitted, stacklevel + 1)
+        basis = self.__dict__.pop("_basis")
+        # Separation first: its coefficients mean nothing, whatever the columns are.
+        separated = separation(certificate)
+        if separated is not None:
+            warnings.warn(separated, SeparationWarning, stacklevel=stacklevel - 1)
+        elif not certificate.converged:
+            super()._warn(fitted, stacklevel + 1)
+        else:
+            dependent = dependent_columns(certificate, basis)
+            if dependent is not None:
+                warnings.warn(dependent, IllConditionedWarning, stacklevel=stacklevel - 1)
+
     def _set_n_iter(self) -> None:
-        self.n_iter_ = np.array([sub.n_iter for sub in self.certificate_.subproblems], dtype=np.int32)
+        parts = getattr(self.certificate_, "subproblems", (self.certificate_,))
+        self.n_iter_ = np.array([part.n_iter for part in parts], dtype=np.int32)
+
+    @property
+    def alpha_(self) -> np.ndarray:
+        """The dual variable of each training row (two classes: n; more: a row of n for each class).
+
+        Without a penalty it is |c dl/dz| at the fitted scores: c times one minus the probability of the row's own class (and c
+        times those of the others); sum_i alpha_i y_i x_i = 0 up to the gradient.
+        """
+        certificate = self._certificate("alpha_")
+        if certificate.kind != "gradient":
+            return super().alpha_
+        if not hasattr(self, "_scores"):
+            raise AttributeError(from_file(type(self).__name__))
+        c, index = self._c, self._label_index
+        scores = np.where(c > 0, self._scores, 0.0)
+        if len(scores) == 1:
+            return c * expit(np.where(index == 1, -scores[0], scores[0]))
+        P = softmax(scores, axis=0)
+        own = np.arange(len(P))[:, None] == index
+        return c * np.where(own, np.where(own, 0.0, P).sum(axis=0), P)
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """xi = max(0, 1 - yf) of each training row; NaN for rows of weight 0. Without a penalty there is no margin to miss."""
+        self._needs_penalty("slack_")
+        return super().slack_
+
+    @property
+    def slackness_(self) -> Slackness:
+        """The complementary-slackness class of each training row; not without a penalty."""
+        self._needs_penalty("slackness_")
+        return super().slackness_
+
+    def _needs_penalty(self, asked: str) -> None:
+        if self._certificate(asked).kind == "gradient":
+            raise AttributeError(
+                f"{asked} speaks of a margin at 1, whose width is 1/|w|; without a penalty (C=inf) nothing ties |w| to it. "
+                "alpha_ has the multipliers of the rows, certificate_ what is proved."
+            )
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """ln of predict_proba, computed without forming it."""

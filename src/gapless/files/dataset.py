@@ -64,7 +64,7 @@ class Expected:
             n_features=int(document["n_features"]),
             names=document.get("feature_names"),
             target=document.get("target"),
-            label_kind=document["classes"]["type"],
+            label_kind="float" if document["classes"] is None else document["classes"]["type"],
         )
 
 

@@ -1,8 +1,8 @@
 """The model file: a zip of a JSON document and raw arrays. Nothing in it can run; the judge reads it alone.
 
-Members: model.json, coef.bin, intercept.bin, dual.bin (little-endian, C order). The archive comment is the
-SHA-256 of every byte before it. Reading is the judge's (`gapless.judge.read`); here is the writing,
-and the way from what was read to an estimator.
+Members: model.json and the arrays that go with it (coef.bin, intercept.bin, dual.bin ...), little-endian, in C order.
+The archive comment is the SHA-256 of every byte before it. Reading is the judge's (`gapless.judge.read`); here is the
+writing, and the way from what was read to an estimator.
 """
 
 from __future__ import annotations
@@ -22,13 +22,19 @@ import numpy as np
 
 from gapless import judge
 from gapless.judge.errors import ModelFileError
+from gapless.judge.forms import array_forms
 
 # The only classes a file can become; a name that is not here is refused, never looked up.
 ESTIMATORS = {
     "LinearSVC": "gapless.estimators.linear_svc",
     "LogisticRegression": "gapless.estimators.logistic",
+    "LinearRegression": "gapless.estimators.linear",
+    "Ridge": "gapless.estimators.linear",
+    "LeastSquaresClassifier": "gapless.estimators.linear",
+    "GaussianDiscriminant": "gapless.estimators.discriminant",
+    "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
+    "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
 }
-MEMBERS = ("coef", "intercept", "dual")
 COMMENT_BYTES = 64
 
 
@@ -65,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         unknown = [key for key in document["parameters"] if key not in known]
         if unknown:
             raise ModelFileError(f"{where}: {name} has no parameter {unknown[0]!r}; the file was altered")
-        if document["certificate"]["status"] != "not_finite" and not _finite(arrays):
+        if document["certificate"]["status"] != "not_finite" and not _finite(document, arrays):
             raise ModelFileError(f"{where}: its numbers are not finite, and it does not say so")
         model = cls._from_document(document, arrays)
     except ModelFileError:
@@ -76,8 +82,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def _finite(arrays: Mapping[str, np.ndarray]) -> bool:
-    return all(np.isfinite(array).all() for array in arrays.values())
+def _finite(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
+    """Whether all numbers are; the logarithm of a prior of 0 is -inf by right."""
+    bayes = document["certificate"]["kind"] == "moments"
+    return all(
+        bool((np.isfinite(array) | (np.isneginf(array) if bayes and name == "intercept" else False)).all())
+        for name, array in arrays.items()
+    )
 
 
 def _class(name: str) -> Any:
@@ -94,25 +105,25 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     if certificate is None:
         from sklearn.exceptions import NotFittedError
 
+        if getattr(model, "covariance_estimator", None) is not None:
+            raise ModelFileError(
+                f"cannot save a {name} with a covariance_estimator: nobody can recompute its covariances from a file"
+            )
         raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
+    from gapless.certificates.verify import arrays_now
+
     document = dict(certificate.document())
     arrays = dict(certificate.arrays)
-    for attribute, key in (("coef_", "coef"), ("intercept_", "intercept")):
-        mine, claimed = getattr(model, attribute), np.asarray(arrays[key])
-        mine = mine.toarray() if hasattr(mine, "toarray") else np.asarray(mine)
-        if mine.ndim == 0:  # scikit-learn's intercept_ of a model without offset
-            mine = np.broadcast_to(mine, claimed.shape)
-        if not np.array_equal(mine, claimed):
-            raise ModelFileError(
-                f"{attribute} is not what fit returned: the certificate does not speak of it; fit again"
-            )
+    for key, mine in arrays_now(model, arrays).items():
+        if not np.array_equal(mine, arrays[key]):
+            raise ModelFileError(f"{key}_ is not what fit returned: the certificate does not speak of it; fit again")
     if target is not None:
         document["target"] = str(target)
     names = getattr(model, "feature_names_in_", None)
     if document.get("feature_names") is None and names is not None:
         document["feature_names"] = [str(each) for each in names]
-    real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
-    stored = {key: np.ascontiguousarray(arrays[key], dtype="<f8" if key == "dual" else real) for key in MEMBERS}
+    forms = array_forms(document)
+    stored = {key: np.ascontiguousarray(arrays[key], dtype=dtype) for key, (dtype, _) in forms.items()}
     document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
     return document, stored
 
@@ -146,8 +157,8 @@ def _write(stream: BinaryIO, document: Mapping[str, Any], arrays: Mapping[str, n
     with zipfile.ZipFile(stream, "w") as archive:
         archive.comment = b"0" * COMMENT_BYTES
         _member(archive, "model.json", content)
-        for key in MEMBERS:
-            _member(archive, f"{key}.bin", arrays[key].reshape(-1).view(np.uint8).data)
+        for key, array in arrays.items():
+            _member(archive, f"{key}.bin", array.reshape(-1).view(np.uint8).data)
     stream.flush()
     end = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
     digest = hashlib.sha256()

@@ -22,7 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("model", help="model file written by gapless")
     parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
-    parser.add_argument("--target", metavar="NAME", help="label column (CSV) or array (npz)")
+    parser.add_argument(
+        "--target",
+        metavar="NAME",
+        action="append",
+        help="label column (CSV; repeat it for several targets) or array (npz)",
+    )
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")

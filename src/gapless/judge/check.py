@@ -13,42 +13,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import least_squares
-from .classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from .document import flaw, is_number, n_lines, newer_schema, number
+from . import gradient, least_squares, moments
+from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
-from .fingerprint import fingerprint
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
 from .rounding import UNIT, Interval
-from .rows import Rows, as_rows, first_non_finite
+from .rows import as_rows
 from .softmax import evaluate_softmax, exact_softmax
+from .statement import CHECKED, ESTIMATORS, same_data, statement_claims
 from .verdict import Claim, Verdict
 
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
 ROUNDING_FACTOR = 4.0
-
-#: Estimators, the losses they have, and parameters that would make another problem of it (absent counts as
-#: fine).
-ESTIMATORS: dict[str, tuple[str, ...]] = {
-    "LinearSVC": ("hinge", "squared_hinge"),
-    "LogisticRegression": ("logistic", "softmax"),
-}
-_L2_ONLY: dict[str, tuple[Any, ...]] = {
-    "penalty": ("l2", "deprecated"),
-    "l1_ratio": (0, None, "deprecated"),
-    "multi_class": ("ovr", "auto", "deprecated"),
-}
-_CHECKED = (
-    "loss",
-    "C",
-    "tol",
-    "fit_intercept",
-    "penalize_intercept",
-    "intercept_scaling",
-    "class_weight",
-    *_L2_ONLY,
-)
 
 Rigour = bool | Literal["exact"]
 
@@ -73,12 +50,16 @@ def check(
     document = dict(document) if isinstance(document, Mapping) else document
     if least_squares.speaks_of(document):
         return least_squares.check(document, arrays, X, y, sample_weight, rigorous)
+    if moments.speaks_of(document):  # nothing is optimised: there is nothing to bound beyond the figures
+        return moments.check(document, arrays, X, y, sample_weight)
+    if gradient.speaks_of(document):
+        return gradient.check(document, arrays, X, y, sample_weight, rigorous)
     _refuse_unreadable(document)
     rows = as_rows(X)
     coef, intercept, dual = _arrays(document, arrays)
-    index, weights = _same_data(document, rows, y, sample_weight)
+    index, weights = same_data(document, rows, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
-    sound = _statement_claims(claims, document, index, weights)
+    sound = statement_claims(claims, document, index, weights)
     problem, K = document["problem"], len(document["classes"]["values"])
     softmax = problem["loss"] == "softmax"  # one problem of K lines; of the others there is one for each line
     positives: list[int | None] = [None] if softmax else [1] if K == 2 else list(range(K))
@@ -139,83 +120,6 @@ def _arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> tuple[np.nda
             )
         out.append(array.astype(np.float64))
     return out[0], out[1], out[2]
-
-
-def _same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Class indices and weights of the rows; CertificateError unless they are those of the fit."""
-    claimed = document["certificate"]["fingerprint"]
-    n, d = rows.shape
-    if claimed["n_features"] != document["n_features"]:
-        raise CertificateError("the certificate cannot be read: it gives two numbers of features")
-    if (n, d) != (claimed["n_rows"], claimed["n_features"]):
-        fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
-        raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
-    bad = first_non_finite(rows)
-    if bad is not None:
-        raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
-    weights = weights_of_rows(sample_weight, n)
-    index = label_index(y, document["classes"], n)
-    found = fingerprint(rows, index, weights)
-    advice = "give the judge exactly what fit was given"
-    if found["rows"] != claimed["rows"]:
-        raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
-    if found["labels"] != claimed["labels"]:
-        raise CertificateError(f"other labels: y is not that of the fit ({advice})")
-    if found["weights"] != claimed["weights"]:
-        missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-        raise CertificateError(f"other weights: {missing} ({advice})")
-    return index, weights
-
-
-def _statement_claims(claims: list[Claim], document: dict[str, Any], index: np.ndarray, weights: np.ndarray) -> bool:
-    """Parameters, classes and problem agree. False where the problem they state cannot be evaluated."""
-    parameters, problem = document["parameters"], document["problem"]
-    tol, name, losses = (
-        document["certificate"]["tol"],
-        document["estimator"],
-        ESTIMATORS[document["estimator"]],
-    )
-    K = len(document["classes"]["values"])
-    loss = parameters.get("loss") if name == "LinearSVC" else losses[K > 2]
-    claims.append(Claim("loss", problem["loss"], loss, problem["loss"] == loss and loss in losses, f"of {name}"))
-    for key, allowed in _L2_ONLY.items():
-        if key == "multi_class" and loss == "softmax":
-            allowed = ("multinomial", *allowed[1:])
-        if key in parameters and not any(_same(parameters[key], value) for value in allowed):
-            claims.append(Claim(key, parameters[key], None, False, "is another problem than the one certified"))
-    C, scale = number(problem["C"]), number(problem["offset_scale"])
-    good_C = math.isfinite(C) and C > 0
-    claims.append(Claim("C", C, parameters.get("C"), good_C and _equals(parameters.get("C"), C)))
-    tol = number(tol)
-    good_tol = math.isfinite(tol) and tol >= 0
-    claims.append(Claim("tol", tol, parameters.get("tol"), good_tol and _equals(parameters.get("tol"), tol)))
-    fit = parameters.get("fit_intercept")
-    penalised = parameters.get("penalize_intercept", False)
-    scaling = parameters.get("intercept_scaling", 1.0)
-    offset = "penalised" if penalised is True else "free"
-    offset = "none" if fit is False else offset
-    stated = isinstance(fit, bool) and isinstance(penalised, bool) and is_number(scaling)
-    stated = stated and (offset != "free" or number(scaling) == 1.0)  # it acts on a penalised offset only
-    claims.append(Claim("offset", problem["offset"], offset, stated and problem["offset"] == offset))
-    wanted_scale = number(scaling) if stated and offset == "penalised" else 1.0
-    good_scale = math.isfinite(scale) and scale > 0
-    claims.append(Claim("offset scale", scale, wanted_scale, good_scale and scale == wanted_scale))
-    values = document["classes"]["values"]
-    resolved = [number(w) for w in problem["class_weight"]]
-    agree, expected = class_weights_agree(parameters.get("class_weight", ""), values, resolved, index, weights)
-    claims.append(Claim("class weights", resolved, expected, agree))
-    claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
-    present = np.bincount(index, minlength=len(values))[: len(values)] > 0
-    claims.append(Claim("classes of y", len(values), int(present.sum()), bool(present.all()), "each has a row"))
-    return good_C and good_scale and all(math.isfinite(w) and w >= 0 for w in resolved)
-
-
-def _same(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and a == b if isinstance(a, bool | str) or a is None else a == b
-
-
-def _equals(parameter: Any, value: float) -> bool:
-    return is_number(parameter) and number(parameter) == value
 
 
 def _inside(claimed: float, found: Interval, room: float) -> bool:
@@ -325,7 +229,7 @@ def _finite(value: Any) -> float:
 
 
 def _unchecked(document: dict[str, Any]) -> list[str]:
-    others = [name for name in document["parameters"] if name not in _CHECKED]
+    others = [name for name in document["parameters"] if name not in CHECKED]
     listed = [
         "seconds",
         "backend",

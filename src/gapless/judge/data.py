@@ -28,15 +28,18 @@ class Data(NamedTuple):
 def read_data(
     path: str | os.PathLike[str],
     document: dict[str, Any],
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     weights: str | None = None,
 ) -> Data:
     """Rows, labels and weights of a data file, for the model of ``document``: its features, its type of
-    labels."""
+    labels. A regression on several targets takes several columns of a CSV file."""
+    names = [target] if isinstance(target, str) else list(target or [])
     where = os.fspath(path)
     try:
         if str(where).lower().endswith(".npz"):
-            return _npz(str(where), target, weights)
+            if len(names) > 1:
+                raise DataError(f"{where}: several targets are one array of an npz file, not {len(names)}", str(where))
+            return _npz(str(where), names[0] if names else None, weights)
         with open(path, encoding="utf-8-sig", newline="") as stream:
             lines = stream.read().splitlines()
     except UnicodeDecodeError:
@@ -46,10 +49,12 @@ def read_data(
     if not any(line.strip() for line in lines):
         raise DataError(f"{where}: is empty", str(where))
     if _looks_like_svmlight(lines):
-        if target or weights:
+        if names or weights:
             raise DataError(f"{where}: is an svmlight file, which has no columns to name", str(where))
         return _svmlight(lines, str(where), document)
-    return _csv(lines, str(where), document, target or document.get("target"), weights)
+    if not names and document.get("target"):
+        names = [document["target"]]
+    return _csv(lines, str(where), document, names, weights)
 
 
 def _error(message: str, file: str, line: int | None = None, column: int | str | None = None) -> DataError:
@@ -92,7 +97,7 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
 # -- csv
 
 
-def _csv(lines: list[str], file: str, document: dict[str, Any], target: str | None, weights: str | None) -> Data:
+def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[str], weights: str | None) -> Data:
     first = next(line for line in lines if line.strip())
     separator = max("\t;,", key=lambda mark: (first.count(mark), mark == ","))
     reader = csv.reader(lines, delimiter=separator, strict=True)
@@ -108,9 +113,9 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], target: str | No
     if len(set(names)) != width:
         twice = next(name for name in names if names.count(name) > 1)
         raise _error(f"the name {twice[:40]!r} stands twice in the header", file, numbers[0])
-    label = _column(names, target, "label", file)
+    marked = [_column(names, each, "label", file) for each in targets] or [_column(names, None, "label", file)]
     weight = None if weights is None else _column(names, weights, "weights", file)
-    features = [j for j in range(width) if j not in (label, weight)]
+    features = [j for j in range(width) if j not in marked and j != weight]
     wanted = document.get("feature_names")
     if wanted is not None:
         missing = [name for name in wanted if name not in names]
@@ -124,14 +129,31 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], target: str | No
         if len(row) != width:
             raise _error(f"the line has {len(row)} cells, the header {width}", file, line)
         X.append([_number(row[j], file, line, names[j]) for j in features])
-        y.append(row[label])
-        if not row[label]:
-            raise _error("the label is missing", file, line, names[label])
+        for label in marked:
+            if not row[label]:
+                raise _error("the label is missing", file, line, names[label])
+        y.append([row[label] for label in marked])
         if weight is not None:
             w.append(_number(row[weight], file, line, names[weight]))
     if not X:
         raise _error("there is a header and no rows", file, numbers[0])
-    return Data(np.array(X), labels(y, document["classes"]["type"]), np.array(w) if weight is not None else None)
+    return Data(np.array(X), _answers(y, numbers[1:], marked, names, file, document), np.array(w) if w else None)
+
+
+def _answers(
+    y: list[list[str]], lines: list[int], marked: list[int], names: list[str], file: str, document: dict[str, Any]
+) -> np.ndarray:
+    """Labels, or for a regression numbers: a vector, or a column for each target."""
+    if document["classes"] is not None:
+        if len(marked) > 1:
+            raise _error("a classifier has one label column", file, 1)
+        return labels([row[0] for row in y], document["classes"]["type"])
+    places = [names[label] for label in marked]
+    values = [
+        [_number(text, file, line, name) for text, name in zip(row, places, strict=True)]
+        for row, line in zip(y, lines, strict=True)
+    ]
+    return np.array(values)[:, 0] if len(marked) == 1 else np.array(values)
 
 
 def _column(names: list[str], name: str | None, what: str, file: str) -> int:
@@ -188,7 +210,8 @@ def _svmlight(lines: list[str], file: str, document: dict[str, Any]) -> Data:
         raise _error(f"the index {max(columns)} is beyond the model's {d} features", file, numbers[row])
     index = np.array(columns, dtype=np.int64) - base
     X = as_rows(_Parts(np.array(data, dtype=np.float64), index, np.array(starts, dtype=np.int64), (len(texts), d)))
-    return Data(X, labels(texts, document["classes"]["type"]), None)
+    answers = [[text] for text in texts]
+    return Data(X, _answers(answers, numbers, [0], ["label"], file, document), None)
 
 
 class _Parts(NamedTuple):

@@ -23,7 +23,11 @@ CLASS_TYPES: dict[str, tuple[type, ...]] = {
 #: How a float that JSON cannot write stands in a document.
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
+#: How the numbers of a document's dtype are stored.
+REALS = {"float64": "<f8", "float32": "<f4"}
+
 Test = Callable[[Any], bool]
+Arrays = dict[str, tuple[str, list[int]]]
 
 
 def is_count(value: Any) -> bool:
@@ -44,73 +48,73 @@ def number(value: Any) -> float:
     return NON_FINITE[value] if isinstance(value, str) else float(value)
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_digest(value: Any) -> bool:
+def is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{32}", value) is not None
 
 
-def _one_of(*words: str) -> Test:
+def one_of(*words: str) -> Test:
     return lambda value: isinstance(value, str) and value in words
 
 
-def _is_names(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_is_text, value)))
+def is_names(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(map(is_text, value)))
 
 
-def _is_dict(value: Any) -> bool:
+def is_dict(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
 _NUMBERS = ("primal", "dual", "gap", "relative_gap", "rounding", "seconds")
 
-_TOP: dict[str, Test] = {
-    "format": _is_text,
+TOP: dict[str, Test] = {
+    "format": is_text,
     "schema": is_count,
-    "version": _is_text,
-    "estimator": _is_text,
-    "parameters": _is_dict,
-    "classes": _is_dict,
+    "version": is_text,
+    "estimator": is_text,
+    "parameters": is_dict,
+    "classes": is_dict,
     "n_features": is_count,
-    "feature_names": _is_names,
+    "feature_names": is_names,
     "target": lambda value: value is None or isinstance(value, str),
-    "dtype": _one_of("float64", "float32"),
-    "problem": _is_dict,
-    "certificate": _is_dict,
+    "dtype": one_of("float64", "float32"),
+    "problem": is_dict,
+    "certificate": is_dict,
 }
 _PROBLEM: dict[str, Test] = {
-    "loss": _one_of(*LOSSES, "softmax"),
-    "offset": _one_of(*OFFSETS),
+    "loss": one_of(*LOSSES, "softmax"),
+    "offset": one_of(*OFFSETS),
     "offset_scale": is_number,
     "C": is_number,
     "class_weight": lambda value: isinstance(value, list) and all(map(is_number, value)),
 }
 _CERTIFICATE: dict[str, Test] = {
-    "kind": _is_text,
+    "kind": is_text,
     "tol": is_number,
-    "status": _one_of(*STATUSES),
+    "status": one_of(*STATUSES),
     **dict.fromkeys(_NUMBERS, is_number),
     "n_iter": is_count,
-    "backend": _is_text,
-    "solver": _is_text,
-    "fingerprint": _is_dict,
-    "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(_is_dict, value)),
+    "backend": is_text,
+    "solver": is_text,
+    "fingerprint": is_dict,
+    "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)),
 }
-_FINGERPRINT: dict[str, Test] = {
+FINGERPRINT: dict[str, Test] = {
     "n_rows": is_count,
     "n_features": is_count,
-    "rows": _is_digest,
-    "labels": _is_digest,
-    "weights": _is_digest,
+    "rows": is_digest,
+    "labels": is_digest,
+    "weights": is_digest,
 }
 _SUBPROBLEM: dict[str, Test] = {
     "positive": lambda value: value is None or is_count(value),
-    "status": _one_of(*STATUSES),
+    "status": one_of(*STATUSES),
     **dict.fromkeys(_NUMBERS, is_number),
     "n_iter": is_count,
-    "solver": _is_text,
+    "solver": is_text,
 }
 
 
@@ -122,36 +126,48 @@ def newer_schema(document: Any) -> str | None:
     return None
 
 
-def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
+def flaw_of_head(document: Any) -> str | None:
+    """What is wrong with the kind of document and its schema."""
     if not isinstance(document, dict):
         return "the document is no JSON object"
     if document.get("format") != FORMAT:
-        return f"the entry format is {_shown(document.get('format'))}, not {FORMAT!r}"
+        return f"the entry format is {shown(document.get('format'))}, not {FORMAT!r}"
     if document.get("schema") != SCHEMA:
-        return newer_schema(document) or f"the schema {_shown(document.get('schema'))} is unknown"
-    found = _flaw_of(document, _TOP, "", optional=("arrays",))
+        return newer_schema(document) or f"the schema {shown(document.get('schema'))} is unknown"
+    return None
+
+
+def flaw(document: Any) -> str | None:
+    """The first thing wrong with the form of a document, in words; None where there is nothing."""
+    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=("arrays",))
     if found:
         return found
-    found = _flaw_of(document["problem"], _PROBLEM, "problem.") or _flaw_of_classes(document["classes"])
+    found = flaw_of(document["problem"], _PROBLEM, "problem.") or flaw_of_classes(document["classes"])
     if found:
         return found
     certificate = document["certificate"]
-    found = _flaw_of(certificate, _CERTIFICATE, "certificate.")
-    found = found or _flaw_of(certificate["fingerprint"], _FINGERPRINT, "certificate.fingerprint.")
+    found = flaw_of(certificate, _CERTIFICATE, "certificate.")
+    found = found or flaw_of(certificate["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
     if found:
         return found
     for k, sub in enumerate(certificate["subproblems"]):
-        found = _flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
+        found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
         if found:
             return found
         if sub["positive"] is None and document["problem"]["loss"] != "softmax":
             return f"the entry certificate.subproblems[{k}].positive is None, which only the softmax loss has"
+    found = flaw_of_names(document)
+    if found:
+        return found
+    if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
+        return "problem.class_weight has not one number for each class"
+    return None
+
+
+def flaw_of_names(document: dict[str, Any]) -> str | None:
     names, d = document["feature_names"], document["n_features"]
     if names is not None and len(names) != d:
         return f"there are {len(names)} feature_names for {d} features"
-    if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
-        return "problem.class_weight has not one number for each class"
     return None
 
 
@@ -162,32 +178,39 @@ def n_lines(document: dict[str, Any]) -> int:
     return len(document["classes"]["values"] if softmax else document["certificate"]["subproblems"])
 
 
-def _flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
+def array_forms(document: dict[str, Any]) -> Arrays:
+    """Type and shape of the arrays that go with a document."""
+    S, d, n = n_lines(document), document["n_features"], document["certificate"]["fingerprint"]["n_rows"]
+    real = REALS[document["dtype"]]
+    return {"coef": (real, [S, d]), "intercept": (real, [S]), "dual": ("<f8", [S, n])}
+
+
+def flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
     for key, test in tests.items():
         if key not in block:
             return f"the entry {where}{key} is missing"
         if not test(block[key]):
-            return f"the entry {where}{key} is {_shown(block[key])}"
+            return f"the entry {where}{key} is {shown(block[key])}"
     beyond = [key for key in block if key not in tests and key not in optional]
-    return f"the entry {where}{_shown(beyond[0])} is unknown" if beyond else None
+    return f"the entry {where}{shown(beyond[0])} is unknown" if beyond else None
 
 
-def _flaw_of_classes(classes: dict[str, Any]) -> str | None:
-    found = _flaw_of(
-        classes, {"type": _one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes."
+def flaw_of_classes(classes: dict[str, Any]) -> str | None:
+    found = flaw_of(
+        classes, {"type": one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes."
     )
     if found:
         return found
     kind, values = classes["type"], classes["values"]
     for value in values:
         if not isinstance(value, CLASS_TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
-            return f"the class {_shown(value)} is no {kind}"
+            return f"the class {shown(value)} is no {kind}"
         if kind in ("int", "float") and not is_number(value):
-            return f"the class {_shown(value)} is not finite"
+            return f"the class {shown(value)} is not finite"
     return None if len(values) >= 2 else f"there are {len(values)} classes; a classifier has at least 2"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**40:
         return "a number too large"
     text = repr(value)

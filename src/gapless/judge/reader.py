@@ -1,8 +1,8 @@
 """Reads a model file. Nothing in it is trusted: sizes are compared before memory is taken, names are a fixed
 set, and whatever is wrong comes out as a ModelFileError.
 
-The file is a zip of model.json, coef.bin, intercept.bin, dual.bin; its archive comment is the SHA-256 of all
-bytes before the comment, and is checked before anything is parsed.
+The file is a zip of model.json and of the arrays that go with it (coef.bin, intercept.bin, dual.bin ...), raw; its
+archive comment is the SHA-256 of all bytes before the comment, and is checked before anything is parsed.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import json
 import os
 import struct
 import zipfile
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from .document import flaw, is_count, n_lines, newer_schema
+from .document import is_count, newer_schema
 from .errors import ModelFileError
+from .forms import array_forms, flaw
 
-MEMBERS = ("coef", "intercept", "dual")
 COMMENT_BYTES = 64
 MOST_JSON_BYTES = 1 << 26
 MOST_ARRAY_BYTES = 1 << 34
@@ -85,11 +86,12 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         found = flaw(document)
         if found:
             raise ModelFileError(f"{where}: {found}")
-        expected = {"model.json", *(f"{name}.bin" for name in MEMBERS)}
+        implied = array_forms(document)
+        expected = {"model.json", *(f"{name}.bin" for name in implied)}
         if members.keys() != expected:
             odd = sorted(members.keys() ^ expected)[0]
             raise ModelFileError(f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}")
-        shapes = _shapes(document, where)
+        shapes = _shapes(document, implied, where)
         arrays = {}
         for name, (dtype, shape) in shapes.items():
             size = dtype.itemsize * int(np.prod(shape, dtype=object))
@@ -147,25 +149,22 @@ def _json(content: bytearray, where: str) -> Any:
         raise ModelFileError(f"{where}: model.json is no JSON ({error})") from None
 
 
-def _shapes(document: dict[str, Any], where: str) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
+def _shapes(
+    document: dict[str, Any], implied: Mapping[str, tuple[str, list[int]]], where: str
+) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
     """Type and shape of each array as the document declares them, if they are what the rest of it implies."""
     declared = document.get("arrays")
-    if not isinstance(declared, dict) or declared.keys() != set(MEMBERS):
-        raise ModelFileError(f"{where}: the entry arrays does not describe {', '.join(MEMBERS)}")
-    certificate = document["certificate"]
-    S, d, n = n_lines(document), document["n_features"], certificate["fingerprint"]["n_rows"]
-    implied = {"coef": [S, d], "intercept": [S], "dual": [S, n]}
-    real = {"float64": "<f8", "float32": "<f4"}[document["dtype"]]
+    if not isinstance(declared, dict) or declared.keys() != implied.keys():
+        raise ModelFileError(f"{where}: the entry arrays does not describe {', '.join(implied)}")
     shapes = {}
-    for name in MEMBERS:
+    for name, (wanted, sizes) in implied.items():
         block = declared[name]
         if not isinstance(block, dict) or block.keys() != {"dtype", "shape"}:
             raise ModelFileError(f"{where}: the entry arrays.{name} is not a dtype and a shape")
         dtype, shape = block["dtype"], block["shape"]
-        wanted = "<f8" if name == "dual" else real
         if dtype != wanted:
             raise ModelFileError(f"{where}: arrays.{name}.dtype is {str(dtype)[:20]!r}, not {wanted!r}")
-        if not isinstance(shape, list) or not all(map(is_count, shape)) or shape != implied[name]:
-            raise ModelFileError(f"{where}: arrays.{name}.shape is not {implied[name]}")
+        if not isinstance(shape, list) or not all(map(is_count, shape)) or shape != sizes:
+            raise ModelFileError(f"{where}: arrays.{name}.shape is not {sizes}")
         shapes[name] = (np.dtype(wanted), tuple(shape))
     return shapes

@@ -15,8 +15,9 @@ Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, 3.2 and 3
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -270,39 +271,26 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     kept[max(n - problem.offset, 0) :] = False  # centred rows add up to 0: one less can be independent
     rank = int(kept.sum())
     U, sigma, Vt = U[:, kept], sigma[kept], Vt[kept]
-    alpha, inner = problem.alpha, U.T @ B
-    unscaled = np.ptp(scale) == 0.0
-    if not alpha.any():
-        W = (Vt.T @ (inner / sigma[:, None])) / scale[:, None]
-        if rank < d and not unscaled:
-            W = _least_norm(W, Vt, scale)
-        correct = _by_rank(Vt, sigma, scale, rank < d and not unscaled)
-        smallest = float(sigma[-1]) if rank else 1.0
-        condition = float(sigma[0]) / smallest if rank else 1.0
-        weak = Vt[sigma * trusted < sigma[0]] if rank else None
-    else:
-        # The penalty is on w itself: the singular values of the columns as they are.
-        U, own, Vt = linalg.svd(A * scale, full_matrices=False, check_finite=False)
-        inner = U.T @ B
-        below = own[:, None] ** 2 + alpha
-        cut = own > max(n, d) * np.finfo(float).eps * (own[0] if own.size else 0.0)
-        cut[max(n - problem.offset, 0) :] = False
-        shrunk = np.divide(
-            own[:, None], below, out=np.zeros_like(below), where=(below > 0) & (cut[:, None] | (alpha > 0))
-        )
-        W = Vt.T @ (shrunk * inner)
-        inverse = np.divide(1.0, below, out=np.zeros_like(below), where=shrunk > 0)
+    Vt[:, constant] = 0.0  # exactly, not by rounding
+    plain = problem.alpha == 0.0
+    parts: list[tuple[np.ndarray, _Part]] = []
+    if plain.any():
+        parts.append((plain, _without_penalty(U, sigma, Vt, B[:, plain], scale, trusted)))
+    if not plain.all():
+        spread = float(sigma[0] / sigma[-1]) if rank == d else np.inf
+        parts.append((~plain, _penalised(A * scale, B[:, ~plain], problem.alpha[~plain], constant, spread, trusted)))
+    W = np.empty((d, problem.K))
+    for mine, part in parts:
+        W[:, mine] = part.W
+    worst = max((part for _, part in parts), key=lambda part: part.condition)
+    condition, weak = worst.condition, worst.weak
 
-        def correct(gradient: np.ndarray) -> np.ndarray:
-            return Vt.T @ (inverse * (Vt @ gradient))
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        out = np.empty_like(gradient)
+        for mine, part in parts:
+            out[:, mine] = part.correct(gradient[:, mine])
+        return out
 
-        least = float(alpha.min())
-        low = float(own[-1]) ** 2 if own.size == d else 0.0
-        top = float(own[0]) ** 2 if own.size else 0.0
-        condition = ((top + least) / (low + least)) ** 0.5 if low + least > 0 else float(sigma[0] / sigma[-1])
-        # A spread of scales is no trouble, neither is a penalty: what matters is the better of the two views.
-        condition = min(condition, float(sigma[0] / sigma[-1])) if rank == d else condition
-        weak = Vt[(own**2 + least) * trusted**2 < top + least]
     b = problem.mean_y - size.mean @ W if problem.offset else np.zeros(problem.K)
     loop.reached = Answer(W, b, "svd", "converged", 1, rank, condition)
     W, b, _ = _refine(problem, loop, W, b, correct, 2, 1.0, condition, centred=True)
@@ -312,12 +300,51 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     return Answer(W, b, "svd", "converged", 1, rank, condition, singular, weak if condition > trusted else None)
 
 
-def _by_rank(Vt: np.ndarray, sigma: np.ndarray, scale: np.ndarray, deficient: bool) -> Any:
-    def correct(gradient: np.ndarray) -> np.ndarray:
-        step = Vt.T @ ((Vt @ (gradient / scale[:, None])) / sigma[:, None] ** 2) / scale[:, None]
-        return _least_norm(step, Vt, scale) if deficient else step
+class _Part(NamedTuple):
+    """The solution of some targets, what solves for their gradient, and how far it can be trusted."""
 
-    return correct
+    W: np.ndarray
+    correct: Callable[[np.ndarray], np.ndarray]
+    condition: float
+    weak: np.ndarray | None
+
+
+def _without_penalty(
+    U: np.ndarray, sigma: np.ndarray, Vt: np.ndarray, B: np.ndarray, scale: np.ndarray, trusted: float
+) -> _Part:
+    """From the singular values of the scaled columns that count; of least norm where the columns are dependent."""
+    deficient = len(sigma) < len(scale) and np.ptp(scale) > 0.0
+
+    def least(W: np.ndarray) -> np.ndarray:
+        return _least_norm(W, Vt, scale) if deficient else W
+
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        return least(Vt.T @ ((Vt @ (gradient / scale[:, None])) / sigma[:, None] ** 2) / scale[:, None])
+
+    W = least((Vt.T @ ((U.T @ B) / sigma[:, None])) / scale[:, None])
+    if not len(sigma):
+        return _Part(W, correct, 1.0, None)
+    return _Part(W, correct, float(sigma[0] / sigma[-1]), Vt[sigma * trusted < sigma[0]])
+
+
+def _penalised(
+    A: np.ndarray, B: np.ndarray, alpha: np.ndarray, constant: np.ndarray, spread: float, trusted: float
+) -> _Part:
+    """The penalty is on w itself: from the singular values of the columns as they are."""
+    U, own, Vt = linalg.svd(A, full_matrices=False, check_finite=False)
+    Vt[:, constant] = 0.0
+    below = own[:, None] ** 2 + alpha
+
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        return Vt.T @ ((Vt @ gradient) / below)
+
+    W = Vt.T @ (own[:, None] / below * (U.T @ B))
+    least = float(alpha.min())
+    low = float(own[-1]) ** 2 if own.size == A.shape[1] else 0.0
+    top = float(own[0]) ** 2 if own.size else 0.0
+    # A spread of scales is no trouble, neither is a penalty: what matters is the better of the two views.
+    condition = min(((top + least) / (low + least)) ** 0.5, spread)
+    return _Part(W, correct, condition, Vt[(own**2 + least) * trusted**2 < top + least])
 
 
 def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -58,10 +58,11 @@ class Moments(NamedTuple):
 
 
 class Root(NamedTuple):
-    """C with covariance = C'C, and the largest |x_j| behind it."""
+    """C with covariance = C'C, the largest |x_j| behind it, and the shrinkage that was applied."""
 
     C: np.ndarray
     largest: np.ndarray
+    shrinkage: float = 0.0
 
 
 class Whitening(NamedTuple):
@@ -200,7 +201,7 @@ def class_root(
         s, target = shrinkage_of(X, rows, weight, m)
     else:
         s, target = float(shrinkage), np.full(m.mean.size, np.sum(m.root**2) / m.mean.size)
-    return Root(_with_diagonal(np.sqrt(1.0 - s) * m.root, s * target), m.largest)
+    return Root(_with_diagonal(np.sqrt(1.0 - s) * m.root, s * target), m.largest, float(s))
 
 
 def _with_diagonal(C: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
@@ -211,7 +212,7 @@ def _with_diagonal(C: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
 def regularised(root: Root, keep: float, diagonal: float) -> Root:
     """The root of keep * S + diagonal * 1."""
     d = root.C.shape[1]
-    return Root(_with_diagonal(np.sqrt(keep) * root.C, np.full(d, diagonal)), root.largest)
+    return root._replace(C=_with_diagonal(np.sqrt(keep) * root.C, np.full(d, diagonal)))
 
 
 def pooled(roots: Sequence[Root], share: np.ndarray) -> Root:

@@ -1,0 +1,229 @@
+"""What logistic regression without a penalty claims: how far its loss can be from the infimum, by its gradient.
+
+Without a penalty the dual asks for sum_i u_i x_i = 0 exactly, so there is no duality gap, and none is made up.  What stands
+in its place, kind ``gradient``:
+
+    loss        F, the sum of the weighted losses; twice that is the deviance
+    decrement   lam: the gradient in units of the curvature, lam^2/2 is what one more Newton step would gain
+    reach       s = rho lam, how far the scores of a row can still move; s < 1 proves that the optimum exists
+    excess      F - inf F is at most this: lam^2 psi(s) where s < 1, else F itself, for no loss is below 0
+
+The proof is in `problems/likelihood`.  A fit has converged if and only if reach < 1 and excess <= tol * loss.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.convert import Objective, objective
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import STATUSES, short, tolerance
+from gapless.judge.fingerprint import digest
+from gapless.problems.likelihood import Likelihood
+
+__all__ = ["GradientCertificate", "certify_gradient"]
+
+_FLOATS = (
+    "tol", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "condition", "seconds",
+)  # fmt: skip
+
+
+def certify_gradient(
+    problem: Likelihood, coef: np.ndarray, intercept: np.ndarray, ending: str, tol: float
+) -> dict[str, Any]:
+    """Loss, decrement, reach, excess, rounding and status of the model as the user gets it, in float64."""
+    found = problem.measure(coef, intercept)
+    relative = found.excess / found.loss if found.loss > 0.0 else 0.0
+    if not math.isfinite(found.loss):
+        status = "not_finite"
+    elif found.reach < 1.0 and relative <= tol:
+        status = "converged"
+    elif ending == "infeasible" and not found.margin > 0.0:  # rounding to float32 moved a row across
+        status = "stalled"
+    else:
+        status = "stalled" if ending in ("converged", "not_finite") else ending
+    return {
+        "status": status,
+        "loss": found.loss,
+        "decrement": found.decrement,
+        "reach": found.reach,
+        "excess": found.excess,
+        "relative_excess": relative,
+        "rounding": found.rounding,
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GradientCertificate:
+    """What a fit without a penalty claims. There is no dual and no gap: these are None."""
+
+    status: str
+    tol: float
+    loss: float
+    decrement: float
+    reach: float
+    excess: float
+    relative_excess: float
+    rounding: float
+    rank: int
+    condition: float
+    n_iter: int
+    seconds: float
+    solver: str
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    backend: str = "cpu"
+    kind: str = "gradient"
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    @property
+    def deviance(self) -> float:
+        """-2 ln of the likelihood."""
+        return 2.0 * self.loss
+
+    @property
+    def primal(self) -> float:
+        """The loss."""
+        return self.loss
+
+    @property
+    def dual(self) -> None:
+        """There is none, nor a gap."""
+        return None
+
+    gap = relative_gap = dual
+
+    @property
+    def objective(self) -> Objective:
+        """The formula that was minimised, with its numbers."""
+        problem, n = self.statement["problem"], int(self.fingerprint["n_rows"])
+        return objective(
+            problem["loss"], math.inf, n, problem["offset"],
+            weighted=self.fingerprint["weights"] != digest(np.ones(n), "<f8"),
+            class_weight=[decode_float(w) for w in problem["class_weight"]],
+            classes=self.statement["classes"]["values"],
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------ JSON
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "status": self.status,
+            **{name: encode_float(getattr(self, name)) for name in _FLOATS},
+            "rank": int(self.rank),
+            "n_iter": int(self.n_iter),
+            "backend": self.backend,
+            "solver": self.solver,
+            "fingerprint": dict(self.fingerprint),
+        }
+        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The document as text; every float comes back to the bit."""
+        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> GradientCertificate:
+        """The inverse of ``document``; the entry "arrays" of a model file is left aside."""
+        block = document["certificate"]
+        floats: dict[str, Any] = {name: decode_float(block[name]) for name in _FLOATS}
+        return cls(
+            status=str(block["status"]),
+            **floats,
+            rank=int(block["rank"]),
+            n_iter=int(block["n_iter"]),
+            solver=str(block["solver"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            arrays=dict(arrays or {}),
+            backend=str(block["backend"]),
+        )
+
+    @classmethod
+    def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> GradientCertificate:
+        """The inverse of ``to_json``."""
+        return cls.from_document(json.loads(text), arrays)
+
+    # ------------------------------------------------------------ sentences
+    @property
+    def estimator(self) -> str:
+        return str(self.statement.get("estimator", "the model"))
+
+    def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
+        """The sentence of the ConvergenceWarning; None where all is well."""
+        if self.converged:
+            return None
+        how, advice = {
+            "max_iter": (f"stopped at max_iter={self.n_iter}", "Raise max_iter (init=est resumes from this model)"),
+            "time_limit": ("stopped at time_limit", "Raise time_limit (init=est resumes from this model)"),
+            "interrupted": ("was interrupted", "Fit again with init=est to resume"),
+            "infeasible": ("found the classes separated", "Use a finite C"),
+            "not_finite": ("met numbers that are not finite", "Scale the columns of X (StandardScaler, MaxAbsScaler)"),
+            "stalled": ("stalled", "Use a finite C, or accept a larger tol"),
+        }[self.status]
+        if self.status == "max_iter" and max_iter is not None and max_iter >= 0:
+            how = f"stopped at max_iter={max_iter}"
+        return f"{self.estimator} {how} after {short(self.seconds)} s: {self._claim()}. {advice}."
+
+    def _claim(self) -> str:
+        if not math.isfinite(self.loss):
+            return "nothing is known about the distance to the optimum"
+        if self.reach < 1.0:
+            most = short(100.0 * self.relative_excess, up=True)
+            return f"the loss is at most {most} % above its optimum, which exists"
+        if self.status == "infeasible":
+            return f"the model separates the classes: its loss, {self.loss:.6g}, tends to 0 as it grows, and no optimum exists"
+        return (
+            f"it is not proved that the optimum exists (reach {self.reach:.1e}, below 1 would prove it); the loss "
+            f"{self.loss:.6g} is all that can be above it"
+        )
+
+    def __str__(self) -> str:
+        steps = f"{self.n_iter} step" + ("" if self.n_iter == 1 else "s")
+        return (
+            f"{self.estimator}: {self._claim()} (loss {self.loss:.10g}, deviance {self.deviance:.10g}, Newton decrement "
+            f"{self.decrement:.1e}, tol {tolerance(self.tol)}; rank {self.rank} of {self.statement['n_features']}, condition "
+            f"{self.condition:.1e}; {self.status} in {steps}, {short(self.seconds)} s, {self.solver}). Logistic regression "
+            "without a penalty has no duality gap."
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"GradientCertificate({self.estimator}: {self.status}, loss={self.loss!r}, decrement={self.decrement:.3g}, "
+            f"relative_excess={self.relative_excess:.3g}, tol={self.tol:g})"
+        )
+
+    def _repr_html_(self) -> str:
+        names = ("status", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "rank", "condition")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        cells = "".join(f"<td>{html.escape(str(getattr(self, name)))}</td>" for name in names)
+        return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr><tr>{cells}</tr></table>"
+
+    # ------------------------------------------------------------- equality
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GradientCertificate):
+            return NotImplemented
+        mine, theirs = self.arrays, other.arrays
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
+        return same and self.document() == other.document()
+
+    def __hash__(self) -> int:
+        return hash((self.status, self.loss, self.fingerprint.get("rows")))

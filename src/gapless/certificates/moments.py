@@ -1,0 +1,98 @@
+"""What a fit of Gaussian classes claims: that its means, covariances and priors are the moments of the data.
+
+Nothing is optimised, so there is no gap, and none is made up: kind ``moments``.  The judge recomputes every moment and the
+rule that follows from them, to what rounding allows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import short
+
+__all__ = ["MomentsCertificate"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MomentsCertificate:
+    """``rank`` and ``condition`` have one number for each covariance of the rule; features are scaled to unit variance."""
+
+    rank: Sequence[int]
+    condition: Sequence[float]
+    seconds: float
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    kind: str = "moments"
+    status: str = "converged"
+    backend: str = "cpu"
+
+    @property
+    def converged(self) -> bool:
+        return self.status == "converged"
+
+    @property
+    def estimator(self) -> str:
+        return str(self.statement.get("estimator", "the model"))
+
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "status": self.status,
+            "rank": [int(r) for r in self.rank],
+            "condition": [encode_float(c) for c in self.condition],
+            "seconds": encode_float(self.seconds),
+            "backend": self.backend,
+            "fingerprint": dict(self.fingerprint),
+        }
+        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The document as text; every float comes back to the bit."""
+        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> MomentsCertificate:
+        """The inverse of ``document``."""
+        block = document["certificate"]
+        return cls(
+            rank=[int(r) for r in block["rank"]],
+            condition=[decode_float(c) for c in block["condition"]],
+            seconds=decode_float(block["seconds"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            arrays=dict(arrays or {}),
+            kind=str(block["kind"]),
+            status=str(block["status"]),
+            backend=str(block["backend"]),
+        )
+
+    def __str__(self) -> str:
+        n, d = self.fingerprint["n_rows"], self.fingerprint["n_features"]
+        return (
+            f"{self.estimator}: means, covariances and priors are the moments of these {n} rows, but for rounding (rank "
+            f"{min(self.rank)} of {d}, condition {max(self.condition):.1e}; closed form, {short(self.seconds)} s). "
+            "Nothing was optimised: there is no duality gap."
+        )
+
+    def __repr__(self) -> str:
+        return f"MomentsCertificate({self.estimator}: rank={list(self.rank)}, condition={list(self.condition)})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MomentsCertificate):
+            return NotImplemented
+        mine, theirs = self.arrays, other.arrays
+        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
+        return same and self.document() == other.document()
+
+    def __hash__(self) -> int:
+        return hash((self.estimator, self.fingerprint.get("rows")))

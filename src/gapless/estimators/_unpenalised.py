@@ -1,0 +1,160 @@
+"""The same way of the data where there is no penalty: encode -> likelihood -> Newton -> certify by the gradient -> decode."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gapless import rows as R
+from gapless._threads import one_blas_thread
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.gradient import GradientCertificate, certify_gradient
+from gapless.certificates.statement import problem_block, statement
+from gapless.errors import separation_message, unproved_message
+from gapless.problems.likelihood import Basis, Likelihood
+from gapless.solvers.loop import Ended, Interruption, Loop
+from gapless.solvers.newton_unpenalised import solve_unpenalised, too_large
+from gapless.solvers.normal_equations import DIRECT
+from gapless.solvers.solution import Event, Solution
+
+from ._fit import Encoded, Fitted, Task, encode
+
+#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
+TRUSTED = 1e8
+#: Multiplications up to which the columns are made orthonormal.
+MOST_WORK = 1e11
+#: The most columns that a warning names.
+NAMED = 6
+
+
+def fit_unpenalised(
+    task: Task,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    feature_names: Any = None,
+    start: Any = None,
+    callback: Callable[[Event], None] | None = None,
+    interruption: Interruption | None = None,
+) -> tuple[Fitted, Basis]:
+    """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
+    started = time.perf_counter()
+    # Where nothing is penalised, neither is the offset.
+    task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
+    data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    labels, cost = data.labels, data.cost
+    if labels.n_classes > 2:
+        task = replace(task, loss="softmax")
+    _refuse_size(data)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        small, solution = _solve(task, data, started)
+        coef, intercept = small.split(solution.theta)
+        coef, intercept = coef.astype(task.dtype), intercept.astype(task.dtype)
+        problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
+        claims = certify_gradient(problem, coef, intercept, solution.status, task.stop.relative_gap)
+        scores = np.full((coef.shape[0], cost.n_rows), np.nan)
+        lines = np.column_stack([coef, intercept]).astype(float)
+        scores[:, slice(None) if cost.rows is None else cost.rows] = R.scores_many(problem.rows, lines).T
+    certificate = GradientCertificate(
+        tol=task.stop.relative_gap,
+        **claims,
+        rank=small.basis.rank,
+        condition=small.basis.condition,
+        n_iter=solution.n_iter,
+        seconds=time.perf_counter() - started,
+        solver=solution.solver,
+        fingerprint=fingerprint(X, labels.index, data.weights, hashes=data.hashes),
+        statement=statement(
+            task.estimator,
+            task.parameters,
+            labels.classes,
+            X.shape[1],
+            problem_block(task.loss, task.offset.kind, math.inf, data.class_weight),
+            feature_names=feature_names,
+            dtype=task.dtype,
+        ),
+        arrays={"coef": coef, "intercept": intercept},
+    )
+    fitted = Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c))
+    return fitted, small.basis
+
+
+def _refuse_size(data: Encoded) -> None:
+    n, d = data.X.shape
+    if n * d * float(min(n, d)) > MOST_WORK:
+        raise NotImplementedError(_too_large(f"{n} rows of {d} columns"))
+
+
+def _too_large(what: str) -> str:
+    return f"C=inf on {what} is more than Newton's method can factor here; use a large finite C, whose certificate is a gap."
+
+
+def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solution]:
+    """The problem with equal rows merged, in its coordinates, and its solution."""
+    loop = Loop(task.stop, interruption=data.interruption, started=started)
+    K, offset = data.labels.n_classes, task.offset.kind == "free"
+    try:
+        problem = Likelihood.build(*data.small(), K, offset, TRUSTED, loop.tick)
+    except Ended:
+        # Not even coordinates: the model of the offset alone, which needs none.
+        X, index, c = data.small()
+        d = X.shape[1]
+        none = Basis(
+            np.zeros(d), np.zeros((d, 0)), 1.0 / np.sqrt(float(c.sum())) if offset else 0.0, 1.0, np.zeros((0, d))
+        )
+        problem = Likelihood(R.as_rows(X, float(offset)), index, c, K, none)
+        return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
+    if too_large(problem):
+        raise NotImplementedError(
+            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {DIRECT})")
+        )
+    stop = task.stop
+    if stop.seconds is not None:
+        stop = replace(stop, seconds=max(0.0, stop.seconds - (time.perf_counter() - started)))
+    theta = None
+    if data.start is not None:
+        arrays = getattr(data.start, "certificate_", data.start).arrays
+        if arrays["coef"].shape == (K if K > 2 else 1, problem.d):
+            theta = problem.coordinates(arrays["coef"].astype(float), arrays["intercept"].astype(float))
+    solution = solve_unpenalised(
+        problem, stop, start=theta, callback=data.callback, interruption=data.interruption
+    )  # fmt: skip
+    return problem, solution
+
+
+def separation(certificate: GradientCertificate) -> str | None:
+    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped."""
+    if certificate.status == "infeasible":
+        return separation_message("complete", advice="Use a finite C.")
+    if certificate.status == "stalled" and not certificate.reach < 1.0:
+        return unproved_message(certificate.estimator, certificate.n_iter, certificate.loss, certificate.reach)
+    return None
+
+
+def dependent_columns(certificate: GradientCertificate, basis: Basis) -> str | None:
+    """The sentence of an IllConditionedWarning; None where the columns determine the coefficients well."""
+    if not len(basis.weak):
+        return None
+    size = np.abs(basis.weak).max(axis=0)
+    found = np.flatnonzero(size >= 0.1 * size.max())
+    found = found[np.argsort(-size[found], kind="stable")]
+    names = certificate.statement["feature_names"]
+    shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:NAMED].tolist()))
+    more = "" if found.size <= NAMED else f" and {found.size - NAMED} more"
+    if certificate.condition <= TRUSTED:
+        what = f"linearly dependent (rank {certificate.rank} of {basis.mean.size}): the coefficients of least norm are given"
+    else:
+        what = (
+            f"nearly linearly dependent (condition {certificate.condition:.1e}, columns scaled to equal length, above "
+            f"{TRUSTED:.0e}): digits of coef_ that are shown can be wrong"
+        )
+    return (
+        f"the columns {shown}{more} are {what}. Probabilities do not depend on this. Remove one of these columns, or use a "
+        "finite C."
+    )

@@ -1,0 +1,34 @@
+"""The forms of documents, by the estimator that was fitted: what is wrong with one, and the arrays that go with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import document as classifier
+from .gradient import document as gradient
+from .least_squares import document as least_squares
+from .moments import document as moments
+
+_FORMS: dict[str, Any] = {
+    **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
+    **dict.fromkeys(moments.ESTIMATORS, moments),
+}
+
+
+def _form(document: Any) -> Any:
+    if gradient.speaks_of(document):
+        return gradient
+    name = document.get("estimator") if isinstance(document, dict) else None
+    return _FORMS.get(name, classifier) if isinstance(name, str) else classifier
+
+
+def flaw(document: Any) -> str | None:
+    """The first thing wrong with the form of a document, in words; None where there is nothing."""
+    found: str | None = _form(document).flaw(document)
+    return found
+
+
+def array_forms(document: dict[str, Any]) -> classifier.Arrays:
+    """Type and shape of the arrays of a document without a flaw."""
+    forms: classifier.Arrays = _form(document).array_forms(document)
+    return forms

@@ -1,0 +1,67 @@
+"""Least squares certificates: residuals, their orthogonality to the columns, and the gap where there is a penalty.
+
+    F(w, b) = sum_i s_i (y_i - <w, x_i> - b)^2 + alpha |w|^2,      A = S^(1/2) [X, 1],   r the residuals, g = A'S^(1/2)r - alpha w
+
+At the optimum g = 0, and F - F* = g'(A'A + alpha I)^-1 g: `proof` bounds it, `exact` computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from ..document import newer_schema
+from ..errors import CertificateError
+from ..verdict import Claim, Verdict
+from .case import Case
+from .document import ESTIMATORS, flaw
+from .exact import exact_targets
+from .figures import gap_claims, rank_claim, recompute, target_claims, total_claims
+from .proof import Bounds, prove
+
+
+def speaks_of(document: Any) -> bool:
+    """Whether a document is one of these."""
+    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+
+
+def check(
+    document: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    rigorous: bool | Literal["exact"] = False,
+) -> Verdict:
+    """Judge a least squares certificate; the verdict and the errors are those of ``judge.check``."""
+    newer = newer_schema(document)
+    found = f"was {newer}" if newer else flaw(document)
+    if found:
+        raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
+    case = Case(document, arrays, X, y, sample_weight)
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
+    bounds: list[Bounds] = []
+    if case.statement_claims(claims):
+        with np.errstate(all="ignore"):
+            bounds = _figure_claims(claims, case, rigorous)
+    total_claims(claims, case)
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
+    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
+    return Verdict(claims, case.unchecked(), bounds if rigorous else [], tier)
+
+
+def _figure_claims(claims: list[Claim], case: Case, rigorous: bool | Literal["exact"]) -> list[Bounds]:
+    figures = recompute(case)
+    exact = exact_targets(case) if rigorous == "exact" else None
+    bounds: list[Bounds] = []
+    if case.kind == "gap":
+        bounds = gap_claims(claims, case, figures, rigorous == "exact")
+    elif exact is not None and all(target.excess is not None for target in exact):
+        bounds = [target.bounds for target in exact]
+    elif rigorous:
+        bounds = prove(case)
+    target_claims(claims, case, figures, exact)
+    rank_claim(claims, case, figures.rows)
+    return bounds

@@ -1,0 +1,161 @@
+"""A least squares document with the data it speaks of: that these are the data of the fit, and what was asked of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
+from ..document import is_number, number
+from ..errors import CertificateError
+from ..fingerprint import digest, row_hashes
+from ..rows import Block, Rows, as_rows, first_non_finite
+from ..verdict import Claim
+from .document import array_forms
+
+#: Columns up to which the smallest singular value is proved.
+MOST_COLUMNS = 500
+
+_CHECKED = ("alpha", "tol", "fit_intercept", "positive", "class_weight")
+
+
+class Case:
+    """One document with the data it speaks of: S targets, weights s, the model in float64."""
+
+    def __init__(
+        self, document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        self.document = document
+        self.parameters, self.problem = document["parameters"], document["problem"]
+        self.block = document["certificate"]
+        self.targets, self.kind = self.block["targets"], self.block["kind"]
+        self.S, self.d = len(self.targets), document["n_features"]
+        self.rows: Rows = as_rows(X)
+        self._same_rows()
+        n = self.rows.shape[0]
+        read = {name: _array(arrays, name, *form) for name, form in array_forms(dict(document)).items()}
+        self.W, self.b, self.U = read["coef"], read["intercept"], read.get("dual")
+        self.weights = weights_of_rows(sample_weight, n)
+        mark = self.block["fingerprint"]
+        advice = "give the judge exactly what fit was given"
+        if digest(row_hashes(self.rows), "<u8") != mark["rows"]:
+            raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
+        self.index: np.ndarray | None = None
+        if document["classes"] is not None:
+            self.index = label_index(y, document["classes"], n)
+            K = len(document["classes"]["values"])
+            positives = [1] if K == 2 else list(range(K))
+            self.Y = np.where(self.index[None, :] == np.array(positives)[:, None], 1.0, -1.0)
+            seen = digest(self.index, "<i8")
+        else:
+            self.Y, seen = _targets(y, n)
+        if seen != mark["labels"]:
+            raise CertificateError(f"other targets: y is not that of the fit ({advice})")
+        if digest(self.weights, "<f8") != mark["weights"]:
+            missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
+            raise CertificateError(f"other weights: {missing} ({advice})")
+        if len(self.Y) != self.S:
+            raise CertificateError(f"the certificate cannot be read: {self.S} targets, y has {len(self.Y)}")
+        self.alpha = np.array([number(a) for a in self.problem["alpha"]])
+        self.s = self.weights
+        if self.index is not None:
+            self.s = self.weights * np.array([number(w) for w in self.problem["class_weight"]])[self.index]
+        self.free = self.problem["offset"] == "free"
+
+    def _same_rows(self) -> None:
+        claimed = self.block["fingerprint"]
+        n, d = self.rows.shape
+        if (n, d) != (claimed["n_rows"], claimed["n_features"]) or d != self.d:
+            fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
+            raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
+        bad = first_non_finite(self.rows)
+        if bad is not None:
+            raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
+
+    def which(self, k: int) -> str:
+        """How a claim about target k begins."""
+        return f"[{k}] " if self.S > 1 else ""
+
+    def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
+        """(rows, their weights, their targets) of the rows with weight."""
+        for block in self.rows.blocks():
+            part = slice(block.start, block.start + block.n)
+            s, y = self.s[part], self.Y[:, part]
+            keep = s > 0
+            if not keep.all():
+                block, s, y = block.take(keep), s[keep], y[:, keep]
+            if block.n:
+                yield block, s, y
+
+    def statement_claims(self, claims: list[Claim]) -> bool:
+        """Parameters and problem agree; False where what they state cannot be evaluated."""
+        p = self.parameters
+        given = p.get("alpha", 0.0)
+        listed = given if isinstance(given, list) else [given]
+        listed = listed * self.S if len(listed) == 1 else listed
+        good = len(listed) == self.S and all(map(is_number, listed))
+        good = good and [number(a) for a in listed] == self.alpha.tolist()
+        claims.append(Claim("alpha", self.alpha.tolist(), given, good))
+        usable = bool((np.isfinite(self.alpha) & (self.alpha >= 0)).all())
+        claims.append(Claim("alpha >= 0", usable, True, usable))
+        kind = "gap" if usable and bool((self.alpha > 0).all()) else "orthogonality"
+        claims.append(Claim("kind", self.kind, kind, self.kind == kind, "a gap where every alpha > 0"))
+        fit = p.get("fit_intercept")
+        claims.append(Claim("offset", self.problem["offset"], fit, isinstance(fit, bool) and fit == self.free))
+        if not self.free:
+            claims.append(Claim("no offset", 0.0, None, not self.b.any(), "the intercept is 0"))
+        tol = number(self.block["tol"])
+        good_tol = is_number(p.get("tol")) and number(p["tol"]) == tol and math.isfinite(tol) and tol >= 0
+        claims.append(Claim("tol", tol, p.get("tol"), good_tol))
+        if p.get("positive", False) is not False:
+            claims.append(Claim("positive", p["positive"], False, False, "is another problem than the one certified"))
+        if self.index is not None:
+            values = self.document["classes"]["values"]
+            resolved = [number(w) for w in self.problem["class_weight"]]
+            agree, expected = class_weights_agree(p.get("class_weight", ""), values, resolved, self.index, self.weights)
+            claims.append(Claim("class weights", resolved, expected, agree))
+            claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
+        arrays = (self.W, self.b, self.Y) if self.U is None else (self.W, self.b, self.Y, self.U)
+        finite = all(bool(np.isfinite(a).all()) for a in arrays)
+        claims.append(Claim("finite", "model and targets", None, finite))
+        weighty = bool(np.isfinite(self.s).all() and (self.s >= 0).all() and (self.s > 0).any())
+        claims.append(Claim("row weights", "finite, not all 0", None, weighty))
+        return usable and finite and weighty and self.kind == kind
+
+    def unchecked(self) -> list[str]:
+        others = [str(name)[:40] for name in self.parameters if name not in _CHECKED]
+        listed = ["seconds", "backend", "n_iter", "solver", "condition", "which ending, if not converged", "version"]
+        listed += ["names of features", "whether y was a vector or one column"]
+        if others:
+            listed.append("parameters that do not change the optimum: " + ", ".join(others[:40]))
+        return listed
+
+
+def _array(arrays: Mapping[str, Any], name: str, dtype: str, shape: list[int]) -> np.ndarray:
+    try:
+        array = np.asarray(arrays[name])
+    except (KeyError, TypeError, ValueError):
+        raise CertificateError(f"the certificate cannot be read: there is no array {name}") from None
+    wanted = np.dtype(dtype).newbyteorder("=")
+    if array.shape != tuple(shape) or array.dtype != wanted:
+        raise CertificateError(
+            f"the certificate cannot be read: {name} is {array.dtype} {array.shape}, it should be {wanted} {shape}"
+        )
+    return array.astype(np.float64)
+
+
+def _targets(y: Any, n: int) -> tuple[np.ndarray, str]:
+    """Targets (S, n) in float64 and the digest of their rows."""
+    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
+        y = y.to_numpy()
+    try:
+        values = np.asarray(y, dtype=np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+    if values.ndim not in (1, 2) or values.shape[0] != n:
+        raise CertificateError(f"other targets: y has shape {values.shape}, X has {n} rows")
+    values = values.reshape(n, -1)
+    return np.ascontiguousarray(values.T), digest(values, "<f8")

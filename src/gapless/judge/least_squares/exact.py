@@ -1,0 +1,156 @@
+"""Least squares without rounding: F, its gradient, F* itself, in integers over powers of two.
+
+With M = A'A + alpha I (exact, positive semidefinite; the offset is a column of ones without penalty) and g half of minus the
+gradient, F - F* = g'M^-1 g.  Bareiss's elimination of the bordered matrix [[M, g], [g', 0]] keeps integers: after the pivots
+of M, the corner over the last pivot is -g'M^-1 g.  A pivot that is 0 means a zero row (M is semidefinite), hence a direction
+in which g, that lies in the range of M, has nothing either: it is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from ..exact_elementary import sqrt_fractions
+from ..recompute import Task
+from ..rigorous import dyadic, float_interval, integer_rows, integer_scores, scaled
+from .case import Case
+
+#: Columns up to which F* is computed: integers of some hundred bits a column, in cubic time.
+MOST_COLUMNS = 100
+#: 2^-88: what counts as constant in a column, squared (as in `figures`).
+_CONSTANT2 = Fraction(1, 1 << 88)
+
+
+class ExactTarget(NamedTuple):
+    """Figures correctly rounded; objective, and its distance from the optimum (None: too many columns)."""
+
+    rss: float
+    tss: float
+    cosine: float
+    objective: Fraction
+    excess: Fraction | None
+
+    @property
+    def bounds(self) -> tuple[float, float, float]:
+        """(F from above, F* from below, F - F* from above)"""
+        excess = self.objective if self.excess is None else self.excess
+        best = self.objective - excess
+        high, low, gap = (float_interval((x, x)) for x in (self.objective, best, excess))
+        return high.up, low.low, gap.up
+
+
+def exact_targets(case: Case) -> list[ExactTarget]:
+    """Every target of a document of kind "orthogonality"."""
+    task = Task(case.rows, case.Y, case.s, "squared", "none")
+    keep, sparse, exponent = integer_rows(task)
+    d, width = case.d, case.d + case.free
+    # The columns, then ones; an integer t stands for t 2^exponent.
+    table = np.zeros((len(keep), width), dtype=object)
+    for i, (columns, values) in enumerate(sparse):
+        table[i, columns] = values
+    if case.free:
+        table[:, d] = 1 << -exponent
+    s = dyadic(case.s[keep])
+    weights = np.array(s.integers, dtype=object)
+    weighted = table * weights[:, None]
+    mass = sum(s.integers)
+    square = (table[:, :d] * weighted[:, :d]).sum(axis=0)  # over 2^(2 exponent + s.exponent), as are all moments
+    total = weighted[:, :d].sum(axis=0)
+    gram = table.T @ weighted if width <= MOST_COLUMNS else None
+    out = []
+    for k in range(case.S):
+        y = dyadic(case.Y[k][keep])
+        model = dyadic(np.append(case.W[k], case.b[k] if case.free else 0.0))
+        z = integer_scores(sparse, exponent, model)
+        low = min(y.exponent, z.exponent)
+        pairs = zip(y.integers, z.integers, strict=True)
+        r = np.array([(a << (y.exponent - low)) - (v << (z.exponent - low)) for a, v in pairs], dtype=object)
+        about = np.array(y.integers, dtype=object)
+        sum_y, square_y = int((weights * about).sum()), int((weights * about * about).sum())
+        rss = scaled(int((weights * r * r).sum()), 2 * low + s.exponent)
+        tss = (square_y - Fraction(sum_y * sum_y, mass)) * Fraction(2) ** (2 * y.exponent + s.exponent)
+        unit = Fraction(2) ** (exponent + low + s.exponent)
+        slope = int((weights * r).sum())
+        gradient = [Fraction(int(v)) * unit for v in weighted[:, :d].T @ r]
+        alpha = Fraction(float(case.alpha[k]))
+        gradient = [g - alpha * Fraction(w) for g, w in zip(gradient, case.W[k].tolist(), strict=True)]
+        offset = scaled(slope, low + s.exponent)
+        cosine = _largest_cosine(case, gradient, offset, rss, square, total, mass, exponent, s.exponent)
+        objective = rss + alpha * sum((Fraction(w) ** 2 for w in case.W[k].tolist()), Fraction(0))
+        border = [*gradient, offset] if case.free else gradient
+        excess = None
+        if gram is not None:
+            excess = _excess(gram, 2 * exponent + s.exponent, alpha, border, d)
+        out.append(ExactTarget(_near(rss), _near(tss), cosine, objective, excess))
+    return out
+
+
+def _largest_cosine(
+    case: Case,
+    gradient: list[Fraction],
+    offset: Fraction,
+    rss: Fraction,
+    square: np.ndarray,
+    total: np.ndarray,
+    mass: int,
+    exponent: int,
+    s_exponent: int,
+) -> float:
+    """The largest |g_j| / (|x_j| |r|), columns and gradient about the mean where there is an offset."""
+    unit, weight = Fraction(2) ** (2 * exponent + s_exponent), scaled(mass, s_exponent)
+    largest = offset**2 / (weight * rss) if case.free and rss else Fraction(0)
+    for g, square_j, total_j in zip(gradient, square.tolist(), total.tolist(), strict=True):
+        length2 = Fraction(square_j)
+        if case.free:
+            g = g - Fraction(total_j, mass) * Fraction(2) ** exponent * offset
+            length2 = max(length2 - Fraction(total_j * total_j, mass), _CONSTANT2 * square_j)
+        below = length2 * unit * rss
+        if below:
+            largest = max(largest, g * g / below)
+    return _near(sqrt_fractions(largest, largest)[0])
+
+
+def _excess(gram: np.ndarray, exponent: int, alpha: Fraction, g: list[Fraction], d: int) -> Fraction:
+    """g'M^-1 g, M = gram 2^exponent with alpha added to its first d diagonal entries: both brought to integers first."""
+    width = len(g)
+    low = min(exponent, _exponent(alpha))
+    M = [[int(v) << (exponent - low) for v in row] for row in gram.tolist()]
+    for j in range(d):
+        M[j][j] += int(alpha / Fraction(2) ** low)
+    finest = min((_exponent(x) for x in g), default=0)
+    whole = [int(x / Fraction(2) ** finest) for x in g]
+    for row, value in zip(M, whole, strict=True):
+        row.append(value)
+    M.append([*whole, 0])
+    last = 1
+    for p in range(width):
+        pivot = M[p][p]
+        if pivot == 0:
+            continue
+        for i in range(p + 1, width + 1):
+            lead = M[i][p]
+            for j in range(i, width + 1):
+                M[i][j] = (M[i][j] * pivot - lead * M[p][j]) // last
+            for j in range(p + 1, i):
+                M[i][j] = M[j][i]
+        last = pivot
+    corner = M[width][width]
+    return Fraction(-corner, last) * Fraction(2) ** (2 * finest - low)
+
+
+def _exponent(x: Fraction) -> int:
+    """The e of a dyadic fraction m 2^e, m odd; 0 for 0."""
+    if x == 0:
+        return 0
+    return (x.numerator & -x.numerator).bit_length() - x.denominator.bit_length()
+
+
+def _near(x: Fraction) -> float:
+    try:
+        return x.numerator / x.denominator
+    except OverflowError:
+        return math.inf

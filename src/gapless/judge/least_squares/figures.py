@@ -1,0 +1,208 @@
+"""The figures of a least squares certificate, recomputed in float64: residuals, their orthogonality, rank, gap."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..document import number
+from ..recompute import Task, evaluate
+from ..rigorous import ExactFigures, exact_figures, float_interval
+from ..rounding import UNIT, gamma
+from ..rows import Block, DenseBlock, SparseBlock, SparseRows
+from ..verdict import Claim
+from .case import Case
+from .document import GAP
+from .exact import ExactTarget
+from .proof import Bounds, sure_rank
+
+#: A certificate may admit at most this many times the judge's own bound for its rounding.
+ROUNDING_FACTOR = 4.0
+#: A column that varies by less than this part of its length is constant up to rounding.
+CONSTANT = 2.0**-44
+
+
+class Figures(NamedTuple):
+    """What the data say of a model; arrays have one number a target. The last four bound rounding."""
+
+    mass: float
+    rows: int  # with weight
+    square: float  # sum_i s_i |x_i|^2
+    rss: np.ndarray
+    tss: np.ndarray
+    cosine: np.ndarray
+    rss_room: np.ndarray
+    room: np.ndarray  # what the cosine of an optimal model may be
+    noise: np.ndarray  # what the cosine of this model may be off by
+
+
+def recompute(case: Case) -> Figures:
+    """One pass for the means, one for the residuals about them."""
+    S, d = case.S, case.d
+    mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
+    first: np.ndarray | None = None
+    for block, s, y in case.blocks():
+        if first is None:
+            first = block.values[0].copy() if isinstance(block, DenseBlock) else np.zeros(d)
+        moved = DenseBlock(0, block.values - first) if isinstance(block, DenseBlock) else block
+        mean += _times(moved, s[None, :])[0]
+        raw2 += _times(_squared(block), s[None, :])[0]
+        mass, sum_y, count = mass + float(s.sum()), sum_y + y @ s, count + block.n
+    assert first is not None
+    mean, mean_y = (first + mean / mass) * case.free, sum_y / mass
+    centred2, rss, tss, size2 = np.zeros(d), np.zeros(S), np.zeros(S), np.zeros(S)
+    gradient, slope = np.zeros((S, d)), np.zeros(S)
+    for block, s, y in case.blocks():
+        r = y - block.scores(case.W).T - case.b[:, None]
+        rss, tss, size2 = rss + (r * r) @ s, tss + ((y - mean_y[:, None]) ** 2) @ s, size2 + (y * y) @ s
+        weighted = r * s
+        slope += weighted.sum(axis=1)
+        if isinstance(block, DenseBlock):
+            moved = DenseBlock(0, block.values - mean)
+            gradient += _times(moved, weighted)
+            centred2 += _times(_squared(moved), s[None, :])[0]
+        else:
+            gradient += _times(block, weighted) - np.outer(weighted.sum(axis=1), mean)
+    if isinstance(case.rows, SparseRows):
+        centred2 = np.maximum(raw2 - mass * mean * mean, 0.0)
+    gradient -= case.alpha[:, None] * case.W
+    raw = np.sqrt(raw2)
+    scale = np.maximum(np.sqrt(centred2), CONSTANT * raw) if case.free else raw
+    length = np.sqrt(rss)
+    below = scale * length[:, None]
+    ratios = np.divide(np.abs(gradient), below, out=np.zeros_like(gradient), where=below > 0)
+    cosine = ratios.max(axis=1, initial=0.0)
+    if case.free:
+        edge = math.sqrt(mass) * length
+        cosine = np.maximum(cosine, np.divide(np.abs(slope), edge, out=np.zeros(S), where=edge > 0))
+    terms = np.abs(case.W) @ raw + np.abs(case.b) * math.sqrt(mass)
+    error = gamma(d + 4) * terms + 2.0 * gamma(2) * np.sqrt(size2)
+    unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
+    sums = gamma(2048 + count / 256)
+    part = np.divide(error + unit * terms, length, out=np.zeros(S), where=length > 0)
+    noise = np.divide(error, length, out=np.zeros(S), where=length > 0) * 2.0 + 4.0 * sums
+    rss_room = 2.0 * error * length + error**2 + 4.0 * sums * rss
+    room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
+    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, rss_room, room, noise)
+
+
+def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[ExactTarget] | None) -> None:
+    """Residual sums of squares, R2 and orthogonality; ``exact`` figures take the place of those in float64."""
+    for k, target in enumerate(case.targets):
+        which = case.which(k)
+        rss, tss, cosine = (float(a[k]) for a in (found.rss, found.tss, found.cosine))
+        if exact is not None:
+            rss, tss, cosine = exact[k].rss, exact[k].tss, exact[k].cosine
+        claimed = number(target["rss"])
+        holds = math.isfinite(claimed) and abs(claimed - rss) <= 4.0 * found.rss_room[k]
+        claims.append(Claim(which + "residual sum of squares", claimed, rss, holds))
+        claims.append(_r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass))
+        if case.kind == "gap":
+            continue
+        limit, room = number(target["rounding"]), float(found.room[k])
+        honest = 0.0 <= limit <= ROUNDING_FACTOR * room
+        claims.append(Claim(which + "rounding", limit, room, honest, "is at most what rounding can need"))
+        claimed = number(target["orthogonality"])
+        near = abs(claimed - cosine) <= 4.0 * float(found.noise[k]) + 1e-9 * abs(claimed)
+        claims.append(Claim(which + "orthogonality", claimed, cosine, math.isfinite(claimed) and near))
+
+
+def _r2_claim(case: Case, k: int, rss: float, tss: float, room: float, mass: float) -> Claim:
+    name, claimed = case.which(k) + "R2", number(case.targets[k]["r2"])
+    size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0)) * 2.0**-50
+    edge = mass * size * size
+    if math.isnan(claimed):
+        return Claim(name, claimed, None, tss <= 4.0 * edge, "of a constant target: not defined")
+    found = 1.0 - rss / tss if tss > 0 else math.nan
+    # The mean of y is known to some ulps, which count where y hardly varies.
+    loose = 1e-9 + (8.0 * math.sqrt(edge / tss) if tss > 0 else 0.0)
+    near = tss > 0 and abs(claimed - found) <= 8.0 * room / tss + loose * (1.0 + abs(found))
+    return Claim(name, claimed, found, tss >= 0.25 * edge and near)
+
+
+def rank_claim(claims: list[Claim], case: Case, count: int) -> None:
+    rank = case.block["rank"]
+    if rank is None:
+        return
+    most = max(min(count - case.free, case.d), 0) if count else 0
+    sure = sure_rank(case)
+    claims.append(Claim("rank", rank, None, sure <= rank <= most, f"between {sure} and {most}"))
+
+
+def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: bool) -> list[Bounds]:
+    """P, D and the gap of each target, as of the squared loss with c = s / alpha: these floats define the problem."""
+    assert case.U is not None
+    tol, bounds = number(case.block["tol"]), []
+    for k, target in enumerate(case.targets):
+        which, one = case.which(k), slice(k, k + 1)
+        task = Task(case.rows, case.Y[one], case.s / case.alpha[k], "squared", "free" if case.free else "none")
+        found = evaluate(task, case.W[one], case.b[one], case.U[one])[0]
+        primal, dual, gap = found.primal, found.dual, found.gap
+        if in_fractions:
+            exact: ExactFigures = exact_figures(task, case.W[one], case.b[one], case.U[one])[0]
+            if exact.dual is not None:
+                primal, dual = float_interval(exact.primal), float_interval(exact.dual)
+                gap = float_interval((exact.primal[0] - exact.dual[1], exact.primal[1] - exact.dual[0]))
+        values = {name: number(target[name]) for name in (*GAP, "rounding")}
+        most = ROUNDING_FACTOR * (found.textbook + _rough(case, k, figures, found.gap.up))
+        honest = found.finite and 0.0 <= values["rounding"] <= most
+        claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
+        size = abs(values["primal"]) + abs(values["dual"])
+        room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * size
+        for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
+            holds = found.finite and interval.low - room <= values[name] <= interval.up + room
+            claims.append(Claim(which + name, values[name], 0.5 * interval.low + 0.5 * interval.up, holds))
+        scale = max(abs(values["primal"]), abs(values["dual"]))
+        relative = values["gap"] / scale if scale > 0 else 0.0
+        holds = abs(values["relative_gap"] - relative) <= 8.0 * UNIT * abs(relative)
+        claims.append(Claim(which + "relative gap", values["relative_gap"], relative, holds))
+        bounds.append((primal.up, dual.low, gap.up))
+        if honest:
+            reached = values["relative_gap"] <= tol or values["gap"] <= values["rounding"]
+            claims.append(_status_claim(which, target["status"], reached))
+    return bounds
+
+
+def _rough(case: Case, k: int, figures: Figures, gap: float) -> float:
+    """What P - D may be off by where lengths stand for the products of rows and model: a cap, no proof."""
+    assert case.U is not None
+    keep = case.s > 0
+    c, u = case.s[keep] / case.alpha[k], case.U[k][keep]
+    rows = math.sqrt((figures.square + figures.mass) / case.alpha[k])
+    w = math.sqrt(float(case.W[k] @ case.W[k]))
+    score = gamma(case.d + 8) * math.hypot(w, float(case.b[k])) * rows
+    n = u.size
+    off = gamma(min(n, 1024) + n / 256 + 64) * math.sqrt(float((u * u / c).sum())) * rows
+    combined = w + math.sqrt(2.0 * max(0.0, gap) if math.isfinite(gap) else 0.0)
+    return score * (math.sqrt(float(figures.rss[k]) / case.alpha[k]) + score) + off * (combined + off)
+
+
+def _status_claim(which: str, status: str, reached: bool) -> Claim:
+    wanted = "converged" if reached else "not converged"
+    return Claim(which + "status", status, wanted, (status == "converged") == reached)
+
+
+def total_claims(claims: list[Claim], case: Case) -> None:
+    """The status of each target follows from its figures, and that of the whole from theirs."""
+    tol = number(case.block["tol"])
+    if case.kind == "orthogonality":
+        for k, target in enumerate(case.targets):
+            reached = number(target["orthogonality"]) <= tol + number(target["rounding"])
+            claims.append(_status_claim(case.which(k), target["status"], reached))
+    statuses = {target["status"] for target in case.targets}
+    fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
+    status = case.block["status"]
+    claims.append(Claim("status", status, " or ".join(sorted(fitting)), status in fitting))
+
+
+def _times(block: Block, U: np.ndarray) -> np.ndarray:
+    """U X"""
+    return np.sum(list(block.combine(U)), axis=0)
+
+
+def _squared(block: Block) -> Block:
+    if isinstance(block, DenseBlock):
+        return DenseBlock(block.start, block.values * block.values)
+    return SparseBlock(block.start, block.data * block.data, block.indices, block.indptr, block.n_features)

@@ -1,0 +1,138 @@
+"""F - F* of least squares, bounded in float64 for exact arithmetic.
+
+F is quadratic: F - F* = g'(A'A + alpha I)^-1 g <= |D^-1 g|^2 / sigma^2, with D the lengths of the columns and sigma any
+lower bound on the smallest singular value of A D^-1.  g is enclosed by Higham's bounds, and sigma proved by a
+Cholesky factorisation that goes through (Rump): if it does for the computed matrix less c I, then sigma^2 >= c - (what the
+factorisation and the products can be off by).  Where that proves nothing, F* >= 0 is all that is claimed.  A shift of the
+columns by constants changes neither F* nor r, as long as there is an offset.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..recompute import Combination, score_bounds
+from ..rounding import Interval, Sums, down, exactly, gamma, up
+from ..rows import Block, DenseBlock
+from .case import MOST_COLUMNS, Case
+
+Bounds = tuple[float, float, float]
+
+
+class Products(NamedTuple):
+    """The matrix A'A of the shifted columns (and 1), scaled to a diagonal of 1.
+
+    Columns that are 0 stay 0 with length 0.  Entries are off by at most gamma_depth relative to the product of the
+    lengths: the largest block + the number of blocks + 16 (shift, weights, scaling).
+    """
+
+    matrix: np.ndarray
+    lengths: np.ndarray
+    shift: np.ndarray
+    depth: int
+
+
+def products(case: Case) -> Products:
+    width = case.d + 1
+    G = np.zeros((width, width))
+    shift: np.ndarray | None = None
+    depth = blocks = 0
+    for block, s, _ in case.blocks():
+        values = _filled(block)
+        if shift is None:
+            shift = values[0].copy() if case.free else np.zeros(case.d)
+        t = np.hstack([values - shift, np.full((block.n, 1), 1.0 if case.free else 0.0)])
+        G += t.T @ (t * s[:, None])
+        blocks += 1
+        depth = max(depth, block.n)
+    assert shift is not None
+    lengths = np.sqrt(np.maximum(np.diag(G), 0.0))
+    inverse = np.divide(1.0, lengths, out=np.zeros(width), where=lengths > 0)
+    return Products(0.5 * (G + G.T) * inverse * inverse[:, None], lengths, shift, depth + blocks + 16)
+
+
+def sure_rank(case: Case) -> int:
+    """A rank that the columns have beyond rounding; 0 where there are too many to tell."""
+    if case.d > MOST_COLUMNS:
+        return 0
+    G, lengths, _, depth = products(case)
+    means, G = G[: case.d, -1], G[: case.d, : case.d]
+    values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
+    noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
+    return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
+
+
+def _smallest(G: np.ndarray, depth: int) -> float:
+    """A proved lower bound on the smallest eigenvalue of the exact matrix; 0 where nothing is proved."""
+    m = len(G)
+    if m == 0:
+        return 0.0
+    off = up(up(gamma(depth) * 4.0 * m) + gamma(m + 4) * 4.0 * (float(np.trace(G)) + 1.0))
+    guess = float(np.linalg.eigvalsh(G)[0])
+    c = guess - off
+    for _ in range(3):
+        if not c > off:
+            return 0.0
+        try:
+            np.linalg.cholesky(G - c * np.eye(m))
+        except np.linalg.LinAlgError:
+            c *= 0.5
+            continue
+        return float(down(c - off))
+    return 0.0
+
+
+def prove(case: Case) -> list[Bounds]:
+    """(F from above, F* from below, F - F* from above) of each target, in exact arithmetic."""
+    combined, slopes = Combination((case.S, case.d)), Sums(case.S)
+    low_sum, high_sum = Sums(case.S), Sums(case.S)
+    for block, s, y in case.blocks():
+        magnitude = block.absolute()
+        z_low, z_high = score_bounds(block, magnitude, case.W, case.b)
+        low, high = down(y - z_high), up(y - z_low)
+        near, far = np.maximum(0.0, np.maximum(low, -high)), np.maximum(np.abs(low), np.abs(high))
+        low_sum.add(np.maximum(0.0, down(s * down(near * near))))
+        high_sum.add(up(s * up(far * far)))
+        low, high = down(s * low), up(s * high)
+        middle = 0.5 * low + 0.5 * high
+        spread = up(np.maximum(high - middle, middle - low))
+        combined.add(block, magnitude, middle, spread)
+        slopes.add(middle)
+        slopes.radius = up(slopes.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))
+    v, reach = combined.result()
+    lows, highs, sums = low_sum.intervals(), high_sum.intervals(), slopes.intervals()
+    least, lengths, shift = 0.0, np.zeros(0), np.zeros(case.d)
+    if case.d <= MOST_COLUMNS:
+        G, lengths, shift, depth = products(case)
+        kept = lengths > 0
+        if not lengths[kept].min(initial=1.0) < 1e-140:  # squares that underflow prove nothing
+            least = _smallest(G[np.ix_(kept, kept)], depth)
+    bounds = []
+    for k in range(case.S):
+        square = sum((exactly(x).square() for x in case.W[k].tolist()), Interval(0.0, 0.0))
+        penalty = exactly(float(case.alpha[k])) * square
+        total = Interval(lows[k].low, highs[k].up).positive() + penalty
+        excess = total.up
+        if least > 0.0:
+            step = Interval(0.0, 0.0)
+            for j in np.flatnonzero(lengths > 0).tolist():
+                if j == case.d:
+                    g = sums[k]
+                else:
+                    g = Interval.outward(v[k, j] - reach[k, j], v[k, j] + reach[k, j])
+                    g = g - exactly(float(shift[j])) * sums[k]
+                    g = g - exactly(float(case.alpha[k])) * exactly(float(case.W[k, j]))
+                step = step + (abs(g) / exactly(float(lengths[j]))).square()
+            excess = min(excess, (step / exactly(least)).up)
+        bounds.append((total.up, max(0.0, (exactly(total.low) - exactly(excess)).low), excess))
+    return bounds
+
+
+def _filled(block: Block) -> np.ndarray:
+    if isinstance(block, DenseBlock):
+        return block.values
+    out = np.zeros((block.n, block.n_features))
+    out[np.repeat(np.arange(block.n), np.diff(block.indptr)), block.indices] = block.data
+    return out
