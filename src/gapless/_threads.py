@@ -97,13 +97,15 @@ def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | No
     if threads <= 1:
         return [function(item) for item in todo]
 
-    def alone(item: T) -> R:
-        _team.set(None)
-        return function(item)
-
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(copy_context().run, alone, item) for item in todo]
+        futures = [pool.submit(copy_context().run, _alone, function, item) for item in todo]
         return [future.result() for future in futures]
+
+
+def _alone(function: Callable[..., R], *args: Any) -> R:
+    """What runs on a helper has no helpers."""
+    _team.set(None)
+    return function(*args)
 
 
 class _Team:
@@ -115,9 +117,16 @@ class _Team:
 
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
+        pool = self._started()
+        return [pool.submit(work) for _ in range(self.size - 1)]
+
+    def start(self, function: Callable[[], Any]) -> Any:
+        return self._started().submit(copy_context().run, _alone, function)
+
+    def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.size - 1)
-        return [self._pool.submit(work) for _ in range(self.size - 1)]
+        return self._pool
 
     def leave(self) -> None:
         if self._pool is not None:
@@ -171,4 +180,13 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
     finally:
         ended = True
         for helper in helpers:
-            helper.result()
+            if not helper.cancel():  # one that is busy elsewhere has nothing left to do here
+                helper.result()
+
+
+def aside(function: Callable[[], R]) -> Callable[[], R]:
+    """Start ``function`` on a helper, if there is one; what comes back gives its result, and waits for it."""
+    members = _team.get()
+    if members is None:
+        return function
+    return members.start(function).result

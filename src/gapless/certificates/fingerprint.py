@@ -162,6 +162,11 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     return out if fine.all() else judges_row_hashes(X)
 
 
+@lru_cache(maxsize=4)
+def _digest_of_ones(n: int) -> str:
+    return digest(np.ones(n), "<f8")
+
+
 def fingerprint(
     X: Any, label_index: Any, sample_weight: Any = None, *, hashes: np.ndarray | None = None
 ) -> dict[str, Any]:
@@ -172,14 +177,15 @@ def fingerprint(
     X = X if sparse.issparse(X) else np.asarray(X)
     hashes = row_hashes(X) if hashes is None else hashes
     n = hashes.shape[0]
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
     labels = np.asarray(label_index)
-    if labels.shape != (n,) or weights.shape != (n,):
-        raise ValueError(f"{n} rows, labels of shape {labels.shape}, weights of shape {weights.shape}")
+    if labels.shape != (n,) or (weights is not None and weights.shape != (n,)):
+        shape = None if weights is None else weights.shape
+        raise ValueError(f"{n} rows, labels of shape {labels.shape}, weights of shape {shape}")
     return {
         "n_rows": n,
         "n_features": int(X.shape[1]),
         "rows": digest(hashes, "<u8"),
         "labels": digest(labels, "<i8"),
-        "weights": digest(weights, "<f8"),
+        "weights": _digest_of_ones(n) if weights is None else digest(weights, "<f8"),
     }

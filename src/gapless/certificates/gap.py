@@ -119,16 +119,22 @@ def certify_values(
 
 
 def certify(
-    problem: Any, solution: Any, *, tol: float, theta: np.ndarray | None = None, positive: int | None = 1
+    problem: Any,
+    solution: Any,
+    *,
+    tol: float,
+    theta: np.ndarray | None = None,
+    positive: int | None = 1,
+    scores: np.ndarray | None = None,
 ) -> Subproblem:
     """Recompute primal, dual and the rounding bound of what is returned, in float64, and let them decide.
 
     ``theta`` is the model as the user gets it, where that differs from the solver's (coefficients kept in
-    float32).
+    float32), and ``scores`` are its scores, where they are known.
     """
     theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
     u = np.asarray(solution.u, dtype=np.float64)
-    z = problem.scores(theta)
+    z = problem.scores(theta) if scores is None else scores
     primal = problem.primal(theta, z)
     combined = problem.combine(u)
     dual = problem.dual(u, primal, combined)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
-from gapless._threads import map_threads, n_threads, one_blas_thread, team
+from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Certificate, Subproblem, assemble, certify
 from gapless.certificates.gradient import GradientCertificate
@@ -27,7 +27,7 @@ from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_cl
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.choose import solve, solve_multinomial
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.loop import SMALL, Interruption, Stop
 from gapless.solvers.solution import Event
 
 
@@ -82,9 +82,10 @@ class Encoded:
     labels: Labels
     cost: Costs
     groups: Distinct | None
+    order: np.ndarray | None
     weights: np.ndarray
     class_weight: np.ndarray
-    hashes: np.ndarray
+    fingerprint: Callable[[], dict[str, Any]]
     start: Any
     callback: Callable[[Event], None] | None
     interruption: Interruption | None
@@ -115,12 +116,19 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
             f"class, give it weight{other}."
         )
     cost = costs(task.C if math.isfinite(task.C) else 1.0, weights, class_weight, labels.index)
-    hashes = row_hashes(X)
     index = cost.take(labels.index)
-    groups = distinct(cost.take(hashes), index, cost.c) if 0 < index.size <= LARGEST else None
+    given = None if sample_weight is None else weights
+    groups = order = hashes = None
+    # Newton's way does not depend on the order of the rows, nor on what is merged: only small data is worth the sorting.
+    if 0 < index.size <= LARGEST and (task.loss == "hinge" or index.size * (X.shape[1] + 1) <= SMALL):
+        hashes = row_hashes(X)
+        groups = distinct(cost.take(hashes), index, cost.c)
+    named = aside(lambda: fingerprint(X, labels.index, given, hashes=hashes))
+    if groups is not None and groups.first.size == index.size:  # no two are equal: their order alone is of use
+        order, groups = groups.first, None
     rows = X if cost.rows is None else X[cost.rows]
     return Encoded(
-        rows, index, labels, cost, groups, weights, class_weight, hashes, start, callback, interruption
+        rows, index, labels, cost, groups, order, weights, class_weight, named, start, callback, interruption
     )  # fmt: skip
 
 
@@ -137,19 +145,19 @@ def fit_linear(
 ) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients and dual point this fit resumes from."""
     started = time.perf_counter()
-    data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
-    labels, cost = data.labels, data.cost
-    if task.loss == "logistic" and labels.n_classes > 2:
-        task = replace(task, loss="softmax")
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
-
     # Overflow is found by looking at the gap; it is no news to the user.
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+        labels, cost = data.labels, data.cost
+        if task.loss == "logistic" and labels.n_classes > 2:
+            task = replace(task, loss="softmax")
         if task.loss == "softmax":
             parts = [_all_classes(task, data, deadline)]
         else:
             every = range(len(labels.positives))
             parts = map_threads(lambda k: _one_class(task, data, k, deadline), every, task.n_jobs)
+        named = data.fingerprint()
 
     arrays = {
         "coef": np.concatenate([part.coef for part in parts]),
@@ -170,7 +178,7 @@ def fit_linear(
             dtype=task.dtype,
         ),
         arrays,
-        fingerprint(X, labels.index, data.weights, hashes=data.hashes),
+        named,
         task.stop.relative_gap,
         time.perf_counter() - started,
     )
@@ -212,20 +220,15 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         callback=data.callback,
         interruption=data.interruption,
         seed=task.seed,
+        order=data.order,
     )
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)
     theta = problem.join(returned[:-1], float(returned[-1]))
-    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive)
-    return Part(
-        returned[None, :-1],
-        returned[-1:],
-        solution.u[None, :],
-        problem.scores(theta)[None, :],
-        claim,
-        solution.history,
-    )
+    z = problem.scores(theta)
+    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z)
+    return Part(returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history)
 
 
 def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
@@ -255,10 +258,9 @@ def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
     W, b = problem.split(solution.theta)
     W, b = W.astype(task.dtype), b.astype(task.dtype)
     theta = problem.join(W, b)
-    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=None)
-    return Part(
-        W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(problem.scores(theta).T), claim, solution.history
-    )
+    Z = problem.scores(theta)
+    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=None, scores=Z)
+    return Part(W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(Z.T), claim, solution.history)
 
 
 def _earlier(data: Encoded, d: int, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._threads import one_blas_thread
-from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.gradient import GradientCertificate, certify_gradient
 from gapless.certificates.statement import problem_block, statement
 from gapless.errors import separation_message, unproved_message
@@ -69,7 +68,7 @@ def fit_unpenalised(
         n_iter=solution.n_iter,
         seconds=time.perf_counter() - started,
         solver=solution.solver,
-        fingerprint=fingerprint(X, labels.index, data.weights, hashes=data.hashes),
+        fingerprint=data.fingerprint(),
         statement=statement(
             task.estimator,
             task.parameters,

@@ -53,7 +53,8 @@ def dual_step(loss, u, z, q, c, y):
         t = min(max(math.log(a_old / (1.0 - a_old)), low), high)
     last = high - low
     for _ in range(200):
-        a = expit(t)
+        e = math.exp(-abs(t))  # one at a time libm is faster
+        a = (1.0 if t >= 0.0 else e) / (1.0 + e)
         f = t + qc * a + base
         if f > 0.0:
             high = t
@@ -64,9 +65,10 @@ def dual_step(loss, u, z, q, c, y):
             t_new = 0.5 * (low + high)
         last = abs(t_new - t)
         t = t_new
-        if last <= 1e-9 * max(1.0, abs(t)):
+        if last <= 1e-4 * max(1.0, abs(t)):
             break  # the next step would be the square of this one
-    return y * c * expit(t)
+    e = math.exp(-abs(t))
+    return y * c * ((1.0 if t >= 0.0 else e) / (1.0 + e))
 
 
 @loss(

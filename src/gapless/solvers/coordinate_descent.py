@@ -66,8 +66,8 @@ def coordinate_descent(
     size, above, below = n, np.inf, -np.inf
     random = np.array([seed * 2 + 1], np.uint64)
     work = 0.0
-    next_look, passes, gap_then, then = 1, 0, np.inf, 0
-    last_gap, last_pass = np.inf, 0
+    next_look, passes, gap_then, then = 2, 0, np.inf, 0
+    gaps = [(0, loop.best_primal - loop.best_dual)]
     enough = 0.1 * loop.stop.relative_gap
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
@@ -95,7 +95,8 @@ def coordinate_descent(
         below = spread_low if spread_low < 0 else -np.inf
         if passes >= next_look or done or loop.n_iter >= loop.stop.passes:
             gap = _look(problem, loop, u, theta)
-            next_look = passes + max(1, passes // 4)
+            left = _passes_left(loop, gaps, passes, gap)
+            next_look = passes + int(max(1.0, min(passes // 2, 0.5 * left)))
             if done:
                 # The slopes are small and the gap is not: look closer, at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
@@ -106,19 +107,20 @@ def coordinate_descent(
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
                 return
-            if passes >= 3 and passes + _passes_left(loop, gap, last_gap, passes - last_pass) > affordable:
+            if passes + left > affordable:
                 return
-            last_gap, last_pass = gap, passes
             if give_up is not None and loop.n_iter > loop.stop.passes // 2:
                 return  # somebody is waiting to take over, and needs passes too
 
 
-def _passes_left(loop: Loop, gap: float, before: float, passes: int) -> float:
-    """How many more if each gains as much as the last ones did."""
+def _passes_left(loop: Loop, gaps: list[tuple[int, float]], passes: int, gap: float) -> float:
+    """How many more if each gains as much as those of the second half did."""
+    then, before = next(seen for seen in reversed(gaps) if seen[0] <= passes // 2)
+    gaps.append((passes, gap))
     target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
     if not 0.0 < gap < before or target <= 0.0:
         return np.inf
-    return max(0.0, np.log(gap / target)) * passes / np.log(before / gap) if np.isfinite(before) else 0.0
+    return max(0.0, float(np.log(gap / target))) * (passes - then) / float(np.log(before / gap))
 
 
 def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> np.ndarray:

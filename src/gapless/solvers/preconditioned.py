@@ -32,48 +32,55 @@ class Preconditioned:
 
     def __init__(self, problem: LinearERM, tick: Callable[[], None] | None = None) -> None:
         self.problem, self.tick = problem, tick
-        n, d = problem.n, problem.d + 1
-        self.direct = d <= DIRECT
-        size = min(n, max(SAMPLE * d, n // 8))
-        self.sample = np.sort(np.random.default_rng(0).permutation(n)[:size]) if size < n else np.arange(n)
-        self.product_cost = curved_cost(problem.rows)
-        self.factor_cost = gram_cost(problem.rows, size) + 0.02 * d**3 if self.direct else self.product_cost
+        self.direct = problem.d + 1 <= DIRECT
         self.apart: Callable[[np.ndarray], np.ndarray] | None = None
+        self.whole = False
         self.stale = True
 
     def solve(self, h: np.ndarray, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
         """The step, until the residual is shorter than ``residual``."""
         ridge = np.ones(right.size)
         ridge[-1] = offset_ridge
-        if self.apart is None or self.stale:
+        fresh = self.apart is None or self.stale
+        if fresh:
             self._renew(h, ridge)
         step, left, iterations = self._iterate(h, right, ridge, residual, PATIENCE if self.direct else MOST)
-        if left > residual and self.direct:
-            # Rows that the sample missed weigh too much: all of them, once.
-            self.sample = np.arange(self.problem.n)
+        if left > residual and self.direct and not (fresh and self.whole):
+            # The curvature has changed, or rows that the sample missed weigh too much: all of them, now.
+            self.whole = fresh
             self._renew(h, ridge)
             rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, MOST)
             step = step + rest
-        self.stale = iterations * self.product_cost > self.factor_cost
+        share = np.count_nonzero(h) / max(1, h.size)
+        self.stale = iterations * share * curved_cost(self.problem.rows) > self.factor_cost
         return step
 
     def _renew(self, h: np.ndarray, ridge: np.ndarray) -> None:
         self.stale = False
+        rows, d = self.problem.rows, ridge.size
         if not self.direct:
-            diagonal = R.squares(self.problem.rows, h, self.tick) + ridge
+            diagonal = R.squares(rows, h, self.tick) + ridge
             self.apart = lambda v: v / diagonal
+            self.factor_cost = curved_cost(rows)
             return
-        total, seen = float(h.sum()), float(h[self.sample].sum())
-        part = self.sample if seen > 0.0 else np.arange(self.problem.n)
-        weights = h * (total / seen) if seen > 0.0 else h
-        matrix = R.gram(self.problem.rows, weights, part[weights[part] > 0.0], self.tick)
-        matrix[np.diag_indices(ridge.size)] += ridge
+        part = np.flatnonzero(h)
+        size = max(SAMPLE * d, part.size // 8)
+        if size < part.size and not self.whole:
+            drawn = part[np.sort(np.random.default_rng(0).permutation(part.size)[:size])]
+            scale = float(h.sum()) / float(h[drawn].sum())
+            part = drawn
+        else:
+            scale = 1.0
+        self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
+        matrix = R.gram(rows, h, part, self.tick)
+        matrix *= scale
+        matrix[np.diag_indices(d)] += ridge
         scale = 1.0 / np.sqrt(np.diag(matrix))
         matrix *= scale[:, None] * scale[None, :]
         shift = 0.0
         for _ in range(12):
             try:
-                matrix[np.diag_indices(ridge.size)] += shift
+                matrix[np.diag_indices(d)] += shift
                 factor = cho_factor(matrix, lower=True, check_finite=False)
                 break
             except LinAlgError:

@@ -18,6 +18,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from gapless import rows as R
 from gapless._jit import compiled
 from gapless.problems.linear_erm import BLOCK, LinearERM, share_blocks
 from gapless.solvers.line_search import walk
@@ -27,7 +28,7 @@ from gapless.solvers.normal_equations import NormalEquations
 ROUNDS = 60
 INNER = 40
 #: Rows from which a solve starts on an eighth of them.
-NESTED = 16_000
+NESTED = 4_000
 
 
 def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
@@ -39,7 +40,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
     if start is not None:
         share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), 0.1
         theta = problem.primal_from_dual(problem.repair(start))
-    elif n >= NESTED:
+    elif n >= NESTED and n >= 8 * problem.d:
         theta = _from_subset(problem, loop)
         delta = 0.1
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
@@ -136,13 +137,14 @@ class _Band:
 def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
     """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
     n = problem.n
-    index = np.arange(n)[np.random.default_rng(0).permutation(n)[: n // 8]]
-    index.sort()
+    index = np.sort(np.random.default_rng(0).permutation(n)[: n // 8])
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)
+    # Closer than its own blur, some d/n of the objective, is for nothing.
+    blur = max(1e-3, 0.1 * problem.d / index.size)
     small = Loop(
-        Stop(max(1e-3, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
+        Stop(max(blur, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
         interruption=loop.interruption,
         started=loop.started,
     )
@@ -175,7 +177,8 @@ def _walk(
         data, bend = sums.sum(axis=0).tolist()
         return linear + t * square + data, square + bend
 
-    return walk(slope_and_bend, share=0.1, start=slope)
+    # A step costs many looks along it, but for sparse rows.
+    return walk(slope_and_bend, share=0.3 if isinstance(problem.rows, R.CsrRows) else 0.1, start=slope)
 
 
 @compiled(vectorise=True)
