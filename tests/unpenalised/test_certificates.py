@@ -150,6 +150,26 @@ def test_stopping_early():
         LogisticRegression(C=np.inf, max_iter=1).fit(X, y)
 
 
+@pytest.mark.parametrize("after", [0, 2])
+def test_an_interrupted_fit_keeps_its_model(after):
+    X, y, _ = problem_of(5, K=3)
+    model = LogisticRegression(C=np.inf)
+
+    def press(event):
+        if event.pass_ == after:
+            raise KeyboardInterrupt
+
+    model._progress = press
+    with pytest.raises(KeyboardInterrupt, match="keeps the model"):
+        model.fit(X, y)
+    assert model.status_ == "interrupted"
+    assert model.n_iter_[0] == after
+    assert verify(model, X, y)
+    model._progress = None
+    best = fit(X, y)
+    np.testing.assert_allclose(fit(X, y, init=model).coef_, best.coef_, rtol=1e-9)
+
+
 def test_tolerance_decides_and_rounding_is_not_hidden():
     X, y, _ = problem_of(6)
     assert fit(X, y, tol=1e-18).status_ == "converged"

@@ -58,6 +58,7 @@ class Fitted:
     history: list[Event]
     certificate: Any  # a Certificate, or a GradientCertificate where there is no penalty
     c: np.ndarray
+    outcome: Any = None  # what the warnings of a fit without penalty need besides
 
 
 @dataclass(frozen=True, eq=False)

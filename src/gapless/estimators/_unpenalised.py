@@ -49,12 +49,14 @@ def fit_unpenalised(
     start: Any = None,
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
-) -> tuple[Fitted, Outcome]:
+) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
     started = time.perf_counter()
     # Where nothing is penalised, neither is the offset.
     task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
     data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    marks = fingerprint(X, data.labels.index, data.weights, hashes=data.hashes)
+    data = replace(data, hashes=data.hashes[:0].copy())  # 16 bytes a row that nobody needs any more
     labels, cost = data.labels, data.cost
     if labels.n_classes > 2:
         task = replace(task, loss="softmax")
@@ -73,7 +75,7 @@ def fit_unpenalised(
         n_iter=solution.n_iter,
         seconds=time.perf_counter() - started,
         solver=solution.solver,
-        fingerprint=fingerprint(X, labels.index, data.weights, hashes=data.hashes),
+        fingerprint=marks,
         statement=statement(
             task.estimator,
             task.parameters,
@@ -85,8 +87,8 @@ def fit_unpenalised(
         ),
         arrays={"coef": coef, "intercept": intercept},
     )
-    fitted = Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c))
-    return fitted, Outcome(solution.status, small.basis)
+    outcome = Outcome(solution.status, small.basis)
+    return Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
 
 
 def _refuse_size(data: Encoded) -> None:

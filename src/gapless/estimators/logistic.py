@@ -145,7 +145,7 @@ class LogisticRegression(LinearClassifier):
             self.__dict__.pop(name, None)
         if task.C < math.inf:
             return fit_linear(task, X, y, sample_weight, **options)
-        fitted, self._outcome = fit_unpenalised(task, X, y, sample_weight, **options)
+        fitted = fit_unpenalised(task, X, y, sample_weight, **options)
         self.rank_, self.condition_ = fitted.certificate.rank, fitted.certificate.condition
         return fitted
 
@@ -153,10 +153,9 @@ class LogisticRegression(LinearClassifier):
         certificate = fitted.certificate
         if not isinstance(certificate, GradientCertificate):
             return super()._warn(fitted, stacklevel + 1)
-        outcome = self.__dict__.pop("_outcome")
         # Separation first: its coefficients mean nothing, whatever the columns are.
-        separated = separation(certificate, outcome)
-        dependent = dependent_columns(certificate, outcome)
+        separated = separation(certificate, fitted.outcome)
+        dependent = dependent_columns(certificate, fitted.outcome)
         if separated is not None:
             warnings.warn(separated, SeparationWarning, stacklevel=stacklevel - 1)
         elif dependent is not None:

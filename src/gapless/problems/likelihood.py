@@ -83,9 +83,7 @@ def basis_of(rows: R.Rows, c: np.ndarray, offset: bool, trusted: float, tick: Ti
     constant = scale <= (CONSTANT * size.raw if offset else 0.0)
     mean = size.mean if offset else np.zeros(d)
     scale = np.where(constant, 1.0, scale)
-    A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
-    A[:, constant] = 0.0
-    _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
+    sigma, Vt = _singular(rows, c, mean, scale, constant, tick)
     full = np.zeros(Vt.shape[0])
     full[: sigma.size] = sigma
     top = float(full.max(initial=0.0))
@@ -102,6 +100,29 @@ def basis_of(rows: R.Rows, c: np.ndarray, offset: bool, trusted: float, tick: Ti
     span = np.linalg.qr((Vt * scale).T)[0] if 0 < sigma.size < d else None
     condition = float(sigma[0] / sigma[-1]) if sigma.size else 1.0
     return Basis(mean, M, span, 1.0 / np.sqrt(float(c.sum())) if offset else 0.0, condition, weak)
+
+
+def _singular(
+    rows: R.Rows, c: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, tick: Tick
+) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values and right singular vectors of the scaled columns: by their products where these keep the digits."""
+    n, d = R.n_rows(rows), R.n_features(rows)
+    if n > 4 * d and not constant.any():
+        G = np.zeros((d, d))
+        for i, t in dense_tiles(rows, max(64, TILE // (8 * d))):
+            t -= mean
+            t *= np.sqrt(c[i : i + t.shape[0], None])
+            t /= scale
+            G += t.T @ t
+            if tick:
+                tick()
+        values, vectors = np.linalg.eigh(G) if np.isfinite(G).all() else (np.zeros(d), G)
+        if values[0] > 1e-8 * values[-1]:
+            return np.sqrt(values[::-1]), vectors.T[::-1]
+    A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
+    A[:, constant] = 0.0
+    _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
+    return sigma, Vt
 
 
 class Look(NamedTuple):
@@ -346,8 +367,9 @@ class Likelihood:
         decrement with both added, so that they are bounds; ``rounding`` is what that added to the excess.
         """
         W, b = np.asarray(W, float), np.asarray(b, float)
-        full = np.column_stack([W, b])
-        Z = R.scores_many(self.rows, full) @ self.contrasts
+        Z = R.scores_many(self.rows, np.column_stack([W, b]))
+        if self.K > 2:
+            Z = Z @ self.contrasts
         look = self.look(Z, sizes=2.0 * gamma(self.d + self.K + 8) * self.sizes(W, b))
         if not (self.basis.known and np.isfinite(look.loss) and np.isfinite(look.hessian).all()):
             return Figures(look.loss, np.nan, np.inf, look.loss, 0.0, look.margin)
