@@ -150,6 +150,22 @@ def test_stopping_early():
         LogisticRegression(C=np.inf, max_iter=1).fit(X, y)
 
 
+def test_a_large_fit():
+    """Past what is polished and merged: coefficients to a thousandth of their standard errors; stopped, only the loss."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(40_000, 12)) + 100.0
+    y = ((X - 100.0) @ random.normal(size=(12, 3)) + random.gumbel(size=(40_000, 3))).argmax(axis=1)
+    model = fit(X, y)
+    assert model.status_ == "converged"
+    assert model.certificate_.decrement <= 1e-3
+    assert verify(model, X, y, rigorous=True).bounds[0][2] <= 1e-5
+    stopped = fit(np.tile(X, (8, 1)), np.tile(y, 8), time_limit=0.05)
+    assert stopped.status_ == "time_limit"
+    assert math.isnan(stopped.certificate_.decrement)
+    assert stopped.certificate_.excess == stopped.certificate_.loss
+    assert verify(stopped, np.tile(X, (8, 1)), np.tile(y, 8))
+
+
 @pytest.mark.parametrize("after", [0, 2])
 def test_an_interrupted_fit_keeps_its_model(after):
     X, y, _ = problem_of(5, K=3)

@@ -32,6 +32,8 @@ NEAR = 1e-10
 FLOOR = 1e-12
 #: ... and below which a proved one cannot be improved.
 SHARP = 1e-26
+#: lam^2 at which a large fit stops: coefficients are then within a thousandth of their standard errors.
+FINE = 1e-6
 #: Rows whose losses are looked at together.
 CHUNK = 1 << 16
 
@@ -103,7 +105,7 @@ def newton_unpenalised(problem: Likelihood, loop: Loop, reached: _Reached) -> No
                 enough = bound(lam2**0.5, reach, look.loss) <= tol * look.loss
                 # From a reach of 0.1 on a step leaves a tenth of the decrement at most, but for rounding.
                 stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= SHARP * look.loss
-                if stuck or (enough and not small):
+                if stuck or (enough and not small and lam2 <= FINE):
                     loop.end("converged" if enough else "stalled")
                 before = lam2
             elif lam2 <= FLOOR * min(look.loss, heaviest):
