@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import linear_model
 
 from gapless import (
     CertificateError,
@@ -225,3 +226,31 @@ def test_wild_scales_are_judged_true():
                 model.fit(X, Y, s)
             verdict = verify(model, X, Y, s, rigorous=draw % 5 == 0)
             assert verdict, verdict
+
+
+# -- tol ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("form", ["dense", "csr", "csr, conjugate gradients"])
+def test_tol_is_the_precision_of_scikit_learn(form, tol):
+    """|X'r| <= tol |X| |r|, columns and rows about their means: where scikit-learn stops, and what we reach."""
+    random = np.random.default_rng(32)
+    if form == "csr, conjugate gradients":
+        X = sparse.random_array((2500, 1600), density=0.01, rng=random, format="csr")
+    else:
+        dense = random.normal(size=(200, 6)) * [1.0, 3.0, 10.0, 1.0, 0.01, 0.1]
+        X = dense if form == "dense" else sparse.csr_matrix(dense)
+    filled = X if form == "dense" else X.toarray()
+    y = filled @ random.normal(size=X.shape[1]) + random.normal(size=X.shape[0])
+    A = filled - filled.mean(axis=0)
+    for fit in (LinearRegression(tol=tol), linear_model.LinearRegression(tol=tol)):
+        r = y - fit.fit(X, y).predict(X)
+        reached = np.linalg.norm(A.T @ r) / (np.linalg.norm(A) * np.linalg.norm(r))
+        assert reached <= tol
+    ours = LinearRegression(tol=tol).fit(X, y)
+    assert ours.status_ == "converged"
+    if form == "csr, conjugate gradients":
+        assert ours.certificate_.solver == "sparse_cg"
+    # What it means for us is the stronger of the two: no column is left out, however small.
+    np.testing.assert_allclose(ours.coef_, np.linalg.lstsq(A, y - y.mean(), rcond=None)[0], rtol=1e-6, atol=1e-8)

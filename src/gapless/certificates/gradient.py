@@ -8,7 +8,10 @@ in its place, kind ``gradient``:
     reach       s = rho lam, how far the scores of a row can still move; s < 1 proves that the optimum exists
     excess      F - inf F is at most this: lam^2 psi(s) where s < 1, else F itself, for no loss is below 0
 
-The proof is in `problems/likelihood`.  A fit has converged if and only if reach < 1 and excess <= tol * loss.
+The proof is in `problems/likelihood`.  Where columns are linearly dependent up to rounding (rank < number of columns) it
+speaks of the models in the directions that are left, the others being taken for equal to them.
+
+A fit has converged if and only if reach < 1 and excess <= tol * loss.
 """
 
 from __future__ import annotations
@@ -35,11 +38,21 @@ _FLOATS = (
 )  # fmt: skip
 
 
+#: Multiplications that take no longer than a time limit may be missed by.
+CHEAP = 2e8
+
+
 def certify_gradient(
     problem: Likelihood, coef: np.ndarray, intercept: np.ndarray, ending: str, tol: float
 ) -> dict[str, Any]:
-    """Loss, decrement, reach, excess, rounding and status of the model as the user gets it, in float64."""
-    found = problem.measure(coef, intercept)
+    """Loss, decrement, reach, excess, rounding and status of the model as the user gets it, in float64.
+
+    Rank and condition are those of the problem's coordinates; where it has none (time was over before) only the loss is known.
+    So it is where a large fit was stopped: its proof would cost as much as one more step.
+    """
+    stopped = ending in ("time_limit", "interrupted")
+    work = problem.n * float(problem.S * problem.basis.width) ** 2
+    found = problem.measure(coef, intercept, proof=not stopped or work <= CHEAP)
     relative = found.excess / found.loss if found.loss > 0.0 else 0.0
     if not math.isfinite(found.loss):
         status = "not_finite"
@@ -57,6 +70,8 @@ def certify_gradient(
         "excess": found.excess,
         "relative_excess": relative,
         "rounding": found.rounding,
+        "rank": problem.basis.rank if problem.basis.known else None,
+        "condition": problem.basis.condition,
     }
 
 
@@ -72,7 +87,7 @@ class GradientCertificate:
     excess: float
     relative_excess: float
     rounding: float
-    rank: int
+    rank: int | None
     condition: float
     n_iter: int
     seconds: float
@@ -126,7 +141,7 @@ class GradientCertificate:
             "kind": self.kind,
             "status": self.status,
             **{name: encode_float(getattr(self, name)) for name in _FLOATS},
-            "rank": int(self.rank),
+            "rank": self.rank,
             "n_iter": int(self.n_iter),
             "backend": self.backend,
             "solver": self.solver,
@@ -148,7 +163,7 @@ class GradientCertificate:
         return cls(
             status=str(block["status"]),
             **floats,
-            rank=int(block["rank"]),
+            rank=None if block["rank"] is None else int(block["rank"]),
             n_iter=int(block["n_iter"]),
             solver=str(block["solver"]),
             fingerprint=dict(block["fingerprint"]),
@@ -179,6 +194,8 @@ class GradientCertificate:
             "not_finite": ("met numbers that are not finite", "Scale the columns of X (StandardScaler, MaxAbsScaler)"),
             "stalled": ("stalled", "Use a finite C, or accept a larger tol"),
         }[self.status]
+        if self.status == "stalled" and self.statement["dtype"] == "float32":
+            advice = "Coefficients in float32 are too coarse for these columns: fit X.astype(numpy.float64), or use a finite C"
         if self.status == "max_iter" and max_iter is not None and max_iter >= 0:
             how = f"stopped at max_iter={max_iter}"
         return f"{self.estimator} {how} after {short(self.seconds)} s: {self._claim()}. {advice}."
@@ -188,9 +205,14 @@ class GradientCertificate:
             return "nothing is known about the distance to the optimum"
         if self.reach < 1.0:
             most = short(100.0 * self.relative_excess, up=True)
-            return f"the loss is at most {most} % above its optimum, which exists"
+            among = (
+                "" if self.rank == self.statement["n_features"] else f" over the {self.rank} directions of its columns"
+            )
+            return f"the loss is at most {most} % above its optimum{among}, which exists"
         if self.status == "infeasible":
             return f"the model separates the classes: its loss, {self.loss:.6g}, tends to 0 as it grows, and no optimum exists"
+        if math.isnan(self.decrement):
+            return f"nothing is proved about its optimum; the loss {self.loss:.6g} is all that can be above it"
         return (
             f"it is not proved that the optimum exists (reach {self.reach:.1e}, below 1 would prove it); the loss "
             f"{self.loss:.6g} is all that can be above it"

@@ -63,7 +63,8 @@ def figures(certificate: Any) -> dict[str, Any]:
         "solver",
     )
     told = {name: getattr(certificate, name) for name in (*names, "backend")}
-    beyond = ("orthogonality", "rss", "r2", "rank", "condition")
+    least_squares = ("orthogonality", "rss", "r2", "rank", "condition")
+    beyond = (*least_squares, "loss", "deviance", "decrement", "reach", "excess", "relative_excess")
     return told | {name: getattr(certificate, name) for name in beyond if hasattr(certificate, name)}
 
 

@@ -46,10 +46,9 @@ class Progress:
         seconds = time.perf_counter() - self.started
         if seconds < self.next:
             return
-        text = (
-            f"pass {event.pass_}  {seconds:.1f} s  primal {event.primal:.8g}  dual {event.dual:.8g}"
-            f"  relative gap {gap:.1e} (tol {self.tol:.0e})"
-        )
+        text = f"pass {event.pass_}  {seconds:.1f} s  primal {event.primal:.8g}"
+        if math.isfinite(event.dual):  # without a penalty there is none
+            text += f"  dual {event.dual:.8g}  relative gap {gap:.1e} (tol {self.tol:.0e})"
         if self.live:
             self.next = seconds + 0.1
             self._show(text, gap)

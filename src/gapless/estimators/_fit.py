@@ -17,8 +17,7 @@ import numpy as np
 from gapless import losses
 from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
-from gapless.certificates.gap import Certificate, Subproblem, assemble, certify
-from gapless.certificates.gradient import GradientCertificate
+from gapless.certificates.gap import Subproblem, assemble, certify
 from gapless.certificates.statement import problem_block, statement
 from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
@@ -57,8 +56,9 @@ class Fitted:
     intercept: np.ndarray
     scores: np.ndarray
     history: list[Event]
-    certificate: Certificate | GradientCertificate
+    certificate: Any  # a Certificate, or a GradientCertificate where there is no penalty
     c: np.ndarray
+    outcome: Any = None  # what the warnings of a fit without penalty need besides
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,5 +270,6 @@ def _earlier(data: Encoded, d: int, lines: int) -> tuple[np.ndarray, np.ndarray,
     arrays = getattr(data.start, "certificate_", data.start).arrays
     if arrays["coef"].shape != (lines, d):
         return None
-    dual = arrays["dual"]
-    return arrays["coef"], arrays["intercept"], data.cost.take(dual.T).T if dual.shape[1] == data.cost.n_rows else None
+    dual = arrays.get("dual")  # a fit without a penalty has none
+    same_rows = dual is not None and dual.shape[1] == data.cost.n_rows
+    return arrays["coef"], arrays["intercept"], data.cost.take(dual.T).T if same_rows else None

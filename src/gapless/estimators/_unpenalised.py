@@ -6,16 +6,16 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapless import rows as R
-from gapless._threads import one_blas_thread
+from gapless._threads import one_blas_thread, team
 from gapless.certificates.gradient import GradientCertificate, certify_gradient
 from gapless.certificates.statement import problem_block, statement
 from gapless.errors import separation_message, unproved_message
-from gapless.problems.likelihood import Basis, Likelihood
+from gapless.problems.likelihood import Basis, Likelihood, no_basis
 from gapless.solvers.loop import Ended, Interruption, Loop
 from gapless.solvers.newton_unpenalised import solve_unpenalised, too_large
 from gapless.solvers.normal_equations import DIRECT
@@ -31,6 +31,13 @@ MOST_WORK = 1e11
 NAMED = 6
 
 
+class Outcome(NamedTuple):
+    """What the solver itself says of its ending, and the coordinates it worked in: what the warnings need."""
+
+    ending: str
+    basis: Basis
+
+
 def fit_unpenalised(
     task: Task,
     X: Any,
@@ -41,7 +48,7 @@ def fit_unpenalised(
     start: Any = None,
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
-) -> tuple[Fitted, Basis]:
+) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
     started = time.perf_counter()
     # Where nothing is penalised, neither is the offset.
@@ -51,10 +58,9 @@ def fit_unpenalised(
     if labels.n_classes > 2:
         task = replace(task, loss="softmax")
     _refuse_size(data)
-    with one_blas_thread(), np.errstate(all="ignore"):
+    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         small, solution = _solve(task, data, started)
-        coef, intercept = small.split(solution.theta)
-        coef, intercept = coef.astype(task.dtype), intercept.astype(task.dtype)
+        coef, intercept = small.split(solution.theta, task.dtype)
         problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
         claims = certify_gradient(problem, coef, intercept, solution.status, task.stop.relative_gap)
         scores = np.full((coef.shape[0], cost.n_rows), np.nan)
@@ -63,8 +69,6 @@ def fit_unpenalised(
     certificate = GradientCertificate(
         tol=task.stop.relative_gap,
         **claims,
-        rank=small.basis.rank,
-        condition=small.basis.condition,
         n_iter=solution.n_iter,
         seconds=time.perf_counter() - started,
         solver=solution.solver,
@@ -80,8 +84,8 @@ def fit_unpenalised(
         ),
         arrays={"coef": coef, "intercept": intercept},
     )
-    fitted = Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c))
-    return fitted, small.basis
+    outcome = Outcome(solution.status, small.basis)
+    return Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
 
 
 def _refuse_size(data: Encoded) -> None:
@@ -103,11 +107,7 @@ def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solut
     except Ended:
         # Not even coordinates: the model of the offset alone, which needs none.
         X, index, c = data.small()
-        d = X.shape[1]
-        none = Basis(
-            np.zeros(d), np.zeros((d, 0)), 1.0 / np.sqrt(float(c.sum())) if offset else 0.0, 1.0, np.zeros((0, d))
-        )
-        problem = Likelihood(R.as_rows(X, float(offset)), index, c, K, none)
+        problem = Likelihood(R.as_rows(X, float(offset)), index, c, K, no_basis(X.shape[1], c, offset))
         return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
     if too_large(problem):
         raise NotImplementedError(
@@ -127,33 +127,41 @@ def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solut
     return problem, solution
 
 
-def separation(certificate: GradientCertificate) -> str | None:
-    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped."""
+def separation(certificate: GradientCertificate, outcome: Outcome) -> str | None:
+    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped.
+
+    A proof of separation, with its rows and columns, belongs here.
+    """
     if certificate.status == "infeasible":
         return separation_message("complete", advice="Use a finite C.")
-    if certificate.status == "stalled" and not certificate.reach < 1.0:
+    if outcome.ending == certificate.status == "stalled" and not certificate.reach < 1.0:
         return unproved_message(certificate.estimator, certificate.n_iter, certificate.loss, certificate.reach)
     return None
 
 
-def dependent_columns(certificate: GradientCertificate, basis: Basis) -> str | None:
+def dependent_columns(certificate: GradientCertificate, outcome: Outcome) -> str | None:
     """The sentence of an IllConditionedWarning; None where the columns determine the coefficients well."""
-    if not len(basis.weak):
+    weak = outcome.basis.weak
+    if not len(weak) or outcome.ending not in ("converged", "stalled"):
         return None
-    size = np.abs(basis.weak).max(axis=0)
+    size = np.abs(weak).max(axis=0)
     found = np.flatnonzero(size >= 0.1 * size.max())
     found = found[np.argsort(-size[found], kind="stable")]
     names = certificate.statement["feature_names"]
     shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:NAMED].tolist()))
     more = "" if found.size <= NAMED else f" and {found.size - NAMED} more"
     if certificate.condition <= TRUSTED:
-        what = f"linearly dependent (rank {certificate.rank} of {basis.mean.size}): the coefficients of least norm are given"
+        rank = f"rank {certificate.rank} of {size.size}"
+        what = f"linearly dependent up to rounding ({rank}): the coefficients of least norm are given"
     else:
         what = (
             f"nearly linearly dependent (condition {certificate.condition:.1e}, columns scaled to equal length, above "
             f"{TRUSTED:.0e}): digits of coef_ that are shown can be wrong"
         )
+    proof = ""
+    if not certificate.converged:
+        proof = " Rounding in them leaves the optimum unproved."
     return (
-        f"the columns {shown}{more} are {what}. Probabilities do not depend on this. Remove one of these columns, or use a "
-        "finite C."
+        f"the columns {shown}{more} are {what}.{proof} Probabilities hardly depend on this. Remove one of these columns, or use "
+        "a finite C."
     )

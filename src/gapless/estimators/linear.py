@@ -50,10 +50,11 @@ class LinearRegression(_Regression):
     copy_X : bool
         Without effect: X is never written to.
     tol : float
-        The orthogonality that the fit must reach, beyond rounding, to count as converged; sparse data with many columns
-        are solved by conjugate gradients, which go well below it. scikit-learn 1.9 also takes singular values of dense
-        data below ``tol`` times the largest one as 0, which changes the solution; here only those at the level of
-        rounding count as 0.
+        The precision: the fit has converged where ``|x_j'r| <= tol |x_j| |r|`` for every column, beyond rounding. That
+        implies ``|X'r| <= tol |X| |r|``, which is what scikit-learn asks of its solvers by ``tol``: where ``lsqr`` stops on
+        sparse data, and what is left by the singular values below ``tol`` times the largest, which it takes as 0 on
+        dense data. Here those count, unless they are at the level of rounding: leaving them out would make another
+        solution than that of least squares.
     n_jobs : int or None
         Threads. The bits do not depend on it.
     positive : False
@@ -184,8 +185,7 @@ class Ridge(_Regression):
         super()._take_model()
         coef = self.certificate_.arrays["coef"]
         self.coef_ = coef[0] if coef.shape[0] == 1 else coef
-        intercept = self._per_target("intercept") if self.fit_intercept else 0.0
-        self.intercept_ = float(intercept) if isinstance(intercept, np.float64) else intercept
+        self.intercept_ = self._per_target("intercept") if self.fit_intercept else 0.0
         self.solver_ = self.certificate_.solver
         steps = np.full(coef.shape[0], max(self.certificate_.n_iter, 1), np.int32)
         self.n_iter_ = None if self.solver in _WITHOUT_STEPS else steps

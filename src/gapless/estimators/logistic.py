@@ -23,7 +23,7 @@ PEERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
 class LogisticRegression(LinearClassifier):
-    """L2-penalised logistic regression, certified.
+    """Logistic regression with an L2 penalty or (C = inf) without, certified.
 
     Minimises ``1/2 |w|^2 + C * sum_i weight_i * ln(1 + exp(-y_i (<w, x_i> + b)))`` and says how far the result can be
     from the optimum (``certificate_``). With K > 2 classes the loss is that of softmax, one row of coefficients a class:
@@ -32,13 +32,17 @@ class LogisticRegression(LinearClassifier):
     Parameters
     ----------
     C : float
-        Multiplies the sum of the losses.
+        Multiplies the sum of the losses. ``numpy.inf``: no penalty, maximum likelihood. Then there is no duality gap; the
+        certificate (kind "gradient") bounds the distance to the optimum by the gradient and proves that there is an optimum.
+        Where the classes are separated there is none: a SeparationWarning says so, and the model that comes back separates
+        them. Linearly dependent columns get the coefficients of least norm, with an IllConditionedWarning that names them.
     l1_ratio : 0.0
         Other values are not offered; use ``sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga")``.
     dual : bool
         Without effect: the optimum is the same.
     tol : float
-        The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
+        The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``; without a penalty the
+        proved bound on the distance to the optimum, over the loss.
     fit_intercept : bool
         Whether there is an offset b.
     intercept_scaling : float
@@ -58,7 +62,7 @@ class LogisticRegression(LinearClassifier):
     n_jobs : int or None
         Threads. The bits do not depend on it; so far this model uses one.
     penalize_intercept : bool
-        Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
+        Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise, and where C = inf.
     time_limit : float or None
         Seconds. The model that comes back is usable and its gap is true.
     init : fitted model, certificate or None
@@ -71,7 +75,9 @@ class LogisticRegression(LinearClassifier):
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,); float32 if X is
     classes_, n_features_in_, feature_names_in_, n_iter_
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
-    status_, history_, objective_, alpha_, slack_, slackness_
+    status_, history_, objective_, alpha_
+    slack_, slackness_ : two classes, with a penalty
+    rank_, condition_ : of the columns; without a penalty only
     """
 
     _keeps_float32 = True
@@ -139,25 +145,23 @@ class LogisticRegression(LinearClassifier):
             self.__dict__.pop(name, None)
         if task.C < math.inf:
             return fit_linear(task, X, y, sample_weight, **options)
-        fitted, self._basis = fit_unpenalised(task, X, y, sample_weight, **options)
-        self.rank_, self.condition_ = self._basis.rank, self._basis.condition
+        fitted = fit_unpenalised(task, X, y, sample_weight, **options)
+        self.rank_, self.condition_ = fitted.certificate.rank, fitted.certificate.condition
         return fitted
 
     def _warn(self, fitted: Fitted, stacklevel: int = 4) -> None:
         certificate = fitted.certificate
         if not isinstance(certificate, GradientCertificate):
             return super()._warn(fitted, stacklevel + 1)
-        basis = self.__dict__.pop("_basis")
         # Separation first: its coefficients mean nothing, whatever the columns are.
-        separated = separation(certificate)
+        separated = separation(certificate, fitted.outcome)
+        dependent = dependent_columns(certificate, fitted.outcome)
         if separated is not None:
             warnings.warn(separated, SeparationWarning, stacklevel=stacklevel - 1)
-        elif not certificate.converged:
-            super()._warn(fitted, stacklevel + 1)
+        elif dependent is not None:
+            warnings.warn(dependent, IllConditionedWarning, stacklevel=stacklevel - 1)
         else:
-            dependent = dependent_columns(certificate, basis)
-            if dependent is not None:
-                warnings.warn(dependent, IllConditionedWarning, stacklevel=stacklevel - 1)
+            super()._warn(fitted, stacklevel + 1)
 
     def _set_n_iter(self) -> None:
         parts = getattr(self.certificate_, "subproblems", (self.certificate_,))

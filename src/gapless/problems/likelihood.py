@@ -47,10 +47,18 @@ class Basis(NamedTuple):
     """Coordinates in which the columns are orthonormal: t_i = ((x_i - mean) M, constant)."""
 
     mean: np.ndarray  #: (d,); 0 without an offset
-    M: np.ndarray  #: (d, rank); models in its span have the least norm among those of equal scores
+    M: np.ndarray  #: (d, rank)
+    span: (
+        np.ndarray | None
+    )  #: (d, rank), orthonormal: models in it have the least norm of those with equal scores; None: all do
     constant: float  #: 1 / sqrt(sum c), or 0 without an offset
     condition: float  #: of the columns, centred and scaled to equal length, as far as their rank goes
     weak: np.ndarray  #: directions of the scaled columns that are dependent, or nearly (below 1 / trusted)
+
+    @property
+    def known(self) -> bool:
+        """False for coordinates that stand in for those of the data, which span less."""
+        return not np.isnan(self.condition)
 
     @property
     def rank(self) -> int:
@@ -61,31 +69,60 @@ class Basis(NamedTuple):
         return self.rank + (self.constant > 0.0)
 
 
+def no_basis(d: int, c: np.ndarray, offset: bool) -> Basis:
+    """Coordinates of the offset alone, for a model that is given up before there are others."""
+    constant = 1.0 / np.sqrt(float(c.sum())) if offset else 0.0
+    return Basis(np.zeros(d), np.zeros((d, 0)), None, constant, np.nan, np.zeros((0, d)))
+
+
 def basis_of(rows: R.Rows, c: np.ndarray, offset: bool, trusted: float, tick: Tick = None) -> Basis:
-    """From the singular values of the triangle of a QR; those at the level of rounding count as 0."""
+    """From the singular values of the triangle of a QR; those at the level of rounding (of the data, too) count as 0."""
     n, d = R.n_rows(rows), R.n_features(rows)
     size = columns(rows, c, tick)
     scale = size.centred if offset else size.raw
     constant = scale <= (CONSTANT * size.raw if offset else 0.0)
     mean = size.mean if offset else np.zeros(d)
     scale = np.where(constant, 1.0, scale)
-    A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
-    A[:, constant] = 0.0
-    _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
+    sigma, Vt = _singular(rows, c, mean, scale, constant, tick)
     full = np.zeros(Vt.shape[0])
     full[: sigma.size] = sigma
     top = float(full.max(initial=0.0))
-    kept = full > max(n, d) * np.finfo(float).eps * top
+    # A column is known to the rounding of its own values (float32 or float64), which counts where these are far from 0 and
+    # vary little; the singular values themselves are good to max(n, d) roundings in float64.
+    far = np.where(constant, 0.0, size.raw / scale)
+    noise = np.maximum(top, np.sqrt((Vt * Vt) @ (far * far)))
+    kept = full > (max(n, d) * np.finfo(float).eps + np.finfo(rows.values.dtype).eps) * noise
     kept[max(n - offset, 0) :] = False  # centred rows add up to 0: one less can be independent
-    weak = Vt[(full * trusted < top) & (np.abs(Vt[:, ~constant]).sum(axis=1) > 0.5)] if top > 0 else Vt[:0]
+    weak = Vt[((full * trusted < top) | ~kept) & (np.abs(Vt[:, ~constant]).sum(axis=1) > 0.5)] if top > 0 else Vt[:0]
     sigma, Vt = full[kept], Vt[kept]
     M = (Vt.T / sigma) / scale[:, None]
-    if 0 < sigma.size < d:
-        # Out of the null space of X, in the user's units.
-        span = np.linalg.qr((Vt * scale).T)[0]
-        M = span @ (span.T @ M)
+    # In the user's units, what is orthogonal to the null space of X.
+    span = np.linalg.qr((Vt * scale).T)[0] if 0 < sigma.size < d else None
     condition = float(sigma[0] / sigma[-1]) if sigma.size else 1.0
-    return Basis(mean, M, 1.0 / np.sqrt(float(c.sum())) if offset else 0.0, condition, weak)
+    return Basis(mean, M, span, 1.0 / np.sqrt(float(c.sum())) if offset else 0.0, condition, weak)
+
+
+def _singular(
+    rows: R.Rows, c: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, tick: Tick
+) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values and right singular vectors of the scaled columns: by their products where these keep the digits."""
+    n, d = R.n_rows(rows), R.n_features(rows)
+    if n > 4 * d and not constant.any():
+        G = np.zeros((d, d))
+        for i, t in dense_tiles(rows, max(64, TILE // (8 * d))):
+            t -= mean
+            t *= np.sqrt(c[i : i + t.shape[0], None])
+            t /= scale
+            G += t.T @ t
+            if tick:
+                tick()
+        values, vectors = np.linalg.eigh(G) if np.isfinite(G).all() else (np.zeros(d), G)
+        if values[0] > 1e-8 * values[-1]:
+            return np.sqrt(values[::-1]), vectors.T[::-1]
+    A = triangle(rows, c, np.zeros((n, 0)), mean, np.zeros(0), scale, tick)
+    A[:, constant] = 0.0
+    _, sigma, Vt = linalg.svd(A, full_matrices=n < d and n * d <= 1 << 22, check_finite=False)
+    return sigma, Vt
 
 
 class Look(NamedTuple):
@@ -163,14 +200,15 @@ class Likelihood:
             Q[:, a] /= np.sqrt((a + 1.0) * (a + 2.0))
         return Q
 
-    def split(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """theta (S, m) -> W (1 or K, d), b"""
-        Q, M = self.contrasts, self.basis.M
+    def split(self, theta: np.ndarray, dtype: Any = np.float64) -> tuple[np.ndarray, np.ndarray]:
+        """theta (S, m) -> W (1 or K, d), b. What rounding W to float32 does at the means is put right by b."""
+        Q, M, span = self.contrasts, self.basis.M, self.basis.span
         W = Q @ (theta[:, : M.shape[1]] @ M.T)
-        b = -W @ self.basis.mean
+        W = (W if span is None else (W @ span) @ span.T).astype(dtype)
+        b = -W.astype(np.float64) @ self.basis.mean
         if self.basis.constant:
             b = b + Q @ (self.basis.constant * theta[:, -1])
-        return W, b
+        return W, b.astype(dtype)
 
     def coordinates(self, W: np.ndarray, b: np.ndarray, tick: Tick = None) -> np.ndarray:
         """The theta of the scores of a model, as far as the basis goes: sum_i c_i t_i z_i', as t is orthonormal."""
@@ -321,19 +359,25 @@ class Likelihood:
             out[i : i + t.shape[0]] = (np.abs(t) @ np.abs(W).T + np.abs(b)).max(axis=1)
         return out
 
-    def measure(self, W: np.ndarray, b: np.ndarray) -> Figures:
-        """The figures of a model as it is returned, in float64.
+    def measure(self, W: np.ndarray, b: np.ndarray, proof: bool = True) -> Figures:
+        """The figures of a model as it is returned, in float64; without ``proof`` only its loss, which is cheaper.
 
         The decrement is computed from a gradient that is off by at most e in each entry, hence by |L^-1| e in length; where
         scores z are off by dz the gradient moves by at most sum w dz^2 in the norm of H.  ``excess`` and ``reach`` take the
         decrement with both added, so that they are bounds; ``rounding`` is what that added to the excess.
         """
         W, b = np.asarray(W, float), np.asarray(b, float)
-        full = np.column_stack([W, b])
-        Z = R.scores_many(self.rows, full) @ self.contrasts
+        Z = R.scores_many(self.rows, np.column_stack([W, b]))
+        if self.K > 2:
+            Z = Z @ self.contrasts
+        if not (proof and self.basis.known):
+            parts = [slice(i, i + TILE) for i in range(0, self.n, TILE)]
+            loss = float(np.sum([self.c[part] @ self.losses(Z[part], part)[0] for part in parts]))
+            margin = min((float(self.margins(Z[part], part).min()) for part in parts), default=np.inf)
+            return Figures(loss, np.nan, np.inf, loss, 0.0, margin)
         look = self.look(Z, sizes=2.0 * gamma(self.d + self.K + 8) * self.sizes(W, b))
         if not (np.isfinite(look.loss) and np.isfinite(look.hessian).all()):
-            return Figures(look.loss, np.nan, np.inf, look.loss, np.inf, look.margin)
+            return Figures(look.loss, np.nan, np.inf, look.loss, 0.0, look.margin)
         try:
             L = np.linalg.cholesky(look.hessian)
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
@@ -347,8 +391,10 @@ class Likelihood:
         noise += gamma(self.d + 8) * np.sqrt(self.d) * self.basis.condition * np.sqrt(2.0 * look.loss)
         delta = float(np.linalg.norm(np.abs(inverse) @ noise)) + look.spread
         loose = 64.0 * UNIT * len(L) * float(np.linalg.norm(look.hessian)) * float(np.sum(inverse * inverse))
+        if not loose < 0.1:
+            return Figures(look.loss, np.nan, np.inf, look.loss, 0.0, look.margin)
         lam_up = (lam + delta) * (1.0 + loose)
-        reach = self.widest(inverse) * lam_up * (1.0 + loose) if loose < 0.1 else np.inf
+        reach = self.widest(inverse) * lam_up * (1.0 + loose)
         excess = bound(lam_up, reach, look.loss)
         return Figures(look.loss, lam, reach, excess, excess - bound(lam, reach, look.loss), look.margin)
 

@@ -26,10 +26,14 @@ from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.normal_equations import DIRECT
 from gapless.solvers.solution import Event, Solution, Status
 
+#: lam^2 / F from which a proof is tried, however small tol is.
+NEAR = 1e-10
 #: lam^2, over the loss or the largest weight of a row, below which a decrement without a proof will not get one.
 FLOOR = 1e-12
 #: ... and below which a proved one cannot be improved.
 SHARP = 1e-26
+#: lam^2 at which a large fit stops: coefficients are then within a thousandth of their standard errors.
+FINE = 1e-6
 #: Rows whose losses are looked at together.
 CHUNK = 1 << 16
 
@@ -94,15 +98,18 @@ def newton_unpenalised(problem: Likelihood, loop: Loop, reached: _Reached) -> No
         reached.offer(theta, look.loss, lam2)
         if look.margin > 0.0 and look.loss <= min(tol, 0.1) * empty:
             loop.end("infeasible")
-        if lam2 <= tol * look.loss:
+        if lam2 <= max(tol, NEAR) * look.loss:
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
             reach = problem.widest(inverse, loop.tick) * lam2**0.5
-            if reach < 1.0 and bound(lam2**0.5, reach, look.loss) <= tol * look.loss:
-                if not small or lam2 > 0.25 * before or lam2 <= SHARP * look.loss:
-                    loop.end("converged")
+            if reach < 1.0:
+                enough = bound(lam2**0.5, reach, look.loss) <= tol * look.loss
+                # From a reach of 0.1 on a step leaves a tenth of the decrement at most, but for rounding.
+                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= SHARP * look.loss
+                if stuck or (enough and not small and lam2 <= FINE):
+                    loop.end("converged" if enough else "stalled")
                 before = lam2
             elif lam2 <= FLOOR * min(look.loss, heaviest):
-                loop.end("stalled")
+                loop.end("infeasible" if look.margin > 0.0 else "stalled")
         if loop.n_iter >= loop.stop.passes:
             loop.end("max_iter")
         step = -linalg.solve_triangular(L.T, half, lower=False, check_finite=False).reshape(theta.shape)

@@ -61,7 +61,7 @@ def check(
     if sound and finite and weighty:
         model = Model(rows, index, c, coef, intercept, len(document["classes"]["values"]), offset)
         with np.errstate(all="ignore"):
-            columns = columns_of(model, block["rank"])
+            columns = columns_of(model, block["rank"], document["dtype"])
             figure = figures(model, columns)
             _figure_claims(claims, block, columns, figure)
             if rigorous:
@@ -100,22 +100,26 @@ def _figure_claims(claims: list[Claim], block: dict[str, Any], columns: Columns,
     holds = math.isfinite(loss) and found.loss.low - 4.0 * found.room <= loss <= found.loss.up + 4.0 * found.room
     claims.append(Claim("loss", loss, 0.5 * found.loss.low + 0.5 * found.loss.up, holds))
     rank = block["rank"]
-    note = f"between {columns.sure} and {columns.most}"
-    claims.append(Claim("rank", rank, None, columns.sure <= rank <= columns.most, note))
+    if rank is not None:
+        note = f"between {columns.sure} and {columns.most}"
+        claims.append(Claim("rank", rank, None, columns.sure <= rank <= columns.most, note))
     if block["status"] == "infeasible":
         claims.append(Claim("separates", "all rows", found.margin, found.margin > 0.0, "the smallest margin"))
     part = PART + min(0.5, ROUNDING_FACTOR * found.loose)
     room = ROUNDING_FACTOR * found.delta
-    holds = math.isnan(lam) if math.isnan(found.lam) else abs(lam - found.lam) <= room + part * found.lam
-    claims.append(Claim("decrement", lam, found.lam, holds or (math.isnan(lam) and found.loose > 1e-3)))
-    if reach >= 1.0:
+    if not math.isnan(lam):  # nan: not known, and then reach cannot be below 1
+        holds = abs(lam - found.lam) <= room + part * found.lam
+        if math.isnan(found.lam):  # no curvature left in some direction: nothing may be built on it
+            holds = not reach < 1.0
+        claims.append(Claim("decrement", lam, found.lam, holds))
+    if not reach < 1.0:
         # Nothing is claimed but what holds of every model.
-        claims.append(Claim("reach", reach, found.rho * found.lam, True, "1 or more proves nothing"))
+        claims.append(Claim("reach", reach, found.rho * found.lam, reach >= 1.0, "1 or more proves nothing"))
         claims.append(Claim("excess", excess, loss, excess == loss, "the loss itself"))
         return
     least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + room) * (1.0 + part)
     low, high = found.rho * least * (1.0 - part), found.rho * most * (1.0 + part)
-    claims.append(Claim("reach", reach, found.rho * found.lam, low <= reach <= high))
+    claims.append(Claim("reach", reach, found.rho * found.lam, not math.isnan(lam) and low <= reach <= high))
     low, high = bound(least, min(low, 1.0), loss), bound(most, high, loss)
     claims.append(Claim("excess", excess, bound(found.lam, found.rho * found.lam, loss), low <= excess <= high))
 

@@ -37,7 +37,7 @@ _CERTIFICATE: dict[str, Test] = {
     "tol": is_number,
     "status": one_of(*STATUSES),
     **dict.fromkeys(NUMBERS, is_number),
-    "rank": is_count,
+    "rank": lambda value: value is None or is_count(value),
     "condition": is_number,
     "n_iter": is_count,
     "seconds": is_number,

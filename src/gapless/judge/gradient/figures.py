@@ -97,7 +97,7 @@ def filled(block: Block) -> np.ndarray:
     return out
 
 
-def columns_of(model: Model, rank: int) -> Columns:
+def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Columns:
     d = model.rows.shape[1]
     mass, count, first = 0.0, 0, np.zeros(d)
     low, high, total, raw2 = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), np.zeros(d)
@@ -123,8 +123,11 @@ def columns_of(model: Model, rank: int) -> Columns:
     _, sigma, Vt = np.linalg.svd(R, full_matrices=False)
     top = float(sigma.max(initial=0.0))
     most = min(int((sigma > 0.0).sum()), max(0, count - model.offset), d - int(dead.sum()))
-    sure = min(int((sigma > SURE * top).sum()), most)
-    kept = min(max(rank, sure), most)
+    far = np.where(flat | dead, 0.0, np.sqrt(raw2) / scale)  # columns are known to the rounding of their own values
+    unit = 16.0 * max(count, d) * UNIT + 4.0 * float(np.finfo(dtype).eps)
+    noise = unit * np.maximum(top, np.sqrt((Vt * Vt) @ (far * far)))
+    sure = min(int((sigma > np.maximum(SURE * top, noise)).sum()), most)
+    kept = min(max(sure if rank is None else rank, sure), most)
     M = (Vt[:kept].T / sigma[:kept]) / scale[:, None]
     return Columns(mean, M, 1.0 / math.sqrt(mass) if model.offset else 0.0, sure, most, dead)
 

@@ -70,7 +70,7 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
     for matrix in E:
         matrix[columns.dead] = 0.0
     G, ends = np.zeros((N, N)), np.zeros(N)
-    reach = np.zeros(N)  # bounds on the error of the entries of E'g
+    reach, mass = np.zeros(N), np.zeros(N)  # bounds on the error of the entries of E'g; the sum of their terms' sizes
     sizes = 0.0  # sum w |s|^2
     off, widest, count, parts = 0.0, 0.0, 0, 0
     for block, y, c in model.blocks():
@@ -93,7 +93,8 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
             radius = up(np.maximum(u_high - middle, middle - u_low))
             ends += middle @ rows[k]
             size = np.abs(rows[k])
-            reach += (np.abs(middle) * (gamma(block.n + 8) + 2.0 * UNIT) + radius) @ size * MORE
+            mass += np.abs(middle) @ size * MORE
+            reach += radius @ size * MORE
             reach += (np.abs(middle) + radius) @ errors[k] * MORE
         for k, j in pairs(S, K):
             s = rows[k] if j is None else rows[k] - rows[j]
@@ -110,7 +111,7 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
         count = max(count, block.n)
     # Products in blocks, added up over parts: Higham's bound on every entry, hence on the Frobenius norm.
     off += gamma(count + parts + 16) * sizes * MORE
-    reach += gamma(parts + 8) * (np.abs(ends) + reach)
+    reach += gamma(count + parts + 16) * mass * MORE
     sigma = _smallest(0.5 * (G + G.T), off)
     if not sigma > 0.0 or not np.isfinite(reach).all():
         return math.inf
