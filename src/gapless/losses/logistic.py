@@ -65,7 +65,7 @@ def dual_step(loss, u, z, q, c, y):
             t_new = 0.5 * (low + high)
         last = abs(t_new - t)
         t = t_new
-        if last <= 1e-4 * max(1.0, abs(t)):
+        if last <= max(1e-5, 1e-15 * abs(t)):
             break  # the next step would be the square of this one
     e = math.exp(-abs(t))
     return y * c * ((1.0 if t >= 0.0 else e) / (1.0 + e))

@@ -363,17 +363,21 @@ def _loss_sums(loss, z, y, c, sums, first, last):
 
 @compiled(vectorise=True)
 def _curve(loss, z, along, t, y, c, g, h, sums, first, last):
+    # Written first and summed after: a loop that does both is a vector loop only where no two arrays lie too near each
+    # other, so that its sums would depend on where the memory happened to be.
+    losses = np.empty(BLOCK)
     for k in range(first, last):
-        s, ga, haa = 0.0, 0.0, 0.0
-        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        for i in range(start, stop):
             at = z[i] + t * along[i]
-            s += c[i] * value(loss, at, y[i])
-            gi = c[i] * slope(loss, at, y[i])
-            hi = c[i] * curvature(loss, at, y[i])
-            g[i] = gi
-            h[i] = hi
-            ga += gi * along[i]
-            haa += hi * along[i] * along[i]
+            losses[i - start] = c[i] * value(loss, at, y[i])
+            g[i] = c[i] * slope(loss, at, y[i])
+            h[i] = c[i] * curvature(loss, at, y[i])
+        s, ga, haa = 0.0, 0.0, 0.0
+        for i in range(start, stop):
+            s += losses[i - start]
+            ga += g[i] * along[i]
+            haa += h[i] * along[i] * along[i]
         sums[k, 0] = s
         sums[k, 1] = ga
         sums[k, 2] = haa

@@ -183,16 +183,17 @@ def _walk(
 
 @compiled(vectorise=True)
 def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
+    # Written first and summed after, so that the sums do not depend on how the arrays lie in memory.
     for k in range(first, last):
-        loss, gain = 0.0, 0.0
-        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
-            slack = 1.0 - y[i] * z[i]
-            part = share[i] + slack * steep
-            new = c[i] * min(max(part, 0.0), 1.0)
-            u[i] = new * y[i]
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        for i in range(start, stop):
+            part = share[i] + (1.0 - y[i] * z[i]) * steep
+            u[i] = c[i] * min(max(part, 0.0), 1.0) * y[i]
             inside[i] = (part > 0.0) & (part < 1.0)
-            gain += new
-            loss += c[i] * max(slack, 0.0)
+        loss, gain = 0.0, 0.0
+        for i in range(start, stop):
+            gain += u[i] * y[i]
+            loss += c[i] * max(1.0 - y[i] * z[i], 0.0)
         sums[k, 0] = loss
         sums[k, 1] = gain
 
