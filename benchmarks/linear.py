@@ -67,23 +67,25 @@ def _sweeps(
     targets = limits.TARGETS[loss]
     key = problem_key(child.data, loss, C)
     swept: dict[str, Any] = {}
-    best = math.inf
+    best, endless = dict.fromkeys(targets, math.inf), dict.fromkeys(targets, math.inf)
     for peer in peers:
         known = objective.read("sweeps.json").get(key, {}).get(peer.name)
         if fresh or known is None or known["version"] != peer.version:
-            known = sweep(child, peer, loss, C, lower, targets, limits.SECONDS, math.inf if full else best, say)
+            known = sweep(child, peer, loss, C, lower, targets, limits.SECONDS, endless if full else best, say)
             known["version"] = peer.version
             objective.keep("sweeps.json", key, objective.read("sweeps.json").get(key, {}) | {peer.name: known})
         swept[peer.name] = known
-        there = fastest(known["points"], min(targets))
-        best = min(best, there["seconds"]) if there else best
+        for target in targets:
+            if there := fastest(known["points"], target):
+                best[target] = min(best[target], there["seconds"])
     return swept
 
 
 def _own_curve(child: Child, loss: str, C: float, lower: float, say: Say) -> None:
     """Ours at every tolerance, down to where the bound on the optimum ends."""
     own = OURS[loss]
-    swept = sweep(child, own, loss, C, lower, (10 * objective.TIGHT,), limits.SECONDS, math.inf, say)
+    end = 10 * objective.TIGHT
+    swept = sweep(child, own, loss, C, lower, (end,), limits.SECONDS, {end: math.inf}, say)
     key = problem_key(child.data, loss, C)
     objective.keep(
         "sweeps.json", key, objective.read("sweeps.json").get(key, {}) | {own.name: swept | {"version": own.version}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.child import Child, Failed
@@ -13,7 +13,8 @@ from benchmarks.solvers import Solver
 SHORT = 0.3  # seconds: a fit below this is run three times, and its median taken
 LOOSER = 3  # decades that may be tried above the loosest tolerance where that was tighter than needed
 STALLED = 3  # tighter tolerances in a row that brought nothing
-HOPELESS = 3.0  # times slower than another peer that is there already
+HOPELESS = 2.0  # times slower than another peer that is there already
+SLOW, FAR = 3.0, 30.0  # a fit of more seconds than this, and so many times too far away: the next decade is left out
 
 
 def sweep(
@@ -24,10 +25,11 @@ def sweep(
     lower: float,
     targets: Sequence[float],
     cap: float,
-    best: float = math.inf,
+    best: Mapping[float, float],
     say: Callable[[str], None] = print,
 ) -> dict[str, Any]:
-    """{"points": [{"tol", "seconds", "distance"}, ...], "ended": why}. `best`: seconds of the fastest peer so far."""
+    """{"points": [{"tol", "seconds", "distance"}, ...], "ended": why}. `best`: seconds of the fastest peer for each
+    target so far."""
     points: list[dict[str, Any]] = []
 
     def try_at(tol: float) -> str | None:
@@ -42,27 +44,36 @@ def sweep(
         return f"killed after {cap:g} s" if distance is None else None
 
     ended = "tightest tolerance"
-    closest, waiting = math.inf, 0
+    closest, waiting, skip = math.inf, 0, False
+    left_out: float | None = None
     try:
         for tol in solver.tolerances:
+            if skip:
+                skip, left_out = False, tol
+                continue
             if stop := try_at(tol):
                 ended = stop
+                if left_out is not None:
+                    try_at(left_out)
                 break
-            last = points[-1]
-            if last["distance"] <= min(targets):
+            left_out = None
+            seconds, distance = points[-1]["seconds"], points[-1]["distance"]
+            missing = [target for target in targets if fastest(points, target) is None]
+            if not missing:
                 ended = "reached"
                 break
-            waiting = 0 if last["distance"] < 0.9 * closest else waiting + 1
-            closest = min(closest, last["distance"])
+            waiting = 0 if distance < 0.9 * closest else waiting + 1
+            closest = min(closest, distance)
             if waiting >= STALLED:
                 ended = "stalled"
                 break
-            if last["seconds"] > HOPELESS * best:
-                ended = f"{last['seconds']:.2g} s, slower than another that was there"
+            if all(seconds > HOPELESS * best[target] for target in missing):
+                ended = f"{seconds:.2g} s, slower than another that was there"
                 break
+            skip = seconds > SLOW and distance > FAR * max(missing)
         for target in targets:
             there = fastest(points, target)
-            if there is None or there["seconds"] > HOPELESS * best:
+            if there is None or there["seconds"] > HOPELESS * best[target]:
                 continue
             for _ in range(LOOSER):
                 loosest = max(points, key=lambda point: point["tol"])

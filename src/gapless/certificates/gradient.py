@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from gapless.certificates.convert import Objective, objective
+from gapless.certificates.stated import Stated, statement_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -76,7 +77,7 @@ def certify_gradient(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GradientCertificate:
+class GradientCertificate(Stated):
     """What a fit without a penalty claims. There is no dual and no gap: these are None."""
 
     status: str
@@ -101,10 +102,6 @@ class GradientCertificate:
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
             raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
-
-    @property
-    def converged(self) -> bool:
-        return self.status == "converged"
 
     @property
     def deviance(self) -> float:
@@ -147,11 +144,7 @@ class GradientCertificate:
             "solver": self.solver,
             "fingerprint": dict(self.fingerprint),
         }
-        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit."""
-        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return self._stated(certificate)
 
     @classmethod
     def from_document(
@@ -167,7 +160,7 @@ class GradientCertificate:
             n_iter=int(block["n_iter"]),
             solver=str(block["solver"]),
             fingerprint=dict(block["fingerprint"]),
-            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            statement=statement_of(document),
             arrays=dict(arrays or {}),
             backend=str(block["backend"]),
         )
@@ -178,10 +171,6 @@ class GradientCertificate:
         return cls.from_document(json.loads(text), arrays)
 
     # ------------------------------------------------------------ sentences
-    @property
-    def estimator(self) -> str:
-        return str(self.statement.get("estimator", "the model"))
-
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
         """The sentence of the ConvergenceWarning; None where all is well."""
         if self.converged:
@@ -238,14 +227,3 @@ class GradientCertificate:
         head = "".join(f"<th>{name}</th>" for name in names)
         cells = "".join(f"<td>{html.escape(str(getattr(self, name)))}</td>" for name in names)
         return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr><tr>{cells}</tr></table>"
-
-    # ------------------------------------------------------------- equality
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GradientCertificate):
-            return NotImplemented
-        mine, theirs = self.arrays, other.arrays
-        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
-        return same and self.document() == other.document()
-
-    def __hash__(self) -> int:
-        return hash((self.status, self.loss, self.fingerprint.get("rows")))

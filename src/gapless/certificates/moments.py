@@ -6,13 +6,13 @@ rule that follows from them, to what rounding allows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gapless.certificates.stated import Stated, statement_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import short
 
@@ -20,7 +20,7 @@ __all__ = ["MomentsCertificate"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MomentsCertificate:
+class MomentsCertificate(Stated):
     """``rank`` and ``condition`` have one number for each covariance of the rule; features are scaled to unit variance."""
 
     rank: Sequence[int]
@@ -33,14 +33,6 @@ class MomentsCertificate:
     status: str = "converged"
     backend: str = "cpu"
 
-    @property
-    def converged(self) -> bool:
-        return self.status == "converged"
-
-    @property
-    def estimator(self) -> str:
-        return str(self.statement.get("estimator", "the model"))
-
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""
         certificate = {
@@ -52,11 +44,7 @@ class MomentsCertificate:
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
         }
-        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit."""
-        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return self._stated(certificate)
 
     @classmethod
     def from_document(
@@ -69,7 +57,7 @@ class MomentsCertificate:
             condition=[decode_float(c) for c in block["condition"]],
             seconds=decode_float(block["seconds"]),
             fingerprint=dict(block["fingerprint"]),
-            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            statement=statement_of(document),
             arrays=dict(arrays or {}),
             kind=str(block["kind"]),
             status=str(block["status"]),
@@ -86,13 +74,3 @@ class MomentsCertificate:
 
     def __repr__(self) -> str:
         return f"MomentsCertificate({self.estimator}: rank={list(self.rank)}, condition={list(self.condition)})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, MomentsCertificate):
-            return NotImplemented
-        mine, theirs = self.arrays, other.arrays
-        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
-        return same and self.document() == other.document()
-
-    def __hash__(self) -> int:
-        return hash((self.estimator, self.fingerprint.get("rows")))

@@ -10,7 +10,6 @@ squares, R2, rank and condition.  Where every target has alpha > 0, kind ``gap``
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -20,6 +19,7 @@ import numpy as np
 
 from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.gap import certify_values, relative_gap
+from gapless.certificates.stated import Stated, statement_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -120,7 +120,7 @@ def certify_least_squares(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeastSquaresCertificate:
+class LeastSquaresCertificate(Stated):
     """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty."""
 
     kind: str
@@ -136,10 +136,6 @@ class LeastSquaresCertificate:
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     backend: str = "cpu"
-
-    @property
-    def converged(self) -> bool:
-        return self.status == "converged"
 
     @property
     def worst(self) -> Target:
@@ -217,11 +213,7 @@ class LeastSquaresCertificate:
             "fingerprint": dict(self.fingerprint),
             "targets": [target.document() for target in self.targets],
         }
-        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit."""
-        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
+        return self._stated(certificate)
 
     @classmethod
     def from_document(
@@ -240,16 +232,12 @@ class LeastSquaresCertificate:
             seconds=decode_float(block["seconds"]),
             solver=str(block["solver"]),
             fingerprint=dict(block["fingerprint"]),
-            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
+            statement=statement_of(document),
             arrays=dict(arrays or {}),
             backend=str(block["backend"]),
         )
 
     # ------------------------------------------------------------ sentences
-    @property
-    def estimator(self) -> str:
-        return str(self.statement.get("estimator", "the model"))
-
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
         """The sentence of the ConvergenceWarning; None where all is well."""
         if self.converged:
@@ -308,16 +296,6 @@ class LeastSquaresCertificate:
         )
         top = "".join(f"<th>{name}</th>" for name in head)
         return f"<p>{html.escape(str(self))}</p><table><tr>{top}</tr>{rows}</table>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LeastSquaresCertificate):
-            return NotImplemented
-        mine, theirs = self.arrays, other.arrays
-        same = mine.keys() == theirs.keys() and all(np.array_equal(mine[k], theirs[k]) for k in mine)
-        return same and self.document() == other.document()
-
-    def __hash__(self) -> int:
-        return hash((self.status, self.targets, self.fingerprint.get("rows")))
 
 
 def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray) -> dict[str, Any]:

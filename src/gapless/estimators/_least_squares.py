@@ -22,13 +22,15 @@ from gapless.certificates.orthogonality import (
     target_fingerprint,
     worst_status,
 )
-from gapless.certificates.statement import decode_classes, decode_parameters, encode_float, statement
+from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.closed_form import Answer, Clock, solve
 from gapless.solvers.loop import Interruption, Stop, interruptible
+
+from ._loading import blank_model
 
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED = 1e8
@@ -240,13 +242,8 @@ class LeastSquaresModel(BaseEstimator):
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        """A fitted model from a document that the reader has checked. Parameters are set through the constructor."""
-        model = cls(**decode_parameters(document["parameters"]))
-        if document["classes"] is not None:
-            model.classes_ = decode_classes(document["classes"])
-        model.n_features_in_ = int(document["n_features"])
-        if document["feature_names"] is not None:
-            model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+        """A fitted model from a document that the reader has checked."""
+        model = blank_model(cls, document)
         model.certificate_ = LeastSquaresCertificate.from_document(document, arrays)
         model._take_model()
         return model

@@ -19,7 +19,6 @@ from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness, slackness
-from gapless.certificates.statement import decode_classes, decode_parameters
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.offset import encode_offset
 from gapless.solvers.choose import SOLVERS
@@ -27,6 +26,7 @@ from gapless.solvers.loop import Stop, interruptible
 from gapless.solvers.solution import Event
 
 from ._fit import Fitted, Task, fit_linear
+from ._loading import blank_model
 
 #: What max_iter=-1 and None mean: finite, and far beyond any fit that makes progress.
 MOST_PASSES = 100_000
@@ -256,12 +256,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        """A fitted model from a document that the reader has checked. Parameters are set through the constructor."""
-        model = cls(**decode_parameters(document["parameters"]))
-        model.classes_ = decode_classes(document["classes"])
-        model.n_features_in_ = int(document["n_features"])
-        if document["feature_names"] is not None:
-            model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+        """A fitted model from a document that the reader has checked."""
+        model = blank_model(cls, document)
         dtype = np.dtype(document["dtype"])
         model.coef_ = np.array(arrays["coef"], dtype=dtype)
         model.intercept_ = np.array(arrays["intercept"], dtype=dtype)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.moments import MomentsCertificate
-from gapless.certificates.statement import decode_classes, decode_parameters, encode_float, statement
+from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels, decode_labels, encode_labels
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning
@@ -30,6 +30,7 @@ from gapless.solvers.gaussian import (
     whiten,
 )
 
+from ._loading import blank_model
 from .bayes import check_priors
 
 __all__ = ["Boundary", "GaussianDiscriminant"]
@@ -97,12 +98,8 @@ class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        """A fitted model from a document that the reader has checked. Parameters are set through the constructor."""
-        model = cls(**decode_parameters(document["parameters"]))
-        model.classes_ = decode_classes(document["classes"])
-        model.n_features_in_ = int(document["n_features"])
-        if document["feature_names"] is not None:
-            model.feature_names_in_ = np.array(document["feature_names"], dtype=object)
+        """A fitted model from a document that the reader has checked."""
+        model = blank_model(cls, document)
         model.certificate_ = MomentsCertificate.from_document(document, arrays)
         model._take_model()
         return model

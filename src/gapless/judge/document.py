@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .errors import CertificateError
 from .losses import LOSSES
 from .recompute import OFFSETS
 
@@ -162,6 +163,24 @@ def flaw(document: Any) -> str | None:
     if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
         return "problem.class_weight has not one number for each class"
     return None
+
+
+def flaw_of_parts(
+    document: Any, top: dict[str, Test], problem: dict[str, Test], certificate: dict[str, Test]
+) -> str | None:
+    """What is wrong with the head, the blocks problem and certificate, the fingerprint or the names."""
+    found = flaw_of_head(document) or flaw_of(document, top, "", optional=("arrays",))
+    found = found or flaw_of(document["problem"], problem, "problem.")
+    found = found or flaw_of(document["certificate"], certificate, "certificate.") or flaw_of_names(document)
+    return found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
+
+
+def refuse_unreadable(document: Any, flaw: Callable[[Any], str | None]) -> None:
+    """CertificateError for a document of a later schema, or with a flaw."""
+    newer = newer_schema(document)
+    found = f"was {newer}" if newer else flaw(document)
+    if found:
+        raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
 
 
 def flaw_of_names(document: dict[str, Any]) -> str | None:

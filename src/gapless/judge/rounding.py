@@ -184,3 +184,25 @@ class Sums:
 
     def intervals(self) -> list[Interval]:
         return [sum_interval(parts, r) for parts, r in zip(self.parts, self.radius.tolist(), strict=True)]
+
+
+def smallest_eigenvalue(G: np.ndarray, off: float) -> float:
+    """A lower bound on the smallest eigenvalue of any symmetric matrix within ``off`` of G in norm; 0: none is proved.
+
+    By a Cholesky factorisation of G - cI that goes through (Rump): then c less what it can be off by is a bound.
+    """
+    m = len(G)
+    if m == 0:
+        return 0.0
+    off = float(up(off + gamma(m + 4) * 4.0 * (float(np.trace(G)) + 1.0)))
+    c = float(np.linalg.eigvalsh(G)[0]) - off
+    for _ in range(3):
+        if not c > off:
+            return 0.0
+        try:
+            np.linalg.cholesky(G - c * np.eye(m))
+        except np.linalg.LinAlgError:
+            c *= 0.5
+            continue
+        return float(down(c - off))
+    return 0.0

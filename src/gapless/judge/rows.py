@@ -126,6 +126,15 @@ class SparseBlock:
 Block = DenseBlock | SparseBlock
 
 
+def filled(block: Block) -> np.ndarray:
+    """The rows of a block, dense."""
+    if isinstance(block, DenseBlock):
+        return block.values
+    out = np.zeros((block.n, block.n_features))
+    out[np.repeat(np.arange(block.n), np.diff(block.indptr)), block.indices] = block.data
+    return out
+
+
 def row_sums(products: np.ndarray, indptr: np.ndarray) -> np.ndarray:
     """Sums over the entries of each row; 0 for a row that has none."""
     out = np.zeros(indptr.size - 1, dtype=products.dtype)

@@ -17,7 +17,7 @@ import numpy as np
 from ..losses import loss_bounds
 from ..recompute import score_bounds
 from ..rounding import UNIT, Interval, Sums, down, gamma, up
-from ..rows import Block, DenseBlock, Rows
+from ..rows import Block, Rows, filled
 from ..softmax import loss_bounds as softmax_bounds
 from ..softmax import true_class
 
@@ -86,15 +86,6 @@ class Found:
     loose: float
     margin: float  # no row's true score is less than this above the best other one
     inverse: np.ndarray | None  # L^-1, H = LL'
-
-
-def filled(block: Block) -> np.ndarray:
-    """The rows of a block, dense."""
-    if isinstance(block, DenseBlock):
-        return block.values
-    out = np.zeros((block.n, block.n_features))
-    out[np.repeat(np.arange(block.n), np.diff(block.indptr)), block.indices] = block.data
-    return out
 
 
 def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Columns:

@@ -20,9 +20,10 @@ import numpy as np
 
 from ..elementary import exp_minus_bounds, logistic_bounds
 from ..recompute import score_bounds
-from ..rounding import UNIT, down, gamma, up
+from ..rounding import UNIT, down, gamma, smallest_eigenvalue, up
+from ..rows import filled
 from ..softmax import loss_bounds as softmax_bounds
-from .figures import Columns, Found, Model, filled, pairs
+from .figures import Columns, Found, Model, pairs
 
 #: Products up to which this is tried; beyond, F* >= 0 is all that is said.
 MOST_WORK = 2e11
@@ -112,7 +113,7 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
     # Products in blocks, added up over parts: Higham's bound on every entry, hence on the Frobenius norm.
     off += gamma(count + parts + 16) * sizes * MORE
     reach += gamma(count + parts + 16) * mass * MORE
-    sigma = _smallest(0.5 * (G + G.T), off)
+    sigma = smallest_eigenvalue(0.5 * (G + G.T), off)
     if not sigma > 0.0 or not np.isfinite(reach).all():
         return math.inf
     lam = float(np.sqrt(np.sum((np.abs(ends) + reach) ** 2) / sigma)) * MORE
@@ -120,20 +121,3 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
     if not s < 1.0:
         return math.inf
     return lam * lam * min(1.0, 0.5 + s / (6.0 * (1.0 - s)) * MORE) * MORE
-
-
-def _smallest(G: np.ndarray, off: float) -> float:
-    """A lower bound on the smallest eigenvalue of any matrix within ``off`` of G; 0 where none is proved."""
-    m = len(G)
-    off = float(up(off + gamma(m + 4) * 4.0 * (float(np.trace(G)) + 1.0)))
-    c = float(np.linalg.eigvalsh(G)[0]) - off
-    for _ in range(3):
-        if not c > off:
-            return 0.0
-        try:
-            np.linalg.cholesky(G - c * np.eye(m))
-        except np.linalg.LinAlgError:
-            c *= 0.5
-            continue
-        return float(down(c - off))
-    return 0.0

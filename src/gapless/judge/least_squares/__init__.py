@@ -12,8 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..document import newer_schema
-from ..errors import CertificateError
+from ..document import refuse_unreadable
 from ..verdict import Claim, Verdict
 from .case import Case
 from .document import ESTIMATORS, flaw
@@ -36,10 +35,7 @@ def check(
     rigorous: bool | Literal["exact"] = False,
 ) -> Verdict:
     """Judge a least squares certificate; the verdict and the errors are those of ``judge.check``."""
-    newer = newer_schema(document)
-    found = f"was {newer}" if newer else flaw(document)
-    if found:
-        raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
+    refuse_unreadable(document, flaw)
     case = Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     bounds: list[Bounds] = []

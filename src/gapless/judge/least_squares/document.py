@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
-    FINGERPRINT,
     REALS,
     STATUSES,
     TOP,
@@ -13,8 +12,7 @@ from ..document import (
     Test,
     flaw_of,
     flaw_of_classes,
-    flaw_of_head,
-    flaw_of_names,
+    flaw_of_parts,
     is_count,
     is_dict,
     is_number,
@@ -61,13 +59,10 @@ _TARGET: dict[str, Test] = {
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_head(document) or flaw_of(document, _TOP, "", optional=("arrays",))
-    found = found or flaw_of(document["problem"], _PROBLEM, "problem.")
-    found = found or flaw_of(document["certificate"], _CERTIFICATE, "certificate.") or flaw_of_names(document)
+    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE)
     if found:
         return found
     certificate, problem = document["certificate"], document["problem"]
-    found = flaw_of(certificate["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
     wanted = {**_TARGET, **dict.fromkeys(GAP if certificate["kind"] == "gap" else ("orthogonality",), is_number)}
     for k, target in enumerate(certificate["targets"]):
         found = found or flaw_of(target, wanted, f"certificate.targets[{k}].")

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..recompute import Combination, score_bounds
-from ..rounding import Interval, Sums, down, exactly, gamma, up
-from ..rows import Block, DenseBlock
+from ..rounding import Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..rows import filled
 from .case import MOST_COLUMNS, Case
 
 Bounds = tuple[float, float, float]
@@ -40,7 +40,7 @@ def products(case: Case) -> Products:
     shift: np.ndarray | None = None
     depth = blocks = 0
     for block, s, _ in case.blocks():
-        values = _filled(block)
+        values = filled(block)
         if shift is None:
             shift = values[0].copy() if case.free else np.zeros(case.d)
         t = np.hstack([values - shift, np.full((block.n, 1), 1.0 if case.free else 0.0)])
@@ -62,26 +62,6 @@ def sure_rank(case: Case) -> int:
     values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
     return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
-
-
-def _smallest(G: np.ndarray, depth: int) -> float:
-    """A proved lower bound on the smallest eigenvalue of the exact matrix; 0 where nothing is proved."""
-    m = len(G)
-    if m == 0:
-        return 0.0
-    off = up(up(gamma(depth) * 4.0 * m) + gamma(m + 4) * 4.0 * (float(np.trace(G)) + 1.0))
-    guess = float(np.linalg.eigvalsh(G)[0])
-    c = guess - off
-    for _ in range(3):
-        if not c > off:
-            return 0.0
-        try:
-            np.linalg.cholesky(G - c * np.eye(m))
-        except np.linalg.LinAlgError:
-            c *= 0.5
-            continue
-        return float(down(c - off))
-    return 0.0
 
 
 def prove(case: Case) -> list[Bounds]:
@@ -108,7 +88,8 @@ def prove(case: Case) -> list[Bounds]:
         G, lengths, shift, depth = products(case)
         kept = lengths > 0
         if not lengths[kept].min(initial=1.0) < 1e-140:  # squares that underflow prove nothing
-            least = _smallest(G[np.ix_(kept, kept)], depth)
+            core = G[np.ix_(kept, kept)]
+            least = smallest_eigenvalue(core, float(up(gamma(depth) * 4.0 * len(core))))
     bounds = []
     for k in range(case.S):
         square = sum((exactly(x).square() for x in case.W[k].tolist()), Interval(0.0, 0.0))
@@ -128,11 +109,3 @@ def prove(case: Case) -> list[Bounds]:
             excess = min(excess, (step / exactly(least)).up)
         bounds.append((total.up, max(0.0, (exactly(total.low) - exactly(excess)).low), excess))
     return bounds
-
-
-def _filled(block: Block) -> np.ndarray:
-    if isinstance(block, DenseBlock):
-        return block.values
-    out = np.zeros((block.n, block.n_features))
-    out[np.repeat(np.arange(block.n), np.diff(block.indptr)), block.indices] = block.data
-    return out

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..classes import label_index, sorted_unique, weights_of_rows
-from ..document import is_number, newer_schema, number
+from ..document import is_number, number, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
 from ..rounding import UNIT, gamma
@@ -39,10 +39,7 @@ def speaks_of(document: Any) -> bool:
 
 def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
     """Judge the moments and the rule of a document; the verdict and the errors are those of ``judge.check``."""
-    newer = newer_schema(document)
-    found = f"was {newer}" if newer else flaw(document)
-    if found:
-        raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
+    refuse_unreadable(document, flaw)
     case = _Case(dict(document), arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     with np.errstate(all="ignore"):

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
-    FINGERPRINT,
     REALS,
     STATUSES,
     TOP,
     Arrays,
     Test,
-    flaw_of,
     flaw_of_classes,
-    flaw_of_head,
-    flaw_of_names,
+    flaw_of_parts,
     is_count,
     is_dict,
     is_number,
@@ -53,15 +50,10 @@ _CERTIFICATE: dict[str, Test] = {
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_head(document) or flaw_of(document, _TOP, "", optional=("arrays",))
-    found = found or flaw_of(document["problem"], _PROBLEM, "problem.") or flaw_of_classes(document["classes"])
-    found = found or flaw_of(document["certificate"], _CERTIFICATE, "certificate.") or flaw_of_names(document)
+    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE) or flaw_of_classes(document["classes"])
     if found:
         return found
     certificate, problem, d = document["certificate"], document["problem"], document["n_features"]
-    found = flaw_of(certificate["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
-    if found:
-        return found
     K = len(document["classes"]["values"])
     if problem["rule"] not in RULES[document["estimator"]]:
         return f"problem.rule is not one of {document['estimator']}"
