@@ -61,12 +61,13 @@ def dual_step(loss, u, z, q, c, y):
         else:
             low = t
         t_new = t - f / (1.0 + qc * a * (1.0 - a))
+        enough = 1e-5  # of a step of Newton's: the next one would be its square
         if not (low < t_new < high) or abs(t_new - t) > 0.5 * last:
-            t_new = 0.5 * (low + high)
+            t_new, enough = 0.5 * (low + high), 1e-15
         last = abs(t_new - t)
         t = t_new
-        if last <= max(1e-5, 1e-15 * abs(t)):
-            break  # the next step would be the square of this one
+        if last <= max(enough, 1e-15 * abs(t)):
+            break
     e = math.exp(-abs(t))
     return y * c * ((1.0 if t >= 0.0 else e) / (1.0 + e))
 
