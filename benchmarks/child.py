@@ -58,7 +58,7 @@ class Child:
         self._pipe.send((solver, loss, C, tol))
         self._receive(SETTING_UP)  # ready: the clock starts now
         try:
-            if not self._pipe.poll(cap):
+            if not self._answers(cap):
                 self.stop()
                 return Run(cap, float("inf"), "killed")
             seconds = self._receive(cap)
@@ -66,6 +66,11 @@ class Child:
         except (EOFError, ConnectionError, TimeoutError) as error:
             self.stop()
             raise Failed(f"{solver}: its process ended") from error
+
+    def _answers(self, seconds: float) -> bool:
+        """Whether an answer comes in time. Counted in short slices, so that a pause of the whole run costs one of them."""
+        slices = max(1, round(seconds))
+        return any(self._pipe.poll(seconds / slices) for _ in range(slices))
 
     def stop(self) -> None:
         if self._process is not None:
