@@ -84,12 +84,12 @@ def _sklearn_svc(data: Any, C: float, tol: float) -> Any:
     return model.fit(*data).coef_
 
 
-def _sklearn_logistic(solver: str, dual: bool = False) -> Callable[[Any, float, float], Any]:
+def _sklearn_logistic(solver: str, dual: bool = False, passes: int = ENDLESS) -> Callable[[Any, float, float], Any]:
     def fit(data: Any, C: float, tol: float) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         # liblinear draws rows for the dual; the others ignore the seed
-        options: dict[str, Any] = {"C": C, "tol": tol, "fit_intercept": False, "max_iter": ENDLESS, "random_state": 0}
+        options: dict[str, Any] = {"C": C, "tol": tol, "fit_intercept": False, "max_iter": passes, "random_state": 0}
         return LogisticRegression(solver=solver, dual=dual, **options).fit(*data).coef_
 
     return fit
@@ -197,7 +197,8 @@ PEERS: dict[str, tuple[Solver, ...]] = {
         _scikit("newton-cholesky", _sklearn_logistic("newton-cholesky"), most_columns=COLUMNS),
         _scikit("lbfgs", _sklearn_logistic("lbfgs")),
         _scikit("newton-cg", _sklearn_logistic("newton-cg")),
-        _scikit("liblinear", _sklearn_logistic("liblinear")),
+        # 100 Newton steps, its default: with more it may go round at the end of its precision
+        _scikit("liblinear", _sklearn_logistic("liblinear", passes=100)),
         _scikit("liblinear dual", _sklearn_logistic("liblinear", dual=True), LOOSE),
         _snap("logistic 1 thread", "LogisticRegression", 1),
         _snap("logistic", "LogisticRegression"),
