@@ -306,7 +306,10 @@ class LinearERM:
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
         total = float(np.abs(u).sum())
-        error += (sums + 16 * UNIT) * (_sum_blocks(_dual_sizes, self.loss, u, self.y, self.c) + total)
+        sizes = abs(self._dual_terms(u))  # those of the hinge and of logistic regression have one sign
+        if not isinstance(self.loss, Hinge | Logistic):
+            sizes = _sum_blocks(_dual_sizes, self.loss, u, self.y, self.c)
+        error += (sums + 16 * UNIT) * (sizes + total)
         if isinstance(self.loss, Logistic):
             error += 40 * UNIT * float(self.c.sum())
         if self.free:
