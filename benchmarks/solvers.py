@@ -151,22 +151,17 @@ def _skglm_data(X: Any, y: np.ndarray) -> Any:
     return (X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)), y.astype(np.float64)
 
 
-# liblinear, the authors' own package. Its problem is built before the clock starts, which is to its favour.
-
-
-def _liblinear_problem(X: Any, y: np.ndarray) -> Any:
-    from liblinear.liblinear import problem
-
-    # X is kept: the problem may point into it
-    return problem(y.astype(np.float64), X), X
+# liblinear, the authors' own package: from the arrays, as everybody; turning them into its own lists is part of the call.
 
 
 def _liblinear(kind: int) -> Callable[[Any, float, float], Any]:
     def fit(data: Any, C: float, tol: float) -> Any:
+        from liblinear.liblinear import problem
         from liblinear.liblinearutil import train
 
-        model = train(data[0], f"-s {kind} -c {C!r} -e {tol!r} -q")
-        w = np.zeros(data[1].shape[1])  # it knows the columns up to the last one that is not empty
+        X, y = data
+        model = train(problem(y.astype(np.float64), X), f"-s {kind} -c {C!r} -e {tol!r} -q")
+        w = np.zeros(X.shape[1])  # it knows the columns up to the last one that is not empty
         w[: model.get_nr_feature()] = np.ctypeslib.as_array(model.w, shape=(model.get_nr_feature(),))
         return w * model.get_labels()[0]  # its positive side is the label it lists first
 
@@ -183,9 +178,7 @@ def _snap(name: str, class_name: str, jobs: int = THREADS, **options: Any) -> So
 
 def _lib(name: str, kind: int) -> Solver:
     tolerances = DECADES if kind == 0 else LOOSE
-    return Solver(
-        f"liblinear {name}", "liblinear-official", "liblinear", _liblinear(kind), tolerances, _liblinear_problem
-    )
+    return Solver(f"liblinear-official {name}", "liblinear-official", "liblinear", _liblinear(kind), tolerances)
 
 
 # Those that are often fastest come first: who is much slower then is not swept to its end.
@@ -198,8 +191,7 @@ PEERS: dict[str, tuple[Solver, ...]] = {
         Solver("skglm LinearSVC", "skglm", "skglm", _skglm_svc, DECADES),
     ),
     "logistic": (
-        _snap("logistic 1 thread", "LogisticRegression", 1),
-        _snap("logistic", "LogisticRegression"),
+        Solver("sklearnex lbfgs", "scikit-learn-intelex", "sklearnex", _sklearnex_logistic, DECADES, dense_only=True),
         _lib("-s 0", 0),
         _lib("-s 7", 7),
         _scikit("newton-cholesky", _sklearn_logistic("newton-cholesky"), most_columns=COLUMNS),
@@ -207,7 +199,8 @@ PEERS: dict[str, tuple[Solver, ...]] = {
         _scikit("newton-cg", _sklearn_logistic("newton-cg")),
         _scikit("liblinear", _sklearn_logistic("liblinear")),
         _scikit("liblinear dual", _sklearn_logistic("liblinear", dual=True), LOOSE),
-        Solver("sklearnex lbfgs", "scikit-learn-intelex", "sklearnex", _sklearnex_logistic, DECADES, dense_only=True),
+        _snap("logistic 1 thread", "LogisticRegression", 1),
+        _snap("logistic", "LogisticRegression"),
         Solver("skglm lbfgs", "skglm", "skglm", _skglm_logistic, DECADES, _skglm_data),
     ),
 }

@@ -13,6 +13,7 @@ from benchmarks.solvers import Solver
 SHORT = 0.3  # seconds: a fit below this is run three times, and its median taken
 LOOSER = 3  # decades that may be tried above the loosest tolerance where that was tighter than needed
 STALLED = 3  # tighter tolerances in a row that brought nothing
+STARTED = 0.1  # above this distance a solver has not really begun
 HOPELESS = 2.0  # times slower than another peer that is there already
 SLOW, FAR = 3.0, 30.0  # a fit of more seconds than this, and so many times too far away: the next decade is left out
 
@@ -62,12 +63,20 @@ def sweep(
             if not missing:
                 ended = "reached"
                 break
-            waiting = 0 if distance < 0.9 * closest else waiting + 1
+            waiting = 0 if distance < 0.9 * closest or distance > STARTED else waiting + 1
             closest = min(closest, distance)
             if waiting >= STALLED:
                 ended = "stalled"
                 break
-            if all(seconds > HOPELESS * best[target] for target in missing):
+            limit = HOPELESS * max(best[target] for target in missing)
+            if seconds > limit:  # once more: the machine may have been busy
+                points.pop()
+                if stop := try_at(tol):
+                    ended = stop
+                    break
+                seconds = min(seconds, points[-1]["seconds"])
+                points[-1]["seconds"] = seconds
+            if seconds > limit:
                 ended = f"{seconds:.2g} s, slower than another that was there"
                 break
             skip = seconds > SLOW and distance > FAR * max(missing)
