@@ -19,6 +19,7 @@ _LN2_HIGH = 0.6931471803691238
 _LN2_LOW = 1.9082149292705877e-10
 #: Below it e^t counts as 0: it would lie under the normal numbers.
 _LOWEST = -708.0
+_NORMAL = 2.2250738585072014e-308
 
 
 def exp_below(t: float) -> float:
@@ -166,7 +167,7 @@ def _entropy(a):
         # By symmetry the smaller of the two shares, which is exact: 1 - a is, for a >= 1/2.
         b = 1.0 - a if a > 0.5 else a
         # ln b = k ln 2 + 2 artanh(s) with b = 2^k m, 0.7 <= m <= 1.42, |s| <= 0.172: the rest after s^21 is below 2^-60.
-        full = b if b > 1e-300 else 1.0
+        full = b if b >= _NORMAL else 1.0
         k = _exponent(full * 1.4142135623730951)
         m = full * _two_to_the(-k)
         s = (m - 1.0) / (m + 1.0)
@@ -185,6 +186,6 @@ def _entropy(a):
         # ln(1 - b) = -2 artanh(b/(2 - b))
         s = b / (2.0 - b)
         q = s * s
-        return (b * ln if b > 1e-300 else 0.0) - (1.0 - b) * (2.0 * s + 2.0 * s * (q * _artanh_rest(q)))
+        return (b * ln if b >= _NORMAL else 0.0) - (1.0 - b) * (2.0 * s + 2.0 * s * (q * _artanh_rest(q)))
 
     return compiled

@@ -142,7 +142,9 @@ class LinearERM:
 
     # -- maps ----------------------------------------------------------------------------------------------------
 
-    def curve(self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray) -> tuple[float, float, float]:
+    def curve(
+        self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray
+    ) -> tuple[float, float, float]:
         """c l' and c l'' at the scores z + t along, into g and h; the sums of c l, g along and h along^2."""
         sums = np.empty((-(-z.size // BLOCK), 3))
         args = (self.loss, z, along, float(t), self.y, self.c, g, h, sums)
