@@ -292,7 +292,7 @@ class LinearERM:
         Products with a row: Higham's gamma_m = mu/(1 - mu) for any order of d + 1 terms.  Sums over rows go by blocks
         of `BLOCK`, whose sums numpy adds pairwise (numpy's own sums: blocks of 128): gamma_(BLOCK + 64) covers both.
         """
-        n, d = self.n, self.d + 1
+        d = self.d + 1
         sums = gamma(BLOCK + 64)
         norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
         size = float(np.linalg.norm(theta))

@@ -138,7 +138,10 @@ def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> n
 
 
 def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> tuple[float, np.ndarray]:
-    """Record u and its theta; the gap, and the scores. Without a free offset theta is at hand: it is the sum that the steps kept."""
+    """Record u and its theta; the gap, and the scores.
+
+    Without a free offset theta is at hand: it is the sum that the steps kept.
+    """
     if problem.free:
         u = problem.repair(u)
         combined = problem.combine(u, loop.tick)
