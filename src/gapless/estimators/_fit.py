@@ -119,8 +119,8 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
     index = cost.take(labels.index)
     given = None if sample_weight is None else weights
     groups = order = hashes = None
-    # Newton's way does not depend on the order of the rows, nor on what is merged: only small data is worth the sorting.
-    if 0 < index.size <= LARGEST and (task.loss == "hinge" or index.size * (X.shape[1] + 1) <= SMALL):
+    # Small fits go to machine precision, and there equal problems shall give equal answers; elsewhere tol decides.
+    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL:
         hashes = row_hashes(X)
         groups = distinct(cost.take(hashes), index, cost.c)
     named = aside(lambda: fingerprint(X, labels.index, given, hashes=hashes))

@@ -71,7 +71,7 @@ def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> fl
     return _functions[type(loss), "dual_step"](loss, u, z, q, c, y)
 
 
-# The three that loops over examples ask for together are inlined by numba, so that what they share is computed once.
+# Those that loops over examples ask for, often together, are inlined by numba, so that what they share is computed once.
 @overload(value, inline="always")
 def _value(loss, z, y):
     return _functions[loss.instance_class, "value"]
@@ -87,10 +87,9 @@ def _curvature(loss, z, y):
     return _functions[loss.instance_class, "curvature"]
 
 
-@overload(conjugate)
+@overload(conjugate, inline="always")
 def _conjugate(loss, v, y):
-    f = _jitable(loss.instance_class, "conjugate")
-    return lambda loss, v, y: f(loss, v, y)
+    return _functions[loss.instance_class, "conjugate"]
 
 
 @overload(dual_of)

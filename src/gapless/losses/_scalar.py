@@ -19,6 +19,7 @@ _LN2_HIGH = 0.6931471803691238
 _LN2_LOW = 1.9082149292705877e-10
 #: Below it e^t counts as 0: it would lie under the normal numbers.
 _LOWEST = -708.0
+_NORMAL = 2.2250738585072014e-308
 
 
 def exp_below(t: float) -> float:
@@ -57,6 +58,18 @@ def _less_product(typingctx, t, k, x):
 
 
 @intrinsic
+def _exponent(typingctx, x):
+    """The exponent of a normal number: the largest k with 2^k <= x, as a float."""
+
+    def build(context, builder, signature, arguments):
+        i64 = ir.IntType(64)
+        bits = builder.lshr(builder.bitcast(arguments[0], i64), ir.Constant(i64, 52))
+        return builder.sitofp(builder.sub(bits, ir.Constant(i64, 1023)), ir.DoubleType())
+
+    return types.float64(types.float64), build
+
+
+@intrinsic
 def _two_to_the(typingctx, k):
     """2^k for a whole k from -1022 to 1023, by writing the exponent's bits."""
 
@@ -67,6 +80,28 @@ def _two_to_the(typingctx, k):
         return builder.bitcast(bits, ir.DoubleType())
 
     return types.float64(types.float64), build
+
+
+@register_jitable(inline="always")
+def _artanh_rest(q):
+    """artanh(s) = s + s q (this), q = s^2 <= 1/9: the terms fall by 9, the rest after s^35 is below 2^-58."""
+    p = 1.0 / 35.0
+    p = p * q + 1.0 / 33.0
+    p = p * q + 1.0 / 31.0
+    p = p * q + 1.0 / 29.0
+    p = p * q + 1.0 / 27.0
+    p = p * q + 1.0 / 25.0
+    p = p * q + 1.0 / 23.0
+    p = p * q + 1.0 / 21.0
+    p = p * q + 1.0 / 19.0
+    p = p * q + 1.0 / 17.0
+    p = p * q + 1.0 / 15.0
+    p = p * q + 1.0 / 13.0
+    p = p * q + 1.0 / 11.0
+    p = p * q + 1.0 / 9.0
+    p = p * q + 1.0 / 7.0
+    p = p * q + 0.2
+    return p * q + 1.0 / 3.0
 
 
 # Inlined by numba: LLVM would leave the calls where several verbs share a loop, and such a loop is no vector loop.
@@ -100,27 +135,10 @@ def _exp_below(t):
 @overload(log1p_share, inline="always")
 def _log1p_share(e):
     def compiled(e):
-        # ln(1 + e) = 2 artanh(s), s = e/(2 + e) <= 1/3: the terms fall by 9, the rest after s^35 is below 2^-58.
+        # ln(1 + e) = 2 artanh(s), s = e/(2 + e) <= 1/3
         s = e / (2.0 + e)
         q = s * s
-        p = 1.0 / 35.0
-        p = p * q + 1.0 / 33.0
-        p = p * q + 1.0 / 31.0
-        p = p * q + 1.0 / 29.0
-        p = p * q + 1.0 / 27.0
-        p = p * q + 1.0 / 25.0
-        p = p * q + 1.0 / 23.0
-        p = p * q + 1.0 / 21.0
-        p = p * q + 1.0 / 19.0
-        p = p * q + 1.0 / 17.0
-        p = p * q + 1.0 / 15.0
-        p = p * q + 1.0 / 13.0
-        p = p * q + 1.0 / 11.0
-        p = p * q + 1.0 / 9.0
-        p = p * q + 1.0 / 7.0
-        p = p * q + 0.2
-        p = p * q + 1.0 / 3.0
-        return 2.0 * s + 2.0 * s * (q * p)
+        return 2.0 * s + 2.0 * s * (q * _artanh_rest(q))
 
     return compiled
 
@@ -133,7 +151,6 @@ def expit(t: float) -> float:
     return r if t >= 0.0 else e * r
 
 
-@register_jitable
 def entropy(a: float) -> float:
     """a ln a + (1 - a) ln(1 - a) on [0, 1], 0 at both ends. Both terms are negative: nothing cancels."""
     s = 0.0
@@ -142,3 +159,33 @@ def entropy(a: float) -> float:
     if a < 1.0:
         s += (1.0 - a) * math.log1p(-a)
     return s
+
+
+@overload(entropy, inline="always")
+def _entropy(a):
+    def compiled(a):
+        # By symmetry the smaller of the two shares, which is exact: 1 - a is, for a >= 1/2.
+        b = 1.0 - a if a > 0.5 else a
+        # ln b = k ln 2 + 2 artanh(s) with b = 2^k m, 0.7 <= m <= 1.42, |s| <= 0.172: the rest after s^21 is below 2^-60.
+        full = b if b >= _NORMAL else 1.0
+        k = _exponent(full * 1.4142135623730951)
+        m = full * _two_to_the(-k)
+        s = (m - 1.0) / (m + 1.0)
+        q = s * s
+        p = 1.0 / 21.0
+        p = p * q + 1.0 / 19.0
+        p = p * q + 1.0 / 17.0
+        p = p * q + 1.0 / 15.0
+        p = p * q + 1.0 / 13.0
+        p = p * q + 1.0 / 11.0
+        p = p * q + 1.0 / 9.0
+        p = p * q + 1.0 / 7.0
+        p = p * q + 0.2
+        p = p * q + 1.0 / 3.0
+        ln = k * _LN2_HIGH + (2.0 * s + (2.0 * s * (q * p) + k * _LN2_LOW))
+        # ln(1 - b) = -2 artanh(b/(2 - b))
+        s = b / (2.0 - b)
+        q = s * s
+        return (b * ln if b >= _NORMAL else 0.0) - (1.0 - b) * (2.0 * s + 2.0 * s * (q * _artanh_rest(q)))
+
+    return compiled

@@ -48,28 +48,31 @@ def dual_step(loss, u, z, q, c, y):
     qc = q * c
     base = y * z - qc * a_old
     low, high = -base - qc, -base
-    t = 0.5 * (low + high)
+    a, t = a_old, low - 1.0
     if 0.0 < a_old < 1.0:
-        t = min(max(math.log(a_old / (1.0 - a_old)), low), high)
-    last = high - low
-    for _ in range(200):
+        t = math.log(a_old / (1.0 - a_old))
+    if not low <= t <= high:
+        t = 0.5 * (low + high)
         e = math.exp(-abs(t))  # one at a time libm is faster
         a = (1.0 if t >= 0.0 else e) / (1.0 + e)
+    last = high - low
+    for _ in range(200):
         f = t + qc * a + base
         if f > 0.0:
             high = t
         else:
             low = t
         t_new = t - f / (1.0 + qc * a * (1.0 - a))
-        enough = 1e-5  # of a step of Newton's: the next one would be its square
+        enough = 1e-3  # of a step of Newton's: what is left is below half its square
         if not (low < t_new < high) or abs(t_new - t) > 0.5 * last:
             t_new, enough = 0.5 * (low + high), 1e-15
         last = abs(t_new - t)
         t = t_new
+        e = math.exp(-abs(t))
+        a = (1.0 if t >= 0.0 else e) / (1.0 + e)
         if last <= max(enough, 1e-15 * abs(t)):
             break
-    e = math.exp(-abs(t))
-    return y * c * ((1.0 if t >= 0.0 else e) / (1.0 + e))
+    return y * c * a
 
 
 @loss(

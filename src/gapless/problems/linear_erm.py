@@ -142,7 +142,9 @@ class LinearERM:
 
     # -- maps ----------------------------------------------------------------------------------------------------
 
-    def curve(self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray) -> tuple[float, float, float]:
+    def curve(
+        self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray
+    ) -> tuple[float, float, float]:
         """c l' and c l'' at the scores z + t along, into g and h; the sums of c l, g along and h along^2."""
         sums = np.empty((-(-z.size // BLOCK), 3))
         args = (self.loss, z, along, float(t), self.y, self.c, g, h, sums)
@@ -290,7 +292,7 @@ class LinearERM:
         Products with a row: Higham's gamma_m = mu/(1 - mu) for any order of d + 1 terms.  Sums over rows go by blocks
         of `BLOCK`, whose sums numpy adds pairwise (numpy's own sums: blocks of 128): gamma_(BLOCK + 64) covers both.
         """
-        n, d = self.n, self.d + 1
+        d = self.d + 1
         sums = gamma(BLOCK + 64)
         norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
         size = float(np.linalg.norm(theta))
@@ -306,7 +308,10 @@ class LinearERM:
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
         total = float(np.abs(u).sum())
-        error += (sums + 16 * UNIT) * (_sum_blocks(_dual_sizes, self.loss, u, self.y, self.c) + total)
+        sizes = abs(self._dual_terms(u))  # those of the hinge and of logistic regression have one sign
+        if not isinstance(self.loss, Hinge | Logistic):
+            sizes = _sum_blocks(_dual_sizes, self.loss, u, self.y, self.c)
+        error += (sums + 16 * UNIT) * (sizes + total)
         if isinstance(self.loss, Logistic):
             error += 40 * UNIT * float(self.c.sum())
         if self.free:

@@ -10,7 +10,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 
-def ahead(array: Any, i: int) -> None:
+def ahead(array: Any, i: Any) -> None:
     """Bring array[i] into the cache. It changes nothing but the time."""
 
 

@@ -66,7 +66,14 @@ def row_ahead(rows, i):
     ahead(rows.indices, start)
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill, row_squares=row_squares, row_ahead=row_ahead)
+@rows(
+    row_dot=row_dot,
+    row_axpy=row_axpy,
+    row_norm2=row_norm2,
+    row_fill=row_fill,
+    row_squares=row_squares,
+    row_ahead=row_ahead,
+)
 class CsrRows(NamedTuple):
     values: np.ndarray
     indices: np.ndarray

@@ -55,7 +55,14 @@ def row_ahead(rows, i):
     ahead(x, min(8, x.size - 1))
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fill=row_fill, row_squares=row_squares, row_ahead=row_ahead)
+@rows(
+    row_dot=row_dot,
+    row_axpy=row_axpy,
+    row_norm2=row_norm2,
+    row_fill=row_fill,
+    row_squares=row_squares,
+    row_ahead=row_ahead,
+)
 class DenseRows(NamedTuple):
     values: np.ndarray
     constant: float

@@ -35,6 +35,8 @@ from gapless.solvers.solution import Event, Solution, Status
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
 #: Passes of coordinate descent that cost as much as semismooth Newton's whole way on sparse rows.
 AFFORDABLE = 20
+#: c |x|^2 up to which the penalty rules the curvature, so that conjugate gradients end after an iteration or two.
+WEAK = 0.05
 #: Relative gap from which the active sets are worth guessing.
 TIGHT = 1e-11
 
@@ -163,7 +165,8 @@ def _plan(
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
     many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
-    if not hinge and many_features and not problem.free and theta is None:
+    weak = float(problem.c @ problem.norms2) <= WEAK * problem.n
+    if not hinge and many_features and not problem.free and theta is None and not weak:
         # Conjugate gradients would read the data more often than a few passes of this do.
         hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)
         return [("coordinate_descent", hasty), ("newton", lambda: newton(problem, loop, loop.best_theta))]

@@ -67,8 +67,7 @@ def coordinate_descent(
     random = np.array([seed * 2 + 1], np.uint64)
     work = 0.0
     next_look, passes, gap_then, then = 2, 0, np.inf, 0
-    gaps = [(0, loop.best_primal - loop.best_dual)]
-    enough = 0.1 * loop.stop.relative_gap
+    gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
     step = max(1, int(CHUNK / 20.0 / per_row))
@@ -88,39 +87,48 @@ def coordinate_descent(
         loop.n_iter = max(loop.n_iter, int(np.ceil(work)))
         active = active[:size][stays]
         size = active.size
-        done = spread_high - spread_low <= enough or size == 0
+        spread = spread_high - spread_low
+        done = spread <= aim or size == 0
         if problem.free and (done or passes % 3 == 0):
             b0 += s * theta[-1]
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
-        if passes >= next_look or done or loop.n_iter >= loop.stop.passes:
-            gap = _look(problem, loop, u, theta)
-            left = _passes_left(loop, gaps, passes, gap)
-            next_look = passes + int(max(1.0, min(passes // 2, 0.5 * left)))
+        if done or passes >= next_look or loop.n_iter >= loop.stop.passes:
+            gap, z = _look(problem, loop, u, theta)
+            left = _work_left(loop, gaps, work, gap)
             if done:
-                # The slopes are small and the gap is not: look closer, at everybody.
+                # The slopes of those that are left are small and the gap is not: look at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
-                enough *= 0.1
-                if enough < 1e-17 * float(np.abs(u) @ q + 1.0):
+                if spread < 1e-17 * float(np.abs(u) @ q + 1.0):
                     return
+            elif bounded and not problem.free:
+                # All scores are at hand: whoever was left out by mistake comes back.
+                keep = np.empty(n, dtype=bool)
+                _worth_visiting(problem.loss, z, problem.y, problem.c, top, u, above, below, keep)
+                active = everybody[keep[everybody]]
+                size = active.size
+            # The spread of the slopes costs nothing, and falls about as the gap does: the next look where it says enough.
+            target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
+            aim = min(0.5 * spread, spread * target / gap) if gap > 0.0 else 0.0
+            next_look = passes + max(1, passes // 2)
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
                 return
-            if passes + left > affordable:
+            if work + left > affordable:
                 return
             if give_up is not None and loop.n_iter > loop.stop.passes // 2:
                 return  # somebody is waiting to take over, and needs passes too
 
 
-def _passes_left(loop: Loop, gaps: list[tuple[int, float]], passes: int, gap: float) -> float:
-    """How many more if each gains as much as those of the second half did."""
-    then, before = next(seen for seen in reversed(gaps) if seen[0] <= passes // 2)
-    gaps.append((passes, gap))
+def _work_left(loop: Loop, gaps: list[tuple[float, float]], work: float, gap: float) -> float:
+    """How many more passes if each gains as much as those of the second half did."""
+    then, before = next(seen for seen in reversed(gaps) if seen[0] <= 0.5 * work)
+    gaps.append((work, gap))
     target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
     if not 0.0 < gap < before or target <= 0.0:
         return np.inf
-    return max(0.0, float(np.log(gap / target))) * (passes - then) / float(np.log(before / gap))
+    return max(0.0, float(np.log(gap / target))) * (work - then) / float(np.log(before / gap))
 
 
 def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> np.ndarray:
@@ -129,16 +137,20 @@ def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> n
     return theta
 
 
-def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> float:
-    """Record u and its theta; the gap. Without a free offset theta is at hand: it is the sum that the steps kept."""
+def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> tuple[float, np.ndarray]:
+    """Record u and its theta; the gap, and the scores.
+
+    Without a free offset theta is at hand: it is the sum that the steps kept.
+    """
     if problem.free:
         u = problem.repair(u)
         combined = problem.combine(u, loop.tick)
     theta = problem.primal_from_dual(u, combined)
-    primal = problem.primal(theta, problem.scores(theta, loop.tick))
+    z = problem.scores(theta, loop.tick)
+    primal = problem.primal(theta, z)
     dual = problem.dual(u, primal, combined)
     loop.record(theta, u, primal, dual)
-    return primal - dual
+    return primal - dual, z
 
 
 #: Steps between asking for a row and using it.
@@ -197,3 +209,11 @@ def _sweep(loss, rows, y, c, q, top, u, theta, b0, active, first, last, stays, a
             u[i] = new
             row_axpy(rows, i, new - old, theta)
     slopes[0], slopes[1] = high, low
+
+
+@compiled
+def _worth_visiting(loss, z, y, c, top, u, above, below, keep):
+    for i in range(z.size):
+        alpha = u[i] * y[i]
+        slope = dual_slope(loss, u[i], z[i], c[i], y[i]) * y[i]
+        keep[i] = not ((alpha <= 0.0 and slope > above) or (alpha >= top[i] and slope < below))

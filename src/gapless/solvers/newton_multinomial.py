@@ -147,9 +147,7 @@ def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.n
             block[np.diag_indices(m)] += ridge + 1e-12 * np.diag(block).max()
             factors.append(cho_factor(block, lower=True, check_finite=False))
         return lambda V: np.stack([cho_solve(f, v, check_finite=False) for f, v in zip(factors, V)])
-    diagonal = np.stack(
-        [R.squares(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k])) + ridge for k in range(K)]
-    )
+    diagonal = np.stack([R.squares(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k])) + ridge for k in range(K)])
     return lambda V: V / diagonal
 
 

@@ -51,8 +51,8 @@ class Preconditioned:
             self._renew(h, ridge)
             rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, MOST)
             step = step + rest
-        share = np.count_nonzero(h) / max(1, h.size)
-        self.stale = iterations * share * curved_cost(self.problem.rows) > self.factor_cost
+        share = float(np.count_nonzero(h)) / max(1, h.size)
+        self.stale = bool(iterations * share * curved_cost(self.problem.rows) > self.factor_cost)
         return step
 
     def _renew(self, h: np.ndarray, ridge: np.ndarray) -> None:
@@ -65,15 +65,14 @@ class Preconditioned:
             return
         part = np.flatnonzero(h)
         size = max(SAMPLE * d, part.size // 8)
+        grown = 1.0
         if size < part.size and not self.whole:
             drawn = part[np.sort(np.random.default_rng(0).permutation(part.size)[:size])]
-            scale = float(h.sum()) / float(h[drawn].sum())
+            grown = float(h.sum()) / float(h[drawn].sum())
             part = drawn
-        else:
-            scale = 1.0
         self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
         matrix = R.gram(rows, h, part, self.tick)
-        matrix *= scale
+        matrix *= grown
         matrix[np.diag_indices(d)] += ridge
         scale = 1.0 / np.sqrt(np.diag(matrix))
         matrix *= scale[:, None] * scale[None, :]
