@@ -7,6 +7,7 @@ place.
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,8 @@ _NOTHING = np.uint64(0)
 _MINUS_ZERO = np.uint64(1 << 63)
 #: Values converted at a time where X is not float64 in C order: the tile stays in the cache.
 _TILE = 1 << 15
+#: Rows whose hashes are held at a time where only their digest is wanted.
+_SLICE = 1 << 20
 
 
 @compiled
@@ -162,6 +165,16 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     return out if fine.all() else judges_row_hashes(X)
 
 
+def _digest_of_rows(X: Any) -> str:
+    """The digest of ``row_hashes(X)``, which are not kept: they would take 16 bytes a row."""
+    if sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "fiub" or X.shape[0] <= _SLICE:
+        return digest(row_hashes(X), "<u8")
+    whole = hashlib.blake2b(digest_size=16)
+    for start in range(0, X.shape[0], _SLICE):
+        whole.update(np.ascontiguousarray(row_hashes(X[start : start + _SLICE]), dtype="<u8").data)
+    return whole.hexdigest()
+
+
 @lru_cache(maxsize=4)
 def _digest_of_ones(n: int) -> str:
     return digest(np.ones(n), "<f8")
@@ -175,8 +188,7 @@ def fingerprint(
     ``sample_weight`` of None is the same as ones. ``hashes`` may hold ``row_hashes(X)``, if they are known.
     """
     X = X if sparse.issparse(X) else np.asarray(X)
-    hashes = row_hashes(X) if hashes is None else hashes
-    n = hashes.shape[0]
+    n = X.shape[0]
     weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64) + 0.0
     labels = np.asarray(label_index)
     if labels.shape != (n,) or (weights is not None and weights.shape != (n,)):
@@ -185,7 +197,7 @@ def fingerprint(
     return {
         "n_rows": n,
         "n_features": int(X.shape[1]),
-        "rows": digest(hashes, "<u8"),
+        "rows": _digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
         "labels": digest(labels, "<i8"),
         "weights": _digest_of_ones(n) if weights is None else digest(weights, "<f8"),
     }

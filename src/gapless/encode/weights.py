@@ -22,7 +22,7 @@ __all__ = ["Costs", "check_sample_weight", "costs", "resolve_class_weight", "wei
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     """float64 weights, one a row: from None (ones), a number, or an array-like."""
     if sample_weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(1.0, n_rows)  # takes no memory
     if hasattr(sample_weight, "to_numpy") and not isinstance(sample_weight, np.ndarray):
         sample_weight = sample_weight.to_numpy()
     given = np.asarray(sample_weight)

@@ -162,10 +162,12 @@ def fit_linear(
     arrays = {
         "coef": np.concatenate([part.coef for part in parts]),
         "intercept": np.concatenate([part.intercept for part in parts]),
-        "dual": np.concatenate([cost.restore(part.dual) for part in parts]),
+        "dual": _stack([cost.restore(part.dual) for part in parts]),
     }
-    scores = np.full(arrays["dual"].shape, np.nan)
-    scores[:, slice(None) if cost.rows is None else cost.rows] = np.concatenate([part.scores for part in parts])
+    scores = _stack([part.scores for part in parts])
+    if cost.rows is not None:
+        seen, scores = scores, np.full(arrays["dual"].shape, np.nan)
+        scores[:, cost.rows] = seen
     certificate = assemble(
         [part.claim for part in parts],
         statement(
@@ -184,6 +186,10 @@ def fit_linear(
     )
     worst = max(parts, key=lambda part: part.claim.relative_gap)
     return Fitted(labels, arrays["coef"], arrays["intercept"], scores, worst.history, certificate, cost.restore(cost.c))
+
+
+def _stack(lines: list[np.ndarray]) -> np.ndarray:
+    return lines[0] if len(lines) == 1 else np.concatenate(lines)
 
 
 def _stop(task: Task, deadline: float | None, share: float = 1.0) -> Stop:

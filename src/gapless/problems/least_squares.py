@@ -149,7 +149,7 @@ class LeastSquares:
 
         def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
             stop = min(self.n, start + PIECE)
-            rows, y, v = _part(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
+            rows, y, v = R.part(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
             c = np.full(stop - start, 1.0 / alpha) if self.s is None else self.s[start:stop] / alpha
             r = y - R.scores(rows, theta)
             norms2 = R.norms2(rows)
@@ -197,10 +197,3 @@ class Gap(NamedTuple):
     dual: float
     rounding: float
     stretch: float
-
-
-def _part(rows: R.Rows, start: int, stop: int) -> R.Rows:
-    """Rows start..stop, without a copy."""
-    if isinstance(rows, R.CsrRows):
-        return rows._replace(indptr=rows.indptr[start : stop + 1])
-    return rows._replace(values=rows.values[start:stop])

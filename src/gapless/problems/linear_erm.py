@@ -67,8 +67,9 @@ class LinearERM:
 
     @lazy
     def R2(self) -> float:
-        """The largest |x_i|^2, without the constant feature where the offset is free."""
-        return largest_norm2(self.norms2, self.free)
+        """The largest |x_i|^2, without the constant feature where the offset is free; infinite or NaN where a row is."""
+        parts = [R.norms2(R.part(self.rows, at, min(self.n, at + SLICE))).max() for at in range(0, self.n, SLICE)]
+        return largest_norm2(np.array(parts), self.free)
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
@@ -86,8 +87,10 @@ class LinearERM:
 
     # -- values --------------------------------------------------------------------------------------------------
 
-    def scores(self, theta: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
-        return R.scores(self.rows, theta, tick)
+    def scores(
+        self, theta: np.ndarray, tick: Callable[[], None] | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        return R.scores(self.rows, theta, tick, out)
 
     def combine(self, u: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
         """sum_i u_i x_i; the last entry belongs to the constant feature."""
@@ -185,24 +188,28 @@ class LinearERM:
         What is missing is taken from the examples strictly inside the box, each by its room, so that the ones at a
         bound stay there exactly; only if these have too little room does everybody share.
         """
-        low, high = self.box()
-        u = np.clip(u, low, high)
-        if not self.free or np.all(low == -np.inf):
-            return u - u.mean() if self.free else u
+        if isinstance(self.loss, Squared):
+            return u - u.mean() if self.free else u.copy()
+        bounded, out = not isinstance(self.loss, SquaredHinge), np.empty(self.n)
+        blocks = -(-self.n // BLOCK)
+        share_blocks(lambda first, last: _into_box(u, self.y, self.c, bounded, out, first, last), blocks)
+        if not self.free:
+            return out
         for _ in range(3):
-            r = float(u.sum())
+            r = float(out.sum())
             if r == 0.0:
                 break
-            # r > 0: lower u.  Squared hinge has no far bound, so only the class that has too much gives.
-            room = np.where(np.isfinite(low), u - low, 0.0) if r > 0 else np.where(np.isfinite(high), high - u, 0.0)
-            inside = np.where((u > low) & (u < high), room, 0.0)
-            total = float(inside.sum())
-            if total < abs(r):
-                inside, total = room, float(room.sum())
+            sums = np.empty((blocks, 2))
+            args = (out, self.y, self.c, bounded, r > 0.0)
+            share_blocks(lambda first, last: _rooms(*args, sums, first, last), blocks)  # noqa: B023
+            inside, room = sums.sum(axis=0).tolist()
+            inside_only = inside >= abs(r)
+            total = inside if inside_only else room
             if total <= 0.0:
                 break
-            u = np.clip(u - np.sign(r) * inside * min(1.0, abs(r) / total), low, high)
-        return u
+            part = min(1.0, abs(r) / total)
+            share_blocks(lambda first, last: _give(*args, inside_only, part, first, last), blocks)  # noqa: B023
+        return out
 
     def rescaled(self, u: np.ndarray) -> np.ndarray:
         """t u with the t in [0, 1] that lifts D highest: a rough dual point often is right but for its length."""
@@ -294,20 +301,26 @@ class LinearERM:
         """
         d = self.d + 1
         sums = gamma(BLOCK + 64)
-        norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
         size = float(np.linalg.norm(theta))
-        score_error = gamma(d + 3) * norms * size
-        lipschitz: Any = 1.0
-        if isinstance(self.loss, SquaredHinge):
-            lipschitz = 2.0 * (np.maximum(0.0, 1.0 - self.y * z) + score_error)
-        elif isinstance(self.loss, Squared):
-            lipschitz = np.abs(self.y - z) + score_error
-        error = float((self.c * score_error * lipschitz).sum()) + (sums + 16 * UNIT) * self.loss_sum(z)
+        loss_error, reach, total = 0.0, 0.0, 0.0
+        for start in range(0, self.n, SLICE):
+            part = slice(start, min(self.n, start + SLICE))
+            norms = np.sqrt(R.norms2(R.part(self.rows, part.start, part.stop))) * (1.0 + 1e-12)
+            score_error = gamma(d + 3) * norms * size
+            lipschitz: Any = 1.0
+            if isinstance(self.loss, SquaredHinge):
+                lipschitz = 2.0 * (np.maximum(0.0, 1.0 - self.y[part] * z[part]) + score_error)
+            elif isinstance(self.loss, Squared):
+                lipschitz = np.abs(self.y[part] - z[part]) + score_error
+            loss_error += float((self.c[part] * score_error * lipschitz).sum())
+            heights = np.abs(u[part])
+            reach += float(heights @ norms)
+            total += float(heights.sum())
+        error = loss_error + (sums + 16 * UNIT) * self.loss_sum(z)
         error += gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.sum_length(self.rows)) * float(np.abs(u) @ norms)
+        combined_error = gamma(R.sum_length(self.rows)) * reach
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
-        total = float(np.abs(u).sum())
         sizes = abs(self._dual_terms(u))  # those of the hinge and of logistic regression have one sign
         if not isinstance(self.loss, Hinge | Logistic):
             sizes = _sum_blocks(_dual_sizes, self.loss, u, self.y, self.c)
@@ -324,6 +337,8 @@ class LinearERM:
 BLOCK = 512
 
 
+#: Rows that are looked at together where vectors of their length would take memory.
+SLICE = 1 << 18
 #: Blocks that are worth a thread of their own.
 BLOCKS = 100
 
@@ -410,3 +425,38 @@ def _dual_sizes(loss, u, y, c, sums, first, last):
         for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
             s += abs(c[i] * conjugate(loss, -u[i] / c[i], y[i]))
         sums[k] = s
+
+
+@compiled(vectorise=True)
+def _into_box(u, y, c, bounded, out, first, last):
+    for i in range(first * BLOCK, min(u.size, last * BLOCK)):
+        alpha = max(u[i] * y[i], 0.0)
+        out[i] = (min(alpha, c[i]) if bounded else alpha) * y[i]
+
+
+@compiled(vectorise=True)
+def _rooms(u, y, c, bounded, lower, sums, first, last):
+    """How far u can go down (or up), summed over those strictly inside their box and over all. A box without an end on that
+    side gives nothing: only the class that has too much does."""
+    for k in range(first, last):
+        inside, everybody = 0.0, 0.0
+        for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
+            alpha = u[i] * y[i]
+            falls = (y[i] > 0.0) == lower
+            room = alpha if falls else (c[i] - alpha if bounded else 0.0)
+            everybody += room
+            inside += room if alpha > 0.0 and (alpha < c[i] or not bounded) else 0.0
+        sums[k, 0] = inside
+        sums[k, 1] = everybody
+
+
+@compiled(vectorise=True)
+def _give(u, y, c, bounded, lower, inside_only, part, first, last):
+    for i in range(first * BLOCK, min(u.size, last * BLOCK)):
+        alpha = u[i] * y[i]
+        falls = (y[i] > 0.0) == lower
+        room = alpha if falls else (c[i] - alpha if bounded else 0.0)
+        moves = not inside_only or (alpha > 0.0 and (alpha < c[i] or not bounded))
+        alpha += (-part * room if falls else part * room) if moves else 0.0
+        alpha = max(alpha, 0.0)
+        u[i] = (min(alpha, c[i]) if bounded else alpha) * y[i]

@@ -71,6 +71,19 @@ def n_stored(rows: Rows) -> int:
     return rows.values.size
 
 
+def part(rows: Rows, start: int, stop: int) -> Rows:
+    """Rows start..stop, without a copy."""
+    if isinstance(rows, CsrRows):
+        return rows._replace(indptr=rows.indptr[start : stop + 1])
+    return rows._replace(values=rows.values[start:stop])
+
+
+def sample(n: int, size: int) -> np.ndarray:
+    """About ``size`` of n rows, rising: one drawn at random from each of as many stretches; the same at every call."""
+    ends = np.arange(size + 1) * n // size
+    return ends[:-1] + (np.random.default_rng(0).random(size) * np.diff(ends)).astype(np.int64)
+
+
 def take(rows: Rows, index: np.ndarray) -> Rows:
     """A copy of the rows at ``index``."""
     if isinstance(rows, DenseRows):

@@ -124,7 +124,7 @@ def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.nd
     """There is always a point to return: zero, or where an earlier fit ended."""
     zero, no_scores = np.zeros(problem.d + 1), np.zeros(problem.n)
     loop.record(zero, lambda: np.zeros(problem.n), problem.primal(zero, no_scores), problem.dual_at_zero(), ends=False)
-    if not np.isfinite(problem.norms2).all():
+    if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
         _record_pair(problem, loop, start[0], problem.repair(start[1]))
@@ -165,7 +165,7 @@ def _plan(
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
     many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
-    weak = float(problem.c @ problem.norms2) <= WEAK * problem.n
+    weak = many_features and float(problem.c @ problem.norms2) <= WEAK * problem.n
     if not hinge and many_features and not problem.free and theta is None and not weak:
         # Conjugate gradients would read the data more often than a few passes of this do.
         hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)

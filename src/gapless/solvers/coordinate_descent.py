@@ -96,8 +96,8 @@ def coordinate_descent(
         if done or passes >= next_look or loop.n_iter >= loop.stop.passes:
             gap, z = _look(problem, loop, u, theta)
             left = _work_left(loop, gaps, work, gap)
-            if done:
-                # The slopes of those that are left are small and the gap is not: look at everybody.
+            if done or problem.free:
+                # The slopes of those that are left are small and the gap is not, or the offset moved: look at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
                 if spread < 1e-17 * float(np.abs(u) @ q + 1.0):
                     return
@@ -110,7 +110,7 @@ def coordinate_descent(
             # The spread of the slopes costs nothing, and falls about as the gap does: the next look where it says enough.
             target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
             aim = min(0.5 * spread, spread * target / gap) if gap > 0.0 else 0.0
-            next_look = passes + max(1, passes // 2)
+            next_look = passes + max(1, min(passes // 2, MOST_BETWEEN))
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
@@ -153,6 +153,8 @@ def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -
     return primal - dual, z
 
 
+#: Passes between two looks at the gap, at most.
+MOST_BETWEEN = 50
 #: Steps between asking for a row and using it.
 AHEAD = 8
 

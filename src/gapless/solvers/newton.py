@@ -43,7 +43,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
     elif n >= NESTED and n >= 32 * problem.d:
         theta = _from_subset(problem, loop)
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
-    g, h = np.empty(n), np.empty(n)
+    g, h, along = np.empty(n), np.empty(n), np.empty(n)
     loss, _, _ = problem.curve(z, z, 0.0, g, h)
     system = _System(problem, loop)
     gap_before, primal_before, stale = np.inf, np.inf, 0
@@ -63,7 +63,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         step = system.solve(h, gradient, primal)
         if problem.rows.constant == 0.0:
             step[-1] = 0.0
-        along = problem.scores(step, loop.tick)
+        along = problem.scores(step, loop.tick, out=along)
         t, loss = _walk(problem, theta, step, z, along, g, h, float(gradient @ step))
         if t == 0.0:
             return
@@ -72,7 +72,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
             z = problem.scores(theta)  # to machine precision: sums of steps would drift
             loss, _, _ = problem.curve(z, z, 0.0, g, h)
         else:
-            z += t * along
+            along *= t
+            z += along
         loop.advance()
 
 
@@ -147,7 +148,7 @@ def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, bef
 def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
     """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
     n = problem.n
-    index = np.sort(np.random.default_rng(0).permutation(n)[: n // 8])
+    index = R.sample(n, n // 8)
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)

@@ -31,25 +31,26 @@ class NormalEquations:
         tick: Callable[[], None] | None = None,
         inner: np.ndarray | None = None,
         tolerance: float = 1e-10,
+        scale: float = 1.0,
     ) -> None:
-        """``inner`` may hold X X' of all rows, the constant feature included, if it is known."""
+        """``inner`` may hold X X' of all rows, the constant feature included, if it is known; d_i is scale x weights."""
         d, m = R.n_features(rows) + 1, index.size
         self.ridge = np.ones(d)
         self.ridge[-1] = offset_ridge
         self.rows, self.weights, self.index = rows, weights, index
-        self.tick, self.tolerance = tick, tolerance
+        self.tick, self.tolerance, self.scale = tick, tolerance, scale
         if m < d and m <= DIRECT:
             self.way = "woodbury"
             self._factor_inner(inner)
         elif d <= DIRECT:
             self.way = "cholesky"
-            matrix = R.gram(rows, weights, index, tick)
+            matrix = scale * R.gram(rows, weights, index, tick)
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)
         else:
             self.way = "conjugate gradients"
             self._masked = np.zeros(R.n_rows(rows))
-            self._masked[index] = weights[index]
+            self._masked[index] = scale * weights[index]
             self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
@@ -89,7 +90,7 @@ class NormalEquations:
         else:
             gram = inner[np.ix_(self.index, self.index)]
         gram = gram - k * k
-        gram[np.diag_indices(self.index.size)] += 1.0 / self.weights[self.index]
+        gram[np.diag_indices(self.index.size)] += 1.0 / (self.scale * self.weights[self.index])
         self._factor(gram)
         t = self._backsolve(np.full(self.index.size, k))
         self._border = R.combine(self._part, t)[:-1]

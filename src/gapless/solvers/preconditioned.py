@@ -63,13 +63,11 @@ class Preconditioned:
             self.apart = lambda v: v / diagonal
             self.factor_cost = curved_cost(rows)
             return
-        part = np.flatnonzero(h)
-        size = max(SAMPLE * d, part.size // 8)
-        grown = 1.0
-        if size < part.size and not self.whole:
-            drawn = part[np.sort(np.random.default_rng(0).permutation(part.size)[:size])]
-            grown = float(h.sum()) / float(h[drawn].sum())
-            part = drawn
+        size, grown = max(SAMPLE * d, h.size // 8), 1.0
+        part = R.sample(h.size, size) if size < h.size and not self.whole else np.arange(h.size)
+        seen = float(h[part].sum())
+        if seen > 0.0:
+            grown = float(h.sum()) / seen
         self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
         matrix = R.gram(rows, h, part, self.tick)
         matrix *= grown

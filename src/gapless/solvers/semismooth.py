@@ -44,7 +44,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
         theta = _from_subset(problem, loop)
         delta = 0.1
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
-    band = _Band(problem)
+    band, along = _Band(problem), np.empty(n)
     gap_before, stale = np.inf, 0
     for _ in range(ROUNDS):
         target = gap_before
@@ -68,21 +68,24 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
                 break
             inside = np.flatnonzero(band.inside)
-            weights = problem.c / delta
             ridge = 1.0
             if problem.free:
-                ridge = 1e-10 * float(weights[inside].sum()) if inside.size else 0.01 * float(weights.sum())
-            step = NormalEquations(problem.rows, weights, inside, ridge, tick=loop.tick, tolerance=1e-3).solve(
-                -gradient
+                ridge = (
+                    1e-10 * float(problem.c[inside].sum()) if inside.size else 0.01 * float(problem.c.sum())
+                ) / delta
+            system = NormalEquations(
+                problem.rows, problem.c, inside, ridge, tick=loop.tick, tolerance=1e-3, scale=1.0 / delta
             )
+            step = system.solve(-gradient)
             if problem.rows.constant == 0.0:
                 step[-1] = 0.0
-            along = problem.scores(step, loop.tick)
+            along = problem.scores(step, loop.tick, out=along)
             t = _walk(problem, theta, step, z, along, share, delta, float(gradient @ step))
             if t == 0.0:
                 break
             theta = theta + t * step
-            z += t * along
+            along *= t
+            z += along
             loop.advance()
             steps += 1
         gap = loop.best_primal - loop.best_dual
@@ -91,7 +94,8 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             return
         gap_before = min(gap, gap_before)
         band.look(z, share, delta)
-        share = band.u * problem.y / problem.c
+        np.multiply(band.u, problem.y, out=share)
+        share /= problem.c
         if steps < INNER // 2:
             delta = max(delta * 0.3, 1e-9)
 
@@ -126,7 +130,7 @@ class _Band:
     def combine(self, loop: Loop) -> np.ndarray:
         self._times += 1
         if self._times % 10:
-            change = self.u - self._summed
+            change = np.subtract(self.u, self._summed, out=self._summed)
             self._sum = self._sum + self.problem.combine(change, loop.tick)
         else:
             self._sum = self.problem.combine(self.u, loop.tick)
@@ -137,7 +141,7 @@ class _Band:
 def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
     """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
     n = problem.n
-    index = np.sort(np.random.default_rng(0).permutation(n)[: n // 8])
+    index = R.sample(n, n // 8)
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)
