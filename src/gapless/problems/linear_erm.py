@@ -247,7 +247,8 @@ class LinearERM:
         """
         t = self.y - z
         order = np.argsort(t, kind="stable")
-        passed = np.cumsum(self.c[order])
+        passed = self.c[order]
+        np.cumsum(passed, out=passed)
         wanted = float(self.c[self.y > 0].sum())
         slack = 4.0 * UNIT * self.n * float(passed[-1])
         first = int(np.searchsorted(passed, wanted - slack))
