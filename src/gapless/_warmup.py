@@ -41,7 +41,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     # Wide enough for the sparse Gram matrix, narrow enough for a Cholesky factor.
     thin = np.zeros((60, 40))
     thin[np.arange(60), np.arange(60) % 40] = random.normal(size=60)
-    y = np.where(random.normal(size=60) + dense[:, 0] > 0, 1.0, -1.0)
+    y = np.where(random.normal(size=60) + dense[:, 0] > 0, np.int8(1), np.int8(-1))
 
     def variants() -> Iterator[tuple[str, Any]]:
         for dtype in (np.float64, np.float32):

@@ -11,6 +11,7 @@ import pytest
 from gapless import losses
 from gapless._jit import compiled
 from gapless.losses import _protocol as verbs
+from gapless.losses._scalar import entropy, exp_below, log1p_share
 
 NAMES = list(losses.BY_NAME)
 #: From kinks over ordinary sizes to |z| = 1e4, both signs, and values whose rounding is awkward.
@@ -164,3 +165,56 @@ def test_dual_step_is_the_top_along_a_coordinate(name):
 def test_a_loss_must_be_complete():
     with pytest.raises(TypeError, match="missing: \\['conjugate'"):
         verbs.loss(value=None, slope=None, curvature=None)
+
+
+@compiled(vectorise=True)
+def _in_vectors(which, x, out):
+    for i in range(x.size):
+        if which == 0:
+            out[i] = exp_below(x[i])
+        elif which == 1:
+            out[i] = log1p_share(x[i])
+        else:
+            out[i] = entropy(x[i])
+
+
+def _entropy(x):
+    left = x * mpmath.log(x) if x > 0 else mpmath.mpf(0)
+    return left + ((1 - x) * mpmath.log1p(-x) if x < 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("which", "true", "points"),
+    [
+        (
+            0,
+            mpmath.exp,
+            lambda r: np.concatenate([-r.random(1500) * 3, -(10.0 ** r.uniform(-18, 2.84, 1500)), [0.0, -707.9]]),
+        ),
+        (1, mpmath.log1p, lambda r: np.concatenate([r.random(1500), 10.0 ** r.uniform(-300, 0, 1500), [0.0, 1.0]])),
+        (
+            2,
+            _entropy,
+            lambda r: np.concatenate(
+                [r.random(1500), 10.0 ** r.uniform(-300, 0, 700), 1 - 10.0 ** r.uniform(-15.9, 0, 700), [0.0, 1.0, 0.5]]
+            ),
+        ),
+    ],
+    ids=["exp", "log1p", "entropy"],
+)
+def test_vector_functions_to_4_ulps(which, true, points):
+    """The polynomials that stand for libm in loops, as they come out of vector registers."""
+    x = points(np.random.default_rng(0))
+    out = np.empty_like(x)
+    _in_vectors(which, x, out)
+    with mpmath.workdps(50):
+        for point, computed in zip(x.tolist(), out.tolist()):
+            assert ulps(computed, mpmath.mpf(true(mpmath.mpf(point)))) <= 4.0, point
+
+
+def test_vector_functions_at_the_ends():
+    x = np.array([-np.inf, -1e4, -709.0, np.nan])
+    out = np.empty_like(x)
+    _in_vectors(0, x, out)
+    assert out[:3].tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(out[3])

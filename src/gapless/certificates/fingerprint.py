@@ -8,6 +8,7 @@ place.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -169,9 +170,14 @@ def _digest_of_rows(X: Any) -> str:
     """The digest of ``row_hashes(X)``, which are not kept: they would take 16 bytes a row."""
     if sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "fiub" or X.shape[0] <= _SLICE:
         return digest(row_hashes(X), "<u8")
+    return _in_slices((row_hashes(X[at : at + _SLICE]) for at in range(0, X.shape[0], _SLICE)), "<u8")
+
+
+def _in_slices(slices: Iterable[np.ndarray], dtype: str) -> str:
+    """``digest`` of what the slices are together."""
     whole = hashlib.blake2b(digest_size=16)
-    for start in range(0, X.shape[0], _SLICE):
-        whole.update(np.ascontiguousarray(row_hashes(X[start : start + _SLICE]), dtype="<u8").data)
+    for values in slices:
+        whole.update(np.ascontiguousarray(values, dtype=dtype).data)
     return whole.hexdigest()
 
 
@@ -198,6 +204,6 @@ def fingerprint(
         "n_rows": n,
         "n_features": int(X.shape[1]),
         "rows": _digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
-        "labels": digest(labels, "<i8"),
+        "labels": _in_slices((labels[at : at + _SLICE] for at in range(0, max(n, 1), _SLICE)), "<i8"),
         "weights": _digest_of_ones(n) if weights is None else digest(weights, "<f8"),
     }

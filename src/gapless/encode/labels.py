@@ -23,7 +23,7 @@ _TABLE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Sorted classes and the class index (int64) of each row."""
+    """Sorted classes and the class index of each row."""
 
     classes: np.ndarray
     index: np.ndarray

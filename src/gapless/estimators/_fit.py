@@ -106,6 +106,8 @@ class Encoded:
 def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any) -> Encoded:
     """Labels, weights and rows in the problem's units. Without a penalty (C = inf) the costs are the weights alone."""
     labels = encode_labels(y)
+    if labels.n_classes < 128:
+        labels = replace(labels, index=labels.index.astype(np.int8))
     weights = check_sample_weight(sample_weight, X.shape[0])
     class_weight = resolve_class_weight(task.class_weight, labels, weights)
     gone = weightless_classes(labels, weights, class_weight)
@@ -206,7 +208,7 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     loss = losses.BY_NAME[task.loss]
 
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearERM:
-        y = np.where(index == positive, 1.0, -1.0)
+        y = np.where(index == positive, np.int8(1), np.int8(-1))
         return LinearERM.build(X, y, c, loss, task.offset.kind, task.offset.scale)
 
     problem = build(data.X, data.index, data.cost.c)

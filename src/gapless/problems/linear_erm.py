@@ -45,7 +45,9 @@ class LinearERM:
         cls, X: Any, y: np.ndarray, c: np.ndarray, loss: Any, offset: str, offset_scale: float = 1.0
     ) -> LinearERM:
         constant = dict(zip(OFFSETS, (0.0, offset_scale, 1.0)))[offset]
-        return cls(R.as_rows(X, constant), np.ascontiguousarray(y, float), np.ascontiguousarray(c, float), loss, offset)
+        signs = y.dtype == np.int8  # the +1 and -1 of a classifier take a byte each
+        y = np.ascontiguousarray(y, np.int8 if signs else float)
+        return cls(R.as_rows(X, constant), y, np.ascontiguousarray(c, float), loss, offset)
 
     # -- shape ---------------------------------------------------------------------------------------------------
 
@@ -70,6 +72,11 @@ class LinearERM:
         """The largest |x_i|^2, without the constant feature where the offset is free; infinite or NaN where a row is."""
         parts = [R.norms2(R.part(self.rows, at, min(self.n, at + SLICE))).max() for at in range(0, self.n, SLICE)]
         return largest_norm2(np.array(parts), self.free)
+
+    @lazy
+    def masses(self) -> tuple[float, float]:
+        """The sums of c over the positive and over the negative examples."""
+        return float(self.c.sum(where=self.y > 0)), float(self.c.sum(where=self.y < 0))
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
@@ -138,8 +145,7 @@ class LinearERM:
         elif isinstance(self.loss, Squared):
             start = float(np.abs(self.y).max(initial=0.0))
         else:
-            positive = float(self.c[self.y > 0].sum())
-            negative = float(self.c[self.y < 0].sum())
+            positive, negative = self.masses
             start = abs(np.log(positive / negative)) if positive > 0 and negative > 0 else np.inf
         return float((start + reach) * (1.0 + 1e-12))
 
@@ -163,9 +169,9 @@ class LinearERM:
 
     def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """u_i = -c_i l'(z_i), moved to sum u = 0 where the offset is free."""
-        u = np.empty(self.n)
-        _dual_of(self.loss, self.scores(theta) if z is None else z, self.y, self.c, u)
-        return self.repair(u)
+        u = self.scores(theta) if z is None else z.copy()
+        _dual_of(self.loss, u, self.y, self.c, u)
+        return self.repair(u, out=u)
 
     def primal_from_dual(self, u: np.ndarray, combined: np.ndarray | None = None) -> np.ndarray:
         """w = sum u x, and the best offset for it."""
@@ -182,15 +188,15 @@ class LinearERM:
         top = np.full(self.n, np.inf) if isinstance(self.loss, SquaredHinge) else self.c
         return np.where(self.y > 0, 0.0, -top), np.where(self.y > 0, top, 0.0)
 
-    def repair(self, u: np.ndarray) -> np.ndarray:
-        """The dual point moved inside its box and, where the offset is free, onto sum u = 0.
+    def repair(self, u: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """The dual point moved inside its box and, where the offset is free, onto sum u = 0; into ``out``, which may be u.
 
         What is missing is taken from the examples strictly inside the box, each by its room, so that the ones at a
         bound stay there exactly; only if these have too little room does everybody share.
         """
         if isinstance(self.loss, Squared):
             return u - u.mean() if self.free else u.copy()
-        bounded, out = not isinstance(self.loss, SquaredHinge), np.empty(self.n)
+        bounded, out = not isinstance(self.loss, SquaredHinge), np.empty(self.n) if out is None else out
         blocks = -(-self.n // BLOCK)
         share_blocks(lambda first, last: _into_box(u, self.y, self.c, bounded, out, first, last), blocks)
         if not self.free:
@@ -241,7 +247,8 @@ class LinearERM:
         """
         t = self.y - z
         order = np.argsort(t, kind="stable")
-        passed = np.cumsum(self.c[order])
+        passed = self.c[order]
+        np.cumsum(passed, out=passed)
         wanted = float(self.c[self.y > 0].sum())
         slack = 4.0 * UNIT * self.n * float(passed[-1])
         first = int(np.searchsorted(passed, wanted - slack))

@@ -86,7 +86,7 @@ class Loop:
         self.status: Status | None = None
         self.history: list[Event] = []
         self.best_theta: np.ndarray | None = None
-        self.best_u: np.ndarray | None = None
+        self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
         self._thin = 1
@@ -97,9 +97,15 @@ class Loop:
         return time.perf_counter() - self.started
 
     @property
+    def best_u(self) -> np.ndarray | None:
+        if callable(self._best_u):
+            self._best_u = self._best_u()
+        return self._best_u
+
+    @property
     def relative_gap(self) -> float:
         """Of the best primal and the best dual point so far: both bounds hold, whichever pass they came from."""
-        if self.best_theta is None or self.best_u is None:
+        if self.best_theta is None or self._best_u is None:
             return np.inf
         return relative_gap(self.best_primal, self.best_dual)
 
@@ -129,13 +135,17 @@ class Loop:
     ) -> bool:
         """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough.
 
-        ``u`` may be a function that makes the dual point; it is called where the point is kept.
+        ``u`` may be a function that makes the dual point; it is called only if that is the one returned.
         """
         better = primal < self.best_primal or dual > self.best_dual
         if primal < self.best_primal:
             self.best_primal, self.best_theta = primal, theta.copy()
         if dual > self.best_dual:
-            self.best_dual, self.best_u = dual, u.copy() if isinstance(u, np.ndarray) else u()
+            if isinstance(u, np.ndarray) and isinstance(self._best_u, np.ndarray) and self._best_u.shape == u.shape:
+                self._best_u[...] = u  # no second copy beside the old one
+            else:
+                self._best_u = u.copy() if isinstance(u, np.ndarray) else u
+            self.best_dual = dual
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
         if self.callback is not None:

@@ -53,7 +53,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         gradient = data_part + theta
         if problem.free:
             gradient[-1] = data_part[-1]
-        gap = _record(problem, loop, theta, g, z, data_part, gradient, primal)
+        gap = _record(problem, loop, theta, g, along, data_part, gradient, primal)
         if not worth_going_on(problem, loop, gap, gap_before):
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
@@ -82,27 +82,28 @@ def _record(
     loop: Loop,
     theta: np.ndarray,
     g: np.ndarray,
-    z: np.ndarray,
+    scratch: np.ndarray,
     data_part: np.ndarray,
     gradient: np.ndarray,
     primal: float,
 ) -> float:
-    """Record the point and its own dual point; the gap between them."""
+    """Record the point and its own dual point, which need not be kept: theta says it all; the gap between them."""
+
+    def own() -> np.ndarray:
+        return problem.dual_from_primal(theta)
+
     if not problem.free:
         gap = 0.5 * float(gradient @ gradient)
-        loop.record(theta, lambda: -g, primal, primal - gap, ends=False)
+        loop.record(theta, own, primal, primal - gap, ends=False)
         return gap
     w = gradient[:-1]
     missing = -float(data_part[-1])  # sum u, times the constant feature's 1
     price = problem.offset_bound(primal) * abs(missing) - float(theta[-1]) * missing
     gap = 0.5 * float(w @ w) + price
     if price > 1e-3 * loop.stop.relative_gap * primal:
-        u = problem.repair(-g)
-        dual = problem.dual(u, primal)
-        if primal - dual < gap:
-            loop.record(theta, lambda: u, primal, dual, ends=False)
-            return primal - dual
-    loop.record(theta, lambda: -g, primal, primal - gap, ends=False)
+        dual = problem.dual(problem.repair(np.negative(g, out=scratch), out=scratch), primal)
+        gap = min(gap, primal - dual)
+    loop.record(theta, own, primal, primal - gap, ends=False)
     return gap
 
 

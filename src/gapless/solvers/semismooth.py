@@ -27,6 +27,8 @@ from gapless.solvers.normal_equations import NormalEquations
 
 ROUNDS = 60
 INNER = 40
+#: Columns from which changes are summed alone.
+LONG = 32
 #: Rows from which a solve starts on an eighth of them.
 NESTED = 4_000
 
@@ -57,7 +59,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
                 gradient[-1] = -combined[-1]
             primal = problem.penalty(theta) + loss
             if problem.free:
-                u = problem.repair(band.u)
+                u = problem.repair(band.u, out=along)
                 loop.record(theta, u, primal, problem.dual(u, primal))
             else:
                 loop.record(theta, band.u, primal, gain - problem.penalty(combined))
@@ -103,14 +105,14 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
 class _Band:
     """The multipliers c clip(alpha/c + (1 - yz)/delta, 0, 1) at the scores z, who is strictly inside, and sum u x.
 
-    Few multipliers change from step to step, and only the rows of those are read for the sum; all are read again where the
-    changes add up, so that rounding does not.
+    Few multipliers change from step to step, and only the rows of those are read for the sum, where a row is long enough for
+    that to pay; all are read again now and then, so that rounding does not add up.
     """
 
     def __init__(self, problem: LinearERM) -> None:
         self.problem = problem
         self.u, self.inside = np.zeros(problem.n), np.zeros(problem.n, dtype=bool)
-        self._summed = np.zeros(problem.n)
+        self._summed = np.zeros(problem.n) if problem.d >= LONG else None
         self._sum = np.zeros(problem.d + 1)
         self._times = 0
 
@@ -129,6 +131,8 @@ class _Band:
 
     def combine(self, loop: Loop) -> np.ndarray:
         self._times += 1
+        if self._summed is None:
+            return self.problem.combine(self.u, loop.tick)
         if self._times % 10:
             change = np.subtract(self.u, self._summed, out=self._summed)
             self._sum = self._sum + self.problem.combine(change, loop.tick)

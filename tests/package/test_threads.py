@@ -1,0 +1,126 @@
+"""Teams: every part once, exceptions where the fit is, and the same bits inside one problem for any number of threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapless import rows as R
+from gapless._threads import aside, map_threads, share, team
+from tests.estimators.sets import bits, model
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2, 5])
+@pytest.mark.parametrize("parts", [0, 1, 2, 100])
+def test_every_part_once(threads, parts):
+    seen = np.zeros(max(1, parts), dtype=int)
+
+    def mark(k):
+        seen[k] += 1
+
+    with team(threads):
+        share(mark, parts)
+    assert seen[:parts].tolist() == [1] * parts
+
+
+def test_helpers_take_part():
+    """Two parts that wait for each other end only if two threads run them."""
+    meet = threading.Barrier(2, timeout=30)
+    with team(2):
+        share(lambda k: meet.wait(), 2)
+
+
+def test_tick_is_called_in_the_callers_thread_and_may_raise():
+    caller, ticks = threading.get_ident(), []
+    done = []
+
+    def tick():
+        ticks.append(threading.get_ident())
+        if len(ticks) == 3:
+            raise TimeoutError("enough")
+
+    def slow(k):
+        time.sleep(0.002)
+        done.append(k)
+
+    with team(3), pytest.raises(TimeoutError, match="enough"):
+        share(slow, 1000, tick)
+    assert set(ticks) == {caller}
+    assert len(done) < 1000
+
+
+def test_an_error_in_a_helper_is_not_lost():
+    meet = threading.Barrier(2, timeout=30)
+    caller = threading.get_ident()
+
+    def fail(k):
+        meet.wait()
+        if threading.get_ident() != caller:
+            raise ZeroDivisionError("in a helper")
+
+    with team(2), pytest.raises(ZeroDivisionError, match="in a helper"):
+        share(fail, 2)
+
+
+def test_what_runs_side_by_side_has_no_helpers():
+    def threads_of_a_share(_):
+        idents = set()
+        share(lambda k: idents.add(threading.get_ident()), 50)
+        return len(idents)
+
+    with team(4):
+        assert map_threads(threads_of_a_share, range(4), 4) == [1] * 4
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_aside(threads):
+    with team(threads):
+        result = aside(lambda: sum(range(1000)))
+        share(lambda k: None, 10)
+        assert result() == 499_500
+
+
+def data(kind, n=40_000, d=30):
+    """Enough values that every product is cut into many parts."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, d)) * (random.random((n, d)) < 0.4)
+    y = np.where(X @ random.normal(size=d) + random.normal(size=n) > 0.3, 1, -1)
+    return (sparse.csr_matrix(X) if kind == "csr" else X), y
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_products_have_the_same_bits(kind):
+    X, _ = data(kind)
+    rows = R.as_rows(X, 1.0)
+    random = np.random.default_rng(1)
+    theta, u, h = random.normal(size=31), random.normal(size=40_000), random.random(40_000)
+    every = np.arange(40_000)
+
+    def products():
+        return [
+            R.scores(rows, theta), R.combine(rows, u), R.curved(rows, h, theta), R.squares(rows, h),
+            R.norms2(rows), R.gram(rows, h, every),
+        ]  # fmt: skip
+
+    alone = products()
+    for threads in (2, 3):
+        with team(threads):
+            for expected, found in zip(alone, products()):
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("offset", ["none", "free"])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic"])
+def test_fits_have_the_same_bits(loss, kind, offset):
+    X, y = data(kind)
+    one = model(loss, offset, n_jobs=1).fit(X, y)
+    for threads in (2, 3):
+        other = model(loss, offset, n_jobs=threads).fit(X, y)
+        assert bits(other) == bits(one)
+        assert other.certificate_.fingerprint == one.certificate_.fingerprint
+        assert other.certificate_.gap == one.certificate_.gap

@@ -1,0 +1,88 @@
+"""Newton by conjugate gradients: the sample's factor, the same factor for many steps, and rows that a sample misses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import expit
+
+from gapless import losses
+from gapless.problems.linear_erm import LinearERM
+from gapless.solvers import newton as newton_file
+from gapless.solvers.choose import solve
+from gapless.solvers.loop import Stop
+from gapless.solvers.preconditioned import Preconditioned
+
+
+def problem(n, d, offset="none", kind="dense", loss="logistic", seed=0, scales=True):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    if scales:
+        X *= 10.0 ** random.uniform(-3, 3, d)
+    if kind == "csr":
+        X *= random.random((n, d)) < 0.2
+    y = np.where(X @ (random.normal(size=d) / np.maximum(X.std(axis=0), 1e-12)) + random.normal(size=n) > 0, 1.0, -1.0)
+    X = sparse.csr_matrix(X) if kind == "csr" else X
+    return LinearERM.build(X, y, np.full(n, 0.7), losses.BY_NAME[loss], offset)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+@pytest.mark.parametrize("offset", ["none", "free"])
+def test_the_step_solves_the_system(kind, offset):
+    """Against the matrix, written out by numpy, on columns whose units differ by 1e6."""
+    P = problem(5_000, 40, offset, kind)
+    random = np.random.default_rng(1)
+    h, right = random.random(5_000), random.normal(size=41)
+    X = np.column_stack([P.rows.values if kind == "dense" else _dense(P.rows), np.full(5_000, P.rows.constant)])
+    ridge = np.append(np.ones(40), 1e-3)
+    step = Preconditioned(P).solve(h, right, 1e-3, 1e-9 * float(np.linalg.norm(right)))
+    left = (X.T * h) @ (X @ step) + ridge * step - right
+    assert np.linalg.norm(left) <= 1e-7 * np.linalg.norm(right)
+
+
+def _dense(rows):
+    return sparse.csr_array(
+        (rows.values, rows.indices, rows.indptr), shape=(rows.indptr.size - 1, rows.n_features)
+    ).toarray()
+
+
+def test_rows_that_the_sample_misses():
+    """Ten rows outweigh all others together, in directions of their own: the sample cannot know them."""
+    P = problem(20_000, 60, scales=False)
+    heavy = np.random.default_rng(2).choice(20_000, 10, replace=False)
+    P.rows.values[heavy] *= 1e5
+    random = np.random.default_rng(3)
+    h, right = random.random(20_000), random.normal(size=61)
+    step = Preconditioned(P).solve(h, right, 1.0, 1e-9)
+    X = P.rows.values
+    left = np.append((X.T * h) @ (X @ step[:-1]) + step[:-1] - right[:-1], step[-1] - right[-1])
+    assert np.linalg.norm(left) <= 1e-6 * np.linalg.norm(right)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("offset", ["none", "penalised", "free"])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_the_optimum_is_that_of_written_out_systems(monkeypatch, loss, offset, kind):
+    P = problem(30_000, 25, offset, kind, loss)
+    iterated = solve(P, Stop(1e-10, 200), solver="newton")
+    monkeypatch.setattr(newton_file, "SMALL", 10**9)
+    monkeypatch.setattr(newton_file, "NESTED", 10**9)
+    written = solve(P, Stop(1e-10, 200), solver="newton")
+    best = P.primal(written.theta)
+    assert P.gap(written.theta, written.u) <= 1e-9 * best
+    assert P.gap(iterated.theta, iterated.u) <= 2e-10 * best
+    assert P.primal(iterated.theta) == pytest.approx(best, rel=1e-9)
+
+
+def test_the_gap_of_a_newton_point_is_half_the_squared_gradient():
+    """Fenchel's equality, by numpy alone: P - D = 1/2 |grad P|^2 at u = -c l'(z)."""
+    P = problem(400, 8)
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        theta = np.append(random.normal(size=8), 0.0) * 10.0 ** random.uniform(-3, 0)
+        z = P.rows.values @ theta[:-1]
+        u = P.c * P.y * expit(-P.y * z)
+        gradient = theta[:-1] - P.rows.values.T @ u
+        gap = P.primal(theta) - P.dual(u, P.primal(theta))
+        assert gap == pytest.approx(0.5 * float(gradient @ gradient), rel=1e-6, abs=1e-9 * P.primal(theta))
