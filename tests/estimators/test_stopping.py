@@ -53,7 +53,7 @@ LIMITED = [
     ("csr", "hinge", 1.0, {}),
     ("csr", "hinge", 1.0, {"solver": "semismooth"}),
     ("csr", "squared_hinge", 1.0, {"penalize_intercept": True}),
-    ("three", "hinge", 0.8, {}),
+    ("three", "hinge", 0.25, {}),
     ("three", "hinge", 0.6, {"n_jobs": 2, "solver": "coordinate_descent"}),
     ("wide", "hinge", 1.0, {}),
     ("wide", "squared_hinge", 0.7, {}),
