@@ -99,7 +99,7 @@ class Child:
 def _serve(pipe: Connection, data: str, folder: Path) -> None:
     warnings.simplefilter("ignore")  # who did not converge is told by the judge
     X, y = datasets.load(data, folder)
-    prepared: dict[tuple[str, str], Any] = {}
+    started: set[tuple[str, str]] = set()
     warm: set[tuple[Any, ...]] = set()
     while True:
         try:
@@ -107,7 +107,7 @@ def _serve(pipe: Connection, data: str, folder: Path) -> None:
         except (EOFError, KeyboardInterrupt):
             return
         try:
-            _answer(pipe, X, y, name, loss, C, tol, prepared, warm)
+            _answer(pipe, X, y, name, loss, C, tol, started, warm)
         except KeyboardInterrupt:
             return
         except Exception as error:
@@ -115,27 +115,24 @@ def _serve(pipe: Connection, data: str, folder: Path) -> None:
 
 
 def _answer(
-    pipe: Connection, X: Any, y: np.ndarray, name: str, loss: str, C: float, tol: float, prepared: Any, warm: Any
+    pipe: Connection, X: Any, y: np.ndarray, name: str, loss: str, C: float, tol: float, started: Any, warm: Any
 ) -> None:
     solver = by_name(name, loss)
-    if (name, loss) not in prepared:
+    if (name, loss) not in started:
         rows = np.concatenate([np.flatnonzero(y > 0)[:250], np.flatnonzero(y < 0)[:250]])
-        solver.fit(solver.prepare(X[rows], y[rows]), 1.0, 1e-1)  # loads, compiles, starts threads
-        # one peer's own copy at a time, beside that of gapless: memory
-        for old in [key for key in prepared if not key[0].startswith("gapless")]:
-            del prepared[old]
-        prepared[name, loss] = solver.prepare(X, y)
+        solver.fit((X[rows], y[rows]), 1.0, 1e-1)  # loads, compiles, starts threads
+        started.add((name, loss))
     if name.startswith("gapless") and (name, loss, C, tol) not in warm:
-        solver.fit(prepared[name, loss], C, tol)  # the way it takes depends on the data: compiled on the data
+        solver.fit((X, y), C, tol)  # the way it takes depends on the data: compiled on the data
         warm.add((name, loss, C, tol))
     time.sleep(limits.PAUSE)
     pipe.send(True)
     start = time.perf_counter()
-    answer = solver.fit(prepared[name, loss], C, tol)
+    answer = solver.fit((X, y), C, tol)
     seconds = time.perf_counter() - start
     if seconds < limits.SHORT:  # the pause left the caches cold and the cores asleep: once more
         start = time.perf_counter()
-        answer = solver.fit(prepared[name, loss], C, tol)
+        answer = solver.fit((X, y), C, tol)
         seconds = time.perf_counter() - start
     pipe.send(seconds)
     coef, note = answer if isinstance(answer, tuple) else (answer, "")

@@ -1,14 +1,13 @@
 """gapless and its peers, each as a function from (data, C, tolerance) to the weights that it returns.
 
 All minimise  P(w) = 1/2 |w|^2 + C * sum_i l(y_i <w, x_i>):  where a peer counts otherwise, its parameter is converted
-here. `prepare` turns the arrays into what the peer's own interface takes and is not timed. The tolerances go from
-loose to tight in the peer's own meaning.
+here. The tolerances go from loose to tight in the peer's own meaning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import Any
 
@@ -30,7 +29,6 @@ class Solver:
     module: str  # what must be importable
     fit: Callable[[Any, float, float], Any]  # the weights; or the weights and a word about the way
     tolerances: tuple[float, ...]
-    prepare: Callable[[Any, np.ndarray], Any] = field(default=lambda X, y: (X, y))
     most_columns: int | None = None
     dense_only: bool = False
 

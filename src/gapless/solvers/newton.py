@@ -15,8 +15,6 @@ and ends after finitely many steps.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 
 from gapless import rows as R
@@ -24,7 +22,8 @@ from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.rows.products import curved_cost, gram_cost
 from gapless.solvers.line_search import walk
-from gapless.solvers.loop import SMALL, Ended, Loop, Stop
+from gapless.solvers.loop import SMALL, Loop
+from gapless.solvers.nested import from_subset
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
 from gapless.solvers.preconditioned import Preconditioned
 
@@ -41,7 +40,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
     if start is not None:
         theta = start.copy()
     elif n >= NESTED and n >= 32 * problem.d:
-        theta = _from_subset(problem, loop)
+        theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
     g, h, along = np.empty(n), np.empty(n), np.empty(n)
     loss, _, _ = problem.curve(z, z, 0.0, g, h)
@@ -144,26 +143,6 @@ def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, bef
     if loop.relative_gap > loop.stop.relative_gap:
         return True
     return problem.n * (problem.d + 1) <= SMALL and gap <= 0.25 * before and loop.relative_gap > 1e-15
-
-
-def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
-    """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
-    n = problem.n
-    index = R.sample(n, n // 8)
-    part = problem.subset(index, n / index.size)
-    if (part.y > 0).all() or (part.y < 0).all():
-        return np.zeros(problem.d + 1)
-    # Closer than its own blur, some d/n of the objective, is for nothing.
-    blur = 0.03 * problem.d / index.size
-    small = Loop(
-        Stop(max(blur, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
-        interruption=loop.interruption,
-        started=loop.started,
-    )
-    with suppress(Ended):
-        newton(part, small)
-    loop.tick()
-    return small.best_theta if small.best_theta is not None else np.zeros(problem.d + 1)
 
 
 def _walk(

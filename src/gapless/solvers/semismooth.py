@@ -14,15 +14,14 @@ Repeating with alpha_new is the proximal point method in the dual: the gap falls
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import numpy as np
 
 from gapless import rows as R
 from gapless._jit import compiled
 from gapless.problems.linear_erm import BLOCK, LinearERM, share_blocks
 from gapless.solvers.line_search import walk
-from gapless.solvers.loop import Ended, Loop, Stop
+from gapless.solvers.loop import Loop
+from gapless.solvers.nested import from_subset
 from gapless.solvers.normal_equations import NormalEquations
 
 ROUNDS = 60
@@ -43,7 +42,7 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
         share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), 0.1
         theta = problem.primal_from_dual(problem.repair(start))
     elif n >= NESTED and n >= 8 * problem.d:
-        theta = _from_subset(problem, loop)
+        theta = from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
         delta = 0.1
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
     band, along = _Band(problem), np.empty(n)
@@ -140,26 +139,6 @@ class _Band:
             self._sum = self.problem.combine(self.u, loop.tick)
         self._summed[:] = self.u
         return self._sum
-
-
-def _from_subset(problem: LinearERM, loop: Loop) -> np.ndarray:
-    """theta of an eighth of the rows, their weights times eight: the same problem, blurred."""
-    n = problem.n
-    index = R.sample(n, n // 8)
-    part = problem.subset(index, n / index.size)
-    if (part.y > 0).all() or (part.y < 0).all():
-        return np.zeros(problem.d + 1)
-    # Closer than its own blur, some d/n of the objective, is for nothing.
-    blur = max(1e-3, 0.1 * problem.d / index.size)
-    small = Loop(
-        Stop(max(blur, loop.stop.relative_gap), loop.stop.passes, loop.stop.seconds),
-        interruption=loop.interruption,
-        started=loop.started,
-    )
-    with suppress(Ended):
-        semismooth(part, small)
-    loop.tick()
-    return small.best_theta if small.best_theta is not None else np.zeros(problem.d + 1)
 
 
 def _walk(
