@@ -140,13 +140,10 @@ def _skglm_logistic(data: Any, C: float, tol: float) -> Any:
     from skglm.penalties import L2
     from skglm.solvers import LBFGS
 
-    X, y = data
+    X = data[0].tocsc() if sparse.issparse(data[0]) else np.asfortranarray(data[0])  # what it takes
+    y = data[1].astype(np.float64)
     solver = LBFGS(max_iter=1_000_000, tol=tol / X.shape[0])
     return solver.solve(X, y, Logistic(), L2(1.0 / (C * X.shape[0])))[0]
-
-
-def _skglm_data(X: Any, y: np.ndarray) -> Any:
-    return (X.tocsc() if sparse.issparse(X) else np.asfortranarray(X)), y.astype(np.float64)
 
 
 # liblinear, the authors' own package: from the arrays, as everybody; turning them into its own lists is part of the call.
@@ -200,7 +197,7 @@ PEERS: dict[str, tuple[Solver, ...]] = {
         _scikit("liblinear dual", _sklearn_logistic("liblinear", dual=True), LOOSE),
         _snap("logistic 1 thread", "LogisticRegression", 1),
         _snap("logistic", "LogisticRegression"),
-        Solver("skglm lbfgs", "skglm", "skglm", _skglm_logistic, DECADES, _skglm_data),
+        Solver("skglm lbfgs", "skglm", "skglm", _skglm_logistic, DECADES),
     ),
 }
 
