@@ -1,0 +1,190 @@
+"""The hard margin: the shortest w that keeps every example on its side of the margin.
+
+    P(w, b) = 1/2 |w|^2           where y_i (<w, x_i> + b) >= 1 for all i, else infinite
+    D(u)    = sum_i u_i y_i - 1/2 |sum_i u_i x_i|^2,     u_i y_i = alpha_i >= 0,   free offset: sum_i u_i = 0
+
+It is the hinge with c = inf, whatever the weights of the examples: the loss is 0 or infinite, and only rows of weight 0 do
+not count.  1/|w| is the distance of the margin boundary.  Weak duality needs no optimality, as for finite c: for a feasible
+(w, b) and any such u,  D(u) <= sum_i alpha_i y_i f_i - 1/2 |V|^2 = <w, V> + b sum u - 1/2 |V|^2 <= P(w, b) + b sum u.
+
+Whether y f >= 1 is decided with the rounding of f taken into account: `repaired` stretches a nearly feasible (w, b) by the
+few units of rounding that make it so in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapless import rows as R
+from gapless.losses import Hinge
+from gapless.problems._lazy import lazy
+from gapless.problems.linear_erm import BLOCK, SLICE, UNIT, LinearERM, gamma
+
+#: Rows near their margin for which the rounding of a score is bounded product by product.
+NEAR = 100_000
+
+
+class HardMargin(LinearERM):
+    """P, D and the maps between them, for rows X and signs y."""
+
+    @classmethod
+    def of(cls, X: Any, y: np.ndarray, offset: str, offset_scale: float = 1.0) -> HardMargin:
+        c = np.broadcast_to(np.inf, y.size)
+        built = LinearERM.build(X, np.asarray(y, np.int8), np.ones(0), Hinge(), offset, offset_scale)
+        return cls(built.rows, built.y, c, built.loss, offset)
+
+    def subset(self, index: np.ndarray, scale: float = 1.0) -> HardMargin:
+        return HardMargin(R.take(self.rows, index), self.y[index], self.c[index], self.loss, self.offset)
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    @lazy
+    def norms(self) -> np.ndarray:
+        """|x_i|, the constant feature included, rounded up."""
+        return np.sqrt(self.norms2) * (1.0 + gamma(self.depth + 4))
+
+    @lazy
+    def depth(self) -> int:
+        """The most products in one score."""
+        longest = np.diff(self.rows.indptr).max(initial=0) if isinstance(self.rows, R.CsrRows) else self.d
+        return int(longest) + 1
+
+    def certain(self, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """y f of every row, less what the rounding of its score z can hide: Higham's gamma_k |x|.|w| for any order.
+
+        |x| |w| in place of |x|.|w| is good enough for rows that are far from their margin.
+        """
+        k = gamma(self.depth + 8)
+        margins = self.y * z
+        sure = margins - k * (1.0 + 1e-10) * float(np.linalg.norm(theta)) * self.norms
+        near = np.flatnonzero(sure < 1.0 + 1e-6)
+        if near.size <= NEAR:
+            part = R.take(self.rows, near)
+            part = part._replace(values=np.abs(part.values), constant=abs(part.constant))
+            sure[near] = margins[near] - k * (1.0 + 1e-10) * R.scores(part, np.abs(theta))
+        return sure
+
+    def loss_sum(self, z: np.ndarray) -> float:
+        raise NotImplementedError("a hard margin has no loss; `primal` asks whether it is kept")
+
+    def primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> float:
+        """1/2 |w|^2, infinite unless every margin is kept for certain."""
+        z = self.scores(theta) if z is None else z
+        return self.penalty(theta) if float(self.certain(theta, z).min()) >= 1.0 else np.inf
+
+    def _dual_terms(self, u: np.ndarray) -> float:
+        return float((u * self.y).sum())
+
+    def dual(self, u: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
+        """A lower bound on P*: D(u), less B|sum u| where the offset is free; ``primal`` is an upper bound on P*."""
+        if self.free and not np.isfinite(primal) and float(u.sum()) == 0.0:
+            combined = self.combine(u) if combined is None else combined
+            return self._dual_terms(u) - self.penalty(combined)
+        return super().dual(u, primal, combined)
+
+    def dual_at_zero(self) -> float:
+        return 0.0
+
+    # -- maps ----------------------------------------------------------------------------------------------------
+
+    def repair(self, u: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """alpha >= 0 and, where the offset is free, a sum of exactly 0.
+
+        The class with too much is scaled down; then alpha is rounded to multiples of one power of two, coarse enough that
+        sums of them are exact, and what is left is taken from the largest alpha.
+        """
+        alpha = np.maximum(u * self.y, 0.0)
+        if self.free:
+            plus = self.y > 0
+            sums = float(alpha[plus].sum()), float(alpha[~plus].sum())
+            if min(sums) <= 0.0:
+                return np.zeros(self.n)
+            for side, mine, other in ((plus, *sums), (~plus, *sums[::-1])):
+                if mine > other:
+                    alpha[side] *= other / mine
+            grid = 2.0 ** (np.ceil(np.log2(min(sums))) - 51.0)
+            if grid > 0.0 and np.isfinite(grid):
+                alpha = np.round(alpha / grid) * grid
+                for _ in range(4):
+                    r = float(alpha[plus].sum() - alpha[~plus].sum())
+                    if r == 0.0:
+                        break
+                    much = np.flatnonzero(plus if r > 0.0 else ~plus)
+                    at = much[np.argmax(alpha[much])]
+                    alpha[at] = max(0.0, alpha[at] - abs(r))
+        found = alpha * self.y
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def rescaled(self, u: np.ndarray) -> np.ndarray:
+        """t u with the t >= 0 that lifts D highest."""
+        square = 2.0 * self.penalty(self.combine(u))
+        return u * (max(0.0, self._dual_terms(u)) / square) if square > 0.0 else u
+
+    def offset_interval(self, z: np.ndarray) -> tuple[float, float]:
+        """The ends b at which the worst positive and the worst negative example meet; equal: the best one is unique."""
+        b = self.best_offset(z)
+        return b, b
+
+    def best_offset(self, z: np.ndarray) -> float:
+        """The b for which the smallest y (z + b) is largest."""
+        plus, minus = self.y > 0, self.y < 0
+        if not plus.any() or not minus.any():
+            return 0.0
+        return 0.5 * float((-z[minus]).min() - z[plus].min())
+
+    def repaired(self, theta: np.ndarray) -> np.ndarray | None:
+        """The multiple of (w, b), its free offset moved to its best place, that keeps every margin; None if none does."""
+        theta = theta.copy()
+        for attempt in range(6):
+            z = self.scores(theta)
+            if self.free and attempt == 0:
+                shift = self.best_offset(z)
+                theta[-1] += shift
+                z += shift
+            sure = self.certain(theta, z)
+            at = int(np.argmin(sure))
+            if not (sure[at] > 0.0 and np.isfinite(sure[at])):
+                return None
+            hidden = float(self.y[at] * z[at] - sure[at])
+            if 1.0 <= sure[at] <= 1.0 + 4.0 * hidden + 1e-14:
+                break
+            # The scores of the stretched point are rounded anew: half of what that can hide, and it is feasible for certain.
+            theta = theta * ((1.0 + 0.5 * hidden + 4.0 * UNIT) / sure[at])
+        return theta
+
+    # -- how good is it ------------------------------------------------------------------------------------------
+
+    def kkt(self, theta: np.ndarray, u: np.ndarray) -> dict[str, float]:
+        """Residuals of the optimality conditions at (theta, u): all 0 at the optimum."""
+        z, combined = self.scores(theta), self.combine(u)
+        alpha = u * self.y
+        stationarity = (theta - combined)[:-1] if self.free else theta - combined
+        return {
+            "stationarity": float(np.linalg.norm(stationarity)),
+            "offset": abs(float(combined[-1])) if self.free else 0.0,
+            "box": float(np.maximum(-alpha, 0.0).max(initial=0.0)),
+            "margin": float(np.maximum(1.0 - self.y * z, 0.0).max(initial=0.0)),
+            "complementarity": float(np.abs(alpha * (self.y * z - 1.0)).max(initial=0.0)),
+        }
+
+    def rounding(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray, primal: float) -> float:
+        """A bound on |computed - exact| of P - D, as for a finite c but without a loss."""
+        d, reach, total = self.d + 1, 0.0, 0.0
+        for start in range(0, self.n, SLICE):
+            part = slice(start, min(self.n, start + SLICE))
+            heights = np.abs(u[part])
+            reach += float(heights @ self.norms[part])
+            total += float(heights.sum())
+        error = gamma(d + 3) * self.penalty(theta)
+        combined_error = gamma(R.sum_length(self.rows)) * reach
+        length = float(np.linalg.norm(combined))
+        error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
+        error += (gamma(BLOCK + 64) + 16 * UNIT) * 2.0 * total
+        if self.free:
+            error += self.offset_bound(primal) * (64 * UNIT * total + 1e-11 * abs(float(u.sum())))
+        return error * (1.0 + 1e-10)
