@@ -29,6 +29,7 @@ _HOME = {
     "margins": "gapless.certificates.margins",
     "explain": "gapless.certificates.explain",
     "convert": "gapless.certificates.convert",
+    "separability": "gapless.certificates.separation",
     # files
     "save": "gapless.files.modelfile",
     "load": "gapless.files.modelfile",

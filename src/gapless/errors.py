@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
@@ -24,11 +24,13 @@ __all__ = [
     "ModelFileError",
     "NotSeparable",
     "SeparationWarning",
+    "Witness",
     "above_optimum",
     "backend_message",
     "backend_mismatch_message",
     "convergence_message",
     "no_probabilities_message",
+    "not_separable_message",
     "separation_message",
     "short",
     "tolerance",
@@ -47,12 +49,33 @@ STATUSES = {
 }
 
 
+class Witness(NamedTuple):
+    """Rows that no hyperplane has strictly on their sides: multipliers >= 0, not all 0, with sum_i alpha_i y_i (x_i, 1) = 0
+    (without the 1 where there is no offset). ``rivals``: for more than two classes, the class that each multiplier sets against
+    the row's own.
+    """
+
+    rows: Any
+    multipliers: Any
+    rivals: Any = None
+
+
 class NotSeparable(ValueError):
-    """No hyperplane separates the classes; ``witness`` is the proof (multipliers on rows)."""
+    """No hyperplane separates the classes; ``witness`` is the proof: anything with ``rows`` and ``multipliers``."""
 
     def __init__(self, message: str, witness: Any = None) -> None:
         super().__init__(message, witness)
         self.witness = witness
+
+    @property
+    def rows(self) -> Any:
+        """The rows that prove it."""
+        return getattr(self.witness, "rows", None)
+
+    @property
+    def multipliers(self) -> Any:
+        """Their multipliers, in the order of ``rows``."""
+        return getattr(self.witness, "multipliers", None)
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -228,6 +251,16 @@ def separation_message(
         f"{head} the unpenalised maximum-likelihood estimate does not exist and coefficients grow "
         "without bound."
         f"{names} {advice}"
+    )
+
+
+def not_separable_message(rows: Sequence[int], advice: str = "Use a finite C.") -> str:
+    """What a model that needs separated classes says where a few rows show that they are not."""
+    shown = ", ".join(str(int(row)) for row in list(rows)[:6]) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")
+    many = f"the rows {shown} show" if len(rows) > 1 else f"the row {shown} shows"
+    return (
+        f"no hyperplane separates the classes: {many} it (exact multipliers in the exception's witness; "
+        f"gapless.separability(X, y) says more). {advice}"
     )
 
 

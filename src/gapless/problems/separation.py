@@ -1,7 +1,8 @@
 """Can a hyperplane, or K scores, tell the classes apart?
 
-Two classes: a_i = y_i (x_i, 1), without the 1 where there is no offset.  More: a row for each rival k of each example's own class,
-a_ik = (e_own - e_k) x (x_i, 1), theta = K - 1 lines of coefficients, the first class having score 0.  With A the matrix of these rows:
+Two classes: a_i = y_i (x_i, 1), without the 1 where there is no offset.  More: a row for each rival k of each example's own
+class, a_ik = (e_own - e_k) x (x_i, 1), theta = K - 1 lines of coefficients, the first class having score 0.  With A the matrix of
+these rows:
 
     complete   some theta has A theta > 0 in every row
     quasi      none has, but some has A theta >= 0 and not = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +21,9 @@ class Direction:
     def __init__(self, entries: np.ndarray) -> None:
         """``entries``: Fractions, integers or floats (taken as they are), in the shape of theta."""
         flat = [Fraction(v) for v in np.asarray(entries, dtype=object).ravel().tolist()]
-        denominator = 1
-        for v in flat:
-            denominator = denominator * v.denominator // _gcd(denominator, v.denominator)
+        denominator = math.lcm(*(v.denominator for v in flat))
         whole = [v.numerator * (denominator // v.denominator) for v in flat]
-        common = 0
-        for v in whole:
-            common = _gcd(common, v)
-        common = common or 1
+        common = math.gcd(*whole) or 1
         self.whole = np.array([v // common for v in whole], dtype=object).reshape(np.shape(entries))
         self.factor = Fraction(common, denominator)
 
@@ -37,12 +33,6 @@ class Direction:
         shift = max((abs(v).bit_length() for v in self.whole.ravel().tolist()), default=0) - 60
         out = [float(Fraction(v, 1 << shift)) if shift > 0 else float(v) for v in self.whole.ravel().tolist()]
         return np.array(out).reshape(self.whole.shape)
-
-
-def _gcd(a: int, b: int) -> int:
-    import math
-
-    return math.gcd(a, b)
 
 
 def exact_signs(problem: Separation, theta: Direction) -> np.ndarray:

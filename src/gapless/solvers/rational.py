@@ -29,7 +29,9 @@ class Integers:
         exponent = exponent.astype(np.int64) - 53
         # Trailing zeros go into the exponent, so that whole numbers stay small.
         zeros = np.where(whole != 0, np.frexp((whole & -whole).astype(np.float64))[1] - 1, 0)
-        lowest = np.where(whole != 0, exponent + zeros, np.iinfo(np.int64).max).min(axis=0, initial=np.iinfo(np.int64).max)
+        lowest = np.where(whole != 0, exponent + zeros, np.iinfo(np.int64).max).min(
+            axis=0, initial=np.iinfo(np.int64).max
+        )
         self.exponents = np.where(lowest == np.iinfo(np.int64).max, 0, lowest)
         shift = np.where(whole != 0, exponent - self.exponents, 0)
         if (np.maximum(shift, -zeros).max(initial=0)) <= 9:  # 53 + 9 bits and a sign
@@ -57,7 +59,8 @@ def _powers(shift: np.ndarray) -> np.ndarray:
 @lru_cache(maxsize=64)
 def primes_below(limit: int, count: int = 4) -> tuple[int, ...]:
     """The largest primes below ``limit``."""
-    found, candidate = [], limit - 1 - limit % 2
+    found: list[int] = []
+    candidate = limit - 1 - limit % 2
     while len(found) < count and candidate > 2:
         if all(candidate % q for q in range(3, math.isqrt(candidate) + 1, 2)):
             found.append(candidate)
@@ -91,7 +94,8 @@ def echelon(values: np.ndarray, p: int | None = None, enough: int | None = None)
     """
     n, m = values.shape
     p = p or primes_below(1 << 25)[0]
-    rows, columns = [], []
+    rows: list[int] = []
+    columns: list[int] = []
     basis = np.zeros((0, m))  # reduced: 1 in its own pivot column, 0 in those of the others
     most = min(n, m) if enough is None else min(n, m, enough)
     step = max(8, min(64, m))
@@ -221,9 +225,7 @@ def _fractions(digits: list[np.ndarray], p: int) -> tuple[list[int], int] | None
     """Numerators over one denominator, as small as the digits allow."""
     parts, modulus = digits, p
     while len(parts) > 1:
-        parts = [
-            parts[k] + parts[k + 1] * modulus if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)
-        ]
+        parts = [parts[k] + parts[k + 1] * modulus if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)]
         modulus = modulus * modulus
     modulus = p ** len(digits)
     bound = math.isqrt(modulus // 2)

@@ -1,21 +1,21 @@
 """Complete, quasi or overlap, with exact proofs: linear programs on growing subsets of rows, then integers.
 
     given  the rows a of `problems/separation`
-    find   theta and alpha >= 0 with A theta >= 0, A'alpha = 0 and, in each row, a'theta > 0 or alpha > 0     (both exist: Goldman, Tucker)
+    find   theta and alpha >= 0 with A theta >= 0, A'alpha = 0 and, in each row, a'theta > 0 or alpha > 0 (Goldman, Tucker)
 
 One linear program on a subset R tells which rows are which (Konis, 2007, has its dual):
 
     minimise sum mu   subject to   A'alpha = 0,  alpha + mu >= 1,  alpha, mu >= 0
 
-At every optimum mu is 0 or 1: mu = 0 and alpha >= 1 on the rows that no hyperplane moves off itself, mu = 1 on those that
-theta, the multiplier of A'alpha = 0, has at a'theta >= 1.  Rows that theta gets wrong join R.  Where the first kind has full rank on R, so
-it has on all rows: overlap needs no look at the others.
+At every optimum mu is 0 or 1: mu = 0 and alpha >= 1 on the rows that every such theta has on its plane, mu = 1 on those that
+the theta found, the multiplier of A'alpha = 0, has at a'theta >= 1.  Rows that theta gets wrong join R.  Where the rows of the
+first kind have full rank, a subset's overlap is the whole's: there is no need to look at the others.
 
 Nothing that HiGHS says is believed.  Its answers say only which small system to solve in fractions:
 
     overlap    v = -sum over a basis B of c a, c random; v = sum over T of beta a, T independent.  alpha = c on B plus beta on T
-    quasi      a vertex of A'alpha = 0, sum alpha = 1: the rows of its support have one relation; theta: the free coordinates are rounded, the
-               others follow from a'theta = 0 on the rows of the first kind
+    quasi      a vertex of A'alpha = 0, sum alpha = 1: the rows of its support have one relation; theta: the free coordinates are
+               rounded, the others follow from a'theta = 0 on the rows of the first kind
     complete   the floats of theta, taken as they are
 """
 
@@ -226,6 +226,8 @@ def _full_rank_relation(
     order = random.permutation(held.size)
     whole = _integers(problem, held[order])
     rows, columns = echelon(whole)
+    if rows.size == 0:  # rows of zeros only
+        return held[:1], [Fraction(1)]
     B = held[order][rows]
     A = frame.gather(held)
     lengths = _lengths(frame.plain(held))
@@ -271,9 +273,9 @@ def _exact_relation(
     total: dict[int, Fraction] = {}
     for pair, value in zip(B.tolist(), parts):
         total[pair] = total.get(pair, Fraction(0)) + value
-    for pair, value in zip(T.tolist(), numerators):
-        if value:
-            total[pair] = total.get(pair, Fraction(0)) + Fraction(value, common * denominator)
+    for pair, numerator in zip(T.tolist(), numerators):
+        if numerator:
+            total[pair] = total.get(pair, Fraction(0)) + Fraction(numerator, common * denominator)
     pairs = np.array(sorted(total), dtype=np.int64)
     return pairs, [total[pair] for pair in pairs.tolist()]
 
@@ -350,8 +352,8 @@ def _gordan(
     right = np.zeros(problem.size + 1)
     right[-1] = 1.0
     for _ in range(DRAWS):
-        found = _linprog(1.0 + random.random(held.size), matrix, right, (0, None))
-        support = held[np.flatnonzero(found.x > 1e-9)]
+        optimum = _linprog(1.0 + random.random(held.size), matrix, right, (0, None))
+        support = held[np.flatnonzero(optimum.x > 1e-9)]
         whole = _integers(problem, support)
         rows, columns = echelon(whole)
         if rows.size != support.size - 1:
@@ -364,8 +366,8 @@ def _gordan(
         weights[rows], weights[last[0]] = solved[0], solved[1]
         if np.any(weights @ whole.astype(object) != 0):
             continue
-        total = sum(weights.tolist())
-        return support, [Fraction(int(v), total) for v in weights.tolist()]
+        whole_sum = int(weights.sum())
+        return support, [Fraction(int(v), whole_sum) for v in weights.tolist()]
     raise Undecided("no relation came out of the linear program")
 
 
