@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 # public name -> the module that defines it
 _HOME = {
     # estimators
+    "Perceptron": "gapless.estimators.perceptron",
     "LinearSVC": "gapless.estimators.linear_svc",
     "LogisticRegression": "gapless.estimators.logistic",
     "LinearRegression": "gapless.estimators.linear",

@@ -34,6 +34,7 @@ from gapless.estimators.linear import LinearRegression as LinearRegression
 from gapless.estimators.linear import Ridge as Ridge
 from gapless.estimators.linear_svc import LinearSVC as LinearSVC
 from gapless.estimators.logistic import LogisticRegression as LogisticRegression
+from gapless.estimators.perceptron import Perceptron as Perceptron
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
 

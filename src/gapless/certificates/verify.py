@@ -18,6 +18,7 @@ from gapless import judge
 from gapless.certificates.gap import Certificate
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.linear_model import last_step
+from gapless.certificates.mistakes import BoundCertificate
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.orthogonality import LeastSquaresCertificate
 
@@ -43,7 +44,9 @@ def verify(
     """
     if isinstance(model, (str, os.PathLike)):
         document, arrays = judge.read(Path(model))
-    elif isinstance(model, Certificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate):
+    elif isinstance(
+        model, Certificate | BoundCertificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate
+    ):
         document, arrays = model.document(), dict(model.arrays)
     else:
         model, X = last_step(model, X)

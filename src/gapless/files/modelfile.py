@@ -26,6 +26,7 @@ from gapless.judge.forms import array_forms
 
 # The only classes a file can become; a name that is not here is refused, never looked up.
 ESTIMATORS = {
+    "Perceptron": "gapless.estimators.perceptron",
     "LinearSVC": "gapless.estimators.linear_svc",
     "LogisticRegression": "gapless.estimators.logistic",
     "LinearRegression": "gapless.estimators.linear",

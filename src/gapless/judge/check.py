@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import gradient, least_squares, moments
+from . import gradient, least_squares, mistakes, moments
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .recompute import Figures, Task, evaluate, row_weights
@@ -52,6 +52,8 @@ def check(
         return least_squares.check(document, arrays, X, y, sample_weight, rigorous)
     if moments.speaks_of(document):  # nothing is optimised: there is nothing to bound beyond the figures
         return moments.check(document, arrays, X, y, sample_weight)
+    if mistakes.speaks_of(document):
+        return mistakes.check(document, arrays, X, y, sample_weight)
     if gradient.speaks_of(document):
         return gradient.check(document, arrays, X, y, sample_weight, rigorous)
     _refuse_unreadable(document)

@@ -7,10 +7,12 @@ from typing import Any
 from . import document as classifier
 from .gradient import document as gradient
 from .least_squares import document as least_squares
+from .mistakes import document as mistakes
 from .moments import document as moments
 
 _FORMS: dict[str, Any] = {
     **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
+    **dict.fromkeys(mistakes.ESTIMATORS, mistakes),
     **dict.fromkeys(moments.ESTIMATORS, moments),
 }
 

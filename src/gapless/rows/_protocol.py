@@ -1,4 +1,4 @@
-"""What a set of rows offers to a kernel: six verbs on one row.  Dense and sparse differ here and nowhere else.
+"""What a set of rows offers to a kernel: seven verbs on one row.  Dense and sparse differ here and nowhere else.
 
 Vectors that live with the rows have one entry more than there are features: the last one belongs to a constant
 feature of value ``rows.constant`` (0: no offset, 1: a free offset, s: a penalised offset of scale s).  Data is read in
@@ -54,6 +54,11 @@ def row_squares(rows: Any, i: int, a: float, out: Any) -> None:
     return _functions[type(rows), "row_squares"](rows, i, a, out)
 
 
+def row_truncate(rows: Any, i: int, drawn: float, scale: float, v: Any, pulled: Any) -> None:
+    """Draw the entries of scale v that x_i has towards 0, not across it, until each was drawn by ``drawn`` in all"""
+    return _functions[type(rows), "row_truncate"](rows, i, drawn, scale, v, pulled)
+
+
 def row_ahead(rows: Any, i: int) -> None:
     """Ask the memory for x_i, which is needed soon."""
     return _functions[type(rows), "row_ahead"](rows, i)
@@ -84,6 +89,11 @@ def _row_fill(rows, i, a, out):
 @overload(row_squares, inline="always")
 def _row_squares(rows, i, a, out):
     return _functions[rows.instance_class, "row_squares"]
+
+
+@overload(row_truncate, inline="always")
+def _row_truncate(rows, i, drawn, scale, v, pulled):
+    return _functions[rows.instance_class, "row_truncate"]
 
 
 @overload(row_ahead, inline="always")

@@ -58,6 +58,17 @@ def row_squares(rows, i, a, out):
     out[out.size - 1] += a * (rows.constant * rows.constant)
 
 
+def row_truncate(rows, i, drawn, scale, v, pulled):
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        j = np.uint64(rows.indices[k])
+        before = scale * v[j]
+        if before > 0.0:
+            v[j] = max(0.0, before - (drawn + pulled[j])) / scale
+        elif before < 0.0:
+            v[j] = min(0.0, before + (drawn - pulled[j])) / scale
+        pulled[j] += scale * v[j] - before
+
+
 def row_ahead(rows, i):
     # Eight values to a cache line; the beginning of a row is enough, the memory follows a straight walk by itself.
     start = np.uint64(rows.indptr[i])
@@ -72,6 +83,7 @@ def row_ahead(rows, i):
     row_norm2=row_norm2,
     row_fill=row_fill,
     row_squares=row_squares,
+    row_truncate=row_truncate,
     row_ahead=row_ahead,
 )
 class CsrRows(NamedTuple):

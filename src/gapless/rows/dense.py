@@ -49,6 +49,16 @@ def row_squares(rows, i, a, out):
     out[x.size] += a * (rows.constant * rows.constant)
 
 
+def row_truncate(rows, i, drawn, scale, v, pulled):
+    for j in range(rows.values.shape[1]):
+        before = scale * v[j]
+        if before > 0.0:
+            v[j] = max(0.0, before - (drawn + pulled[j])) / scale
+        elif before < 0.0:
+            v[j] = min(0.0, before + (drawn - pulled[j])) / scale
+        pulled[j] += scale * v[j] - before
+
+
 def row_ahead(rows, i):
     x = rows.values[i]
     ahead(x, 0)
@@ -61,6 +71,7 @@ def row_ahead(rows, i):
     row_norm2=row_norm2,
     row_fill=row_fill,
     row_squares=row_squares,
+    row_truncate=row_truncate,
     row_ahead=row_ahead,
 )
 class DenseRows(NamedTuple):

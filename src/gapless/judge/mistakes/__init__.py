@@ -1,0 +1,302 @@
+"""Certificates of perceptrons: the mistakes were these, there can be no more than so many, or nothing separates the rows.
+
+    theta = theta_0 + rate sum_i m_i c_i y_i x_i           m_i the mistakes made on row i;  x stands for (x, 1) with an offset
+
+A bound K is not computed again: it is put into the inequality that proves it.  With a direction t, T = |t|, the margin
+mu <= min_i y_i <t, x_i>, R >= max |x_i|, a = <t, theta_0>/rate, B = |theta_0|/rate, the k-th mistake would leave
+
+    a + k mu <= <t, theta_k>/rate <= T |theta_k|/rate <= T sqrt(B^2 + k R^2)
+
+f(k) = (a + k mu)^2 - T^2 (B^2 + k R^2) is convex and f(0) <= 0, so that f(K) >= 0 and a + K mu >= 0 make it positive for every
+k > K: there is no such mistake.  What float64 can do to a run is allowed for (mu and R are replaced by mu - T e and R'): with
+|theta_k|/rate <= M for k <= K + 1, scores are off by gamma_(d+4) |x| M and corrections by e = 3u (M + R).  The inequality is
+checked in fractions.
+
+Multipliers m_i > 0 with sum_i m_i y_i x_i = 0, in fractions, prove that no direction has all y_i <t, x_i> > 0: their
+sum, weighted by m, would be 0 (Gordan).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..classes import class_weights_agree, sorted_unique
+from ..document import is_number, number, refuse_unreadable
+from ..errors import CertificateError
+from ..rounding import UNIT, gamma
+from ..rows import as_rows
+from ..statement import same_data
+from ..verdict import Claim, Verdict
+from .document import ESTIMATORS, array_forms, flaw
+
+_CHECKED = ("eta0", "fit_intercept", "penalty", "class_weight", "variant", "early_stopping")
+
+
+def speaks_of(document: Any) -> bool:
+    """Whether a document is one of these."""
+    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+
+
+def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    """Judge the counts, bounds and witnesses of a document; the verdict and the errors are those of ``judge.check``."""
+    refuse_unreadable(document, flaw)
+    case = _Case(dict(document), arrays, X, y, sample_weight)
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
+    with np.errstate(all="ignore"):
+        if case.statement_claims(claims):
+            for k in range(len(case.subs)):
+                case.subproblem_claims(claims, k)
+    case.total_claims(claims)
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
+    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
+    unchecked = ["seconds", "backend", "passes", "the order of visits", "which ending, if not converged", "version"]
+    unchecked += ["names of features", "why there is no bound"]
+    unchecked += ["how the mean of the weights came about"] if case.variant in ("averaged", "voted") else []
+    return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64 and fractions")
+
+
+class _Case:
+    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
+        self.document, self.problem, self.subs = document, document["problem"], document["certificate"]["subproblems"]
+        self.parameters, self.variant = document["parameters"], document["problem"]["variant"]
+        self.rows = as_rows(X)
+        self.index, self.weights = same_data(document, self.rows, y, sample_weight)
+        self.K, self.d = len(document["classes"]["values"]), document["n_features"]
+        self.constant = 1.0 if self.problem["offset"] == "constant" else 0.0
+        self.arrays: dict[str, np.ndarray] = {}
+        for name, (dtype, shape) in array_forms(document).items():
+            array = np.asarray(arrays.get(name))
+            wanted = np.dtype(dtype).newbyteorder("=")
+            if array.dtype != wanted or array.shape != tuple(shape):
+                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
+                raise CertificateError(f"the certificate cannot be read: {given}")
+            self.arrays[name] = array
+
+    # -- what was asked for
+
+    def statement_claims(self, claims: list[Claim]) -> bool:
+        p, problem = self.parameters, self.problem
+        rate = number(problem["rate"])
+        good = math.isfinite(rate) and rate > 0.0
+        asked = p.get("eta0")
+        claims.append(Claim("rate", rate, asked, good and is_number(asked) and number(asked) == rate))
+        offset = {True: "constant", False: "none"}.get(p.get("fit_intercept"), "")
+        claims.append(Claim("offset", problem["offset"], offset, problem["offset"] == offset))
+        claims.append(Claim("penalty", problem["penalty"], p.get("penalty"), problem["penalty"] == p.get("penalty")))
+        claims.append(Claim("variant", self.variant, p.get("variant"), self.variant == p.get("variant")))
+        values = self.document["classes"]["values"]
+        resolved = [number(w) for w in problem["class_weight"]]
+        agree, expected = class_weights_agree(p.get("class_weight", ""), values, resolved, self.index, self.weights)
+        claims.append(Claim("class weights", resolved, expected, agree))
+        claims.append(Claim("classes", f"{self.K} classes", None, sorted_unique(values), "sorted, each once"))
+        positives, wanted = [sub["positive"] for sub in self.subs], [1] if self.K == 2 else list(range(self.K))
+        claims.append(Claim("subproblems", positives, wanted, positives == wanted))
+        finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values())
+        claims.append(Claim("finite", "weights", None, finite))
+        if not self.constant:
+            there = self.arrays["intercept"].any() or self.arrays["last"][:, -1].any()
+            claims.append(Claim("no offset", 0.0, None, not there, "the intercept is 0"))
+        counts = bool((self.arrays["updates"] >= 0).all())
+        claims.append(Claim("counts", "mistakes of each row", None, counts, "none is negative"))
+        votes = self.arrays.get("votes")
+        if votes is not None:
+            claims.append(Claim("votes", "of each voter", None, bool((votes > 0).all()), "each has some"))
+        if not agree:
+            return False
+        self.c = self.weights * np.array(resolved)[self.index]
+        self.counted = self.c > 0.0
+        self.rate = rate
+        return good and finite and counts and positives == wanted and bool(np.isfinite(self.c).all())
+
+    # -- one class against the others
+
+    def subproblem_claims(self, claims: list[Claim], k: int) -> None:
+        sub, which = self.subs[k], f"[{k}] " if len(self.subs) > 1 else ""
+        y = np.where(self.index == sub["positive"], 1.0, -1.0)
+        last, start = self.arrays["last"][k], self.arrays["start"][k]
+        model = np.append(self.arrays["coef"][k], self.arrays["intercept"][k])
+        updates = self.arrays["updates"][k]
+        total = int(sum(updates.tolist()))
+        claims.append(Claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows"))
+        plain, early = self.problem["penalty"] is None, self.parameters.get("early_stopping") is not False
+        if plain:
+            claims.append(self._sum(which, y, updates, start, last, total))
+        wrong = self._wrong(y, last)
+        if self.variant == "voted":
+            low, high = self._outvoted(y, k)
+            claims.append(Claim(which + "errors", sub["errors"], high, low <= sub["errors"] <= high, "of the vote"))
+        else:
+            errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
+            claims.append(Claim(which + "errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic"))
+        status, witness = sub["status"], sub["witness"]
+        if status == "converged":
+            fine = plain and (early or wrong == 0)
+            claims.append(Claim(which + "converged", "no error", wrong, fine, "of the last weights"))
+        if self.variant == "plain" and status != "infeasible":
+            claims.append(Claim(which + "weights", "the last ones", None, np.array_equal(model, last)))
+        if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
+            good = sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
+            claims.append(Claim(which + "pocket", sub["errors"], wrong, good, "no more errors than the last weights"))
+        claims.append(Claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None)))
+        if witness is not None:
+            claims.append(Claim(which + "not separable", "multipliers", None, self._gordan(y, witness), "in fractions"))
+        if sub["bound"] is not None:
+            unweighted = bool((self.c[self.counted] == 1.0).all())
+            claims.append(
+                Claim(which + "bound applies", True, None, plain and unweighted and not early, "no penalty, no weights")
+            )
+            self._bound_claims(claims, which, sub, y, self.arrays["direction"][k], start)
+
+    def _sum(self, which: str, y: np.ndarray, updates: np.ndarray, start: np.ndarray, last: np.ndarray, total: int) -> Claim:
+        """last = start + rate sum m c y x, up to what the additions of a run can be off by."""
+        u = self.rate * updates * self.c
+        found, size = start.copy(), np.abs(start)
+        for block in self.rows.blocks():
+            part = slice(block.start, block.start + block.n)
+            v = (u * y)[part]
+            for piece in block.combine(v[None, :]):
+                found[: self.d] += piece[0]
+            for piece in block.absolute().combine(u[part][None, :]):
+                size[: self.d] += piece[0]
+        found[self.d] += self.constant * math.fsum((u * y).tolist())
+        size[self.d] += self.constant * math.fsum(u.tolist())
+        room = 2.0 * gamma(total + self.rows.shape[0] + 64) * size
+        off = np.abs(found - last)
+        worst = float(np.max(np.where(off > 0.0, off / np.where(room > 0.0, room, 1e-300), 0.0), initial=0.0))
+        holds = worst <= 1.0 and not updates[~self.counted].any()
+        note = "start + rate sum m y x; the largest difference over what rounding allows"
+        return Claim(which + "last weights", "as recomputed", worst, holds, note)
+
+    def _scores(self, theta: np.ndarray) -> Any:
+        """Blocks with their scores, and how far off each can be."""
+        W, b = theta[None, : self.d], self.constant * float(theta[self.d])
+        for block in self.rows.blocks():
+            z = block.scores(W)[:, 0] + b
+            size = block.absolute().scores(np.abs(W))[:, 0] + abs(b)
+            yield block, z, 2.0 * gamma(block.depth + 8) * size
+
+    def _wrong(self, y: np.ndarray, theta: np.ndarray) -> int:
+        """Rows that count with y <theta, x> <= 0, decided by fractions where float64 cannot."""
+        wrong = 0
+        exact = [Fraction(v) for v in theta.tolist()]
+        for block, z, off in self._scores(theta):
+            part = slice(block.start, block.start + block.n)
+            margin, counted = y[part] * z, self.counted[part]
+            sure = np.abs(margin) > off  # false where a score overflows
+            wrong += int(np.count_nonzero(counted & sure & (margin < 0.0)))
+            unsure = np.flatnonzero(counted & ~sure)
+            if unsure.size and _whole(block, theta, off[unsure]):
+                wrong += int(np.count_nonzero(~(margin[unsure] > 0.0)))
+                continue
+            for i in unsure.tolist():
+                score = exact[self.d] * int(self.constant)
+                for j, value in zip(*block.row(i), strict=True):
+                    score += exact[j] * Fraction(value)
+                wrong += score * int(y[part][i]) <= 0
+        return wrong
+
+    def _outvoted(self, y: np.ndarray, k: int) -> tuple[int, int]:
+        """Least and most rows on the wrong side of the vote: a score near 0 may be a vote for either side."""
+        first = sum(self.problem["voters"][:k])
+        part = slice(first, first + self.problem["voters"][k])
+        voters, votes = self.arrays["voters"][part], self.arrays["votes"][part].astype(np.float64)
+        low = high = 0
+        W, b = voters[:, : self.d], self.constant * voters[:, self.d]
+        for block in self.rows.blocks():
+            rows = slice(block.start, block.start + block.n)
+            z = block.scores(W) + b
+            off = 2.0 * gamma(block.depth + 8) * (block.absolute().scores(np.abs(W)) + np.abs(b))
+            sure = np.where(np.abs(z) > off, np.sign(z), 0.0)
+            margin, room = y[rows] * (sure @ votes), (np.abs(z) <= off) @ votes
+            low += int(np.count_nonzero(self.counted[rows] & (margin + room <= 0.0)))
+            high += int(np.count_nonzero(self.counted[rows] & (margin - room <= 0.0)))
+        return low, high
+
+    # -- proofs
+
+    def _gordan(self, y: np.ndarray, witness: dict[str, Any]) -> bool:
+        """sum m y x = 0 for multipliers m > 0 on rows that count, in fractions."""
+        numbers, multipliers = witness["rows"], [Fraction(m) for m in witness["multipliers"]]
+        n = self.rows.shape[0]
+        if not numbers or len(numbers) != len(multipliers) or len(set(numbers)) != len(numbers):
+            return False
+        if max(numbers) >= n or any(m <= 0 for m in multipliers) or not self.counted[numbers].all():
+            return False
+        of_row = dict(zip(numbers, multipliers, strict=True))
+        total: dict[int, Fraction] = {}
+        level = Fraction(0)
+        for block in self.rows.blocks():
+            for i in range(block.n):
+                m = of_row.get(block.start + i)
+                if m is None:
+                    continue
+                a = m * int(y[block.start + i])
+                level += a
+                for j, value in zip(*block.row(i), strict=True):
+                    total[j] = total.get(j, Fraction(0)) + a * Fraction(value)
+        return not any(total.values()) and (level == 0 or not self.constant)
+
+    def _bound_claims(
+        self, claims: list[Claim], which: str, sub: dict[str, Any], y: np.ndarray, t: np.ndarray, start: np.ndarray
+    ) -> None:
+        K, radius, margin = (number(sub[name]) for name in ("bound", "radius", "margin"))
+        R2 = 0.0
+        low = high = math.inf
+        for block, z, off in self._scores(t):
+            part = slice(block.start, block.start + block.n)
+            counted = self.counted[part]
+            if counted.any():
+                squares = (block.squares()[counted] + self.constant) * (1.0 + 2.0 * gamma(block.depth + 4))
+                R2 = max(R2, float(squares.max()))
+                low = min(low, float((y[part] * z - off)[counted].min()))
+                high = min(high, float((y[part] * z + off)[counted].min()))
+        R = math.sqrt(R2) * (1.0 + 4.0 * UNIT)
+        T2 = sum((Fraction(v) ** 2 for v in t.tolist()), Fraction(0))
+        T = math.sqrt(float(T2)) * (1.0 + 4.0 * UNIT)
+        finite = all(map(math.isfinite, (K, radius, margin, R, low, high, T))) and T > 0.0 and K >= 0.0
+        near = finite and R * (1.0 - 1e-9) <= radius <= R * (1.0 + 1e-9)
+        claims.append(Claim(which + "radius", radius, R, near, "the longest row"))
+        room = 32.0 * gamma(self.d + 8) * R
+        holds = finite and 0.0 < margin <= high / T * (1.0 + 1e-9) and margin >= low / T * (1.0 - 1e-9) - room
+        claims.append(Claim(which + "margin", margin, low / T if finite else math.nan, holds, "of the direction"))
+        holds = finite and low > 0.0 and self._no_more(K, R, low, T, T2, t, start)
+        claims.append(Claim(which + "bound", K, None, holds, "one mistake more would contradict it"))
+        claims.append(Claim(which + "mistakes <= bound", sub["mistakes"], K, finite and sub["mistakes"] <= K))
+
+    def _no_more(
+        self, bound: float, radius: float, low: float, T: float, T2: Fraction, t: np.ndarray, start: np.ndarray
+    ) -> bool:
+        K, R, mu, rate = Fraction(bound), Fraction(radius), Fraction(low), Fraction(self.rate)
+        first = [Fraction(v) / rate for v in start.tolist()]
+        a = sum((Fraction(v) * s for v, s in zip(t.tolist(), first, strict=True)), Fraction(0))
+        B2 = sum((s * s for s in first), Fraction(0))
+        try:
+            M = Fraction(2.0 * math.sqrt(float(B2 + (K + 1) * R * R)) * (1.0 + 8.0 * UNIT))
+        except OverflowError:
+            return False
+        e, g = 3 * Fraction(UNIT) * (M + R), Fraction(gamma(self.d + 4))
+        wide = R * R + 2 * g * R * M + 2 * e * (M + R) + e * e
+        mu -= e * Fraction(T)
+        reach = a + K * mu
+        return bool(
+            B2 + (K + 1) * wide <= M * M and mu > 0 and reach >= 0 and reach * reach >= T2 * (B2 + K * wide)
+        )
+
+    def total_claims(self, claims: list[Claim]) -> None:
+        block = self.document["certificate"]
+        statuses = {sub["status"] for sub in self.subs}
+        fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
+        claims.append(Claim("status", block["status"], " or ".join(sorted(fitting)), block["status"] in fitting))
+
+
+def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
+    """Whether scores are sums of integers below 2^53, which float64 adds without error."""
+    values = block.values if hasattr(block, "values") else block.data
+    # off is gamma |x|.|theta|: divided by UNIT it is well above |x|.|theta|.
+    small = float(off.max(initial=0.0)) < 1.0
+    return small and bool((theta == np.rint(theta)).all() and (values == np.rint(values)).all())
