@@ -17,6 +17,7 @@ from gapless.certificates.mistakes import BoundCertificate, MistakeBound, Percei
 from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.rows import Rows, as_rows, n_stored, scores
+from gapless.rows.compact import compact
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Penalty, Run, Update, drive
 
@@ -24,6 +25,8 @@ from gapless.solvers.perceptron import Penalty, Run, Update, drive
 MISTAKES, PASSES, VALUES = 1000, 10, 50_000_000
 #: Entries up to here are squared without overflow; beyond, everything is scaled by a power of two.
 LARGE = 2.0**400
+#: Passes from which on a compact copy of the rows pays.
+FEW = 6
 #: Values read while a pocket is filled at the end.
 POCKET = 20_000_000
 
@@ -148,7 +151,7 @@ def fit_perceptron(
         "last": np.array([part.run.theta / part.scale for part in parts]),
         "start": np.array(start, dtype=np.float64),
         "direction": np.array([part.direction for part in parts]),
-        "updates": np.array([part.run.updates for part in parts]),
+        "updates": np.array([part.run.updates for part in parts], dtype=np.int64),
     }
     if task.variant == "voted":
         arrays["voters"] = np.concatenate([v[0] / p.scale for v, p in zip(voters, parts) if v is not None])
@@ -199,6 +202,7 @@ class _Data:
             X = X * X.dtype.type(self.scale) if X.dtype == np.float64 else X.astype(np.float64) * self.scale
         # With s (x, 1) in the place of (x, 1) everything is the same, theta being s theta.
         self.rows: Rows = as_rows(X, self.scale if task.fit_intercept else 0.0)
+        self.fast = compact(self.rows) if task.passes * len(labels.positives) >= FEW else self.rows
 
     @property
     def small(self) -> bool:
@@ -222,9 +226,8 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     y = np.where(data.labels.index == positive, np.int8(1), np.int8(-1))
     run = Run(
         data.rows, y, data.learns, data.scale * start, rate=task.rate, steps=data.c if data.weighted else np.empty(0),
-        shuffle=task.shuffle, seed=seed, variant=task.variant, penalty=task.shrinks, traced=task.traced,
+        shuffle=task.shuffle, seed=seed, variant=task.variant, penalty=task.shrinks, traced=task.traced, fast=data.fast,
     )  # fmt: skip
-    run.visit = data.learns.copy()
     loop = Loop(Stop(0.0, task.passes, seconds), interruption=data.interruption)
     history: list[tuple[int, float, int, float]] = []
 

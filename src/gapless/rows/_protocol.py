@@ -1,4 +1,4 @@
-"""What a set of rows offers to a kernel: seven verbs on one row.  Dense and sparse differ here and nowhere else.
+"""What a set of rows offers to a kernel: eight verbs on one row.  Dense and sparse differ here and nowhere else.
 
 Vectors that live with the rows have one entry more than there are features: the last one belongs to a constant
 feature of value ``rows.constant`` (0: no offset, 1: a free offset, s: a penalised offset of scale s).  Data is read in
@@ -64,6 +64,11 @@ def row_ahead(rows: Any, i: int) -> None:
     return _functions[type(rows), "row_ahead"](rows, i)
 
 
+def row_fetch(rows: Any, i: int) -> None:
+    """The same for more of x_i than its beginning, where rows are visited in no order."""
+    return _functions[type(rows), "row_fetch"](rows, i)
+
+
 # Inlined by numba itself and not by LLVM alone: a call would count a reference to each array of `rows`, for every row,
 # which costs more than the products of a short row.
 @overload(row_dot, inline="always")
@@ -99,3 +104,8 @@ def _row_truncate(rows, i, drawn, scale, v, pulled):
 @overload(row_ahead, inline="always")
 def _row_ahead(rows, i):
     return _functions[rows.instance_class, "row_ahead"]
+
+
+@overload(row_fetch, inline="always")
+def _row_fetch(rows, i):
+    return _functions[rows.instance_class, "row_fetch"]

@@ -85,6 +85,7 @@ def row_ahead(rows, i):
     row_squares=row_squares,
     row_truncate=row_truncate,
     row_ahead=row_ahead,
+    row_fetch=row_ahead,
 )
 class CsrRows(NamedTuple):
     values: np.ndarray

@@ -65,6 +65,12 @@ def row_ahead(rows, i):
     ahead(x, min(8, x.size - 1))
 
 
+def row_fetch(rows, i):
+    x = rows.values[i]
+    for j in range(0, min(x.size, 128), 8):
+        ahead(x, j)
+
+
 @rows(
     row_dot=row_dot,
     row_axpy=row_axpy,
@@ -73,6 +79,7 @@ def row_ahead(rows, i):
     row_squares=row_squares,
     row_truncate=row_truncate,
     row_ahead=row_ahead,
+    row_fetch=row_fetch,
 )
 class DenseRows(NamedTuple):
     values: np.ndarray

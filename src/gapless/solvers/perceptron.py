@@ -19,13 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.rows import Rows, n_stored, scores
-from gapless.rows._protocol import row_ahead, row_axpy, row_dot, row_truncate
+from gapless.rows import DenseRows, Rows, n_stored, scores
+from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_truncate
 from gapless.solvers.loop import Loop
 
 __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
@@ -35,7 +35,7 @@ __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
 Ending = Literal["clean", "still", "max_iter", "cycle", "ask", "not_finite"]
 
 #: Rows that are asked of the memory this far ahead.
-AHEAD = 4
+AHEAD = 6
 #: Values read between two looks at the clock.
 CHUNK = 40_000_000
 #: Values of X up to which a pocket looks at all weights, not only at those with the longest run of right answers.
@@ -78,18 +78,21 @@ class Run:
     variant: str = "plain"
     penalty: Penalty | None = None
     traced: bool = False
+    fast: Any = None  #: the rows as kernels shall read them, if not as they are
 
     def __post_init__(self) -> None:
         self.start = self.theta.copy()
-        self.visit = np.ascontiguousarray(self.visit, dtype=np.int64)
-        self.updates = np.zeros(self.y.size, dtype=np.int64)
+        self.visit = np.array(self.visit, dtype=np.int32)
+        self.updates = np.zeros(self.y.size, dtype=np.int32)
+        if self.fast is None:
+            self.fast = self.rows
         self.mistakes = self.passes = self.visits = 0
         self.loss = math.inf  # of the last pass, in the mean
         self.lag = np.zeros(self.theta.size if self.variant == "averaged" else 0)
         self.voters: list[np.ndarray] = []
         self.votes: list[int] = []
         self.survived = 0
-        self.cycle = np.zeros(0, dtype=np.int64)  # where a state came back: how often each row was corrected on the way
+        self.cycle = np.zeros(0, dtype=np.int32)  # where a state came back: how often each row was corrected on the way
         self.trace: list[Update] = []
         self.random = np.array([0x9E3779B97F4A7C15 * (2 * self.seed + 1) % 2**64], dtype=np.uint64)
         self.pocket = self.theta.copy()
@@ -121,11 +124,11 @@ class Run:
         return made
 
     def _slice(self, first: int, last: int) -> tuple[int, float]:
-        rows, y, visit, theta, rate, steps = self.rows, self.y, self.visit, self.theta, self.rate, self.steps
+        rows, y, visit, theta, rate, steps = self.fast, self.y, self.visit, self.theta, self.rate, self.steps
         if self.penalty is not None:
             alpha, ratio = self.penalty
             shrink = max(0.0, 1.0 - (1.0 - ratio) * rate * alpha)
-            bare = rows._replace(constant=0.0)
+            bare = self.rows._replace(constant=0.0)
             return _visit_penalised(
                 bare, y, visit, first, last, theta, rate, steps, self.updates, rows.constant, shrink,
                 ratio * rate * alpha, self.pulled, self.drawn,
@@ -136,7 +139,8 @@ class Run:
             return _visit_pocket(
                 rows, y, visit, first, last, theta, rate, steps, self.updates, self.run, self.fewest, self.pocket
             )
-        return _visit(rows, y, visit, first, last, theta, rate, steps, self.updates, self.lag, self.visits - first)
+        kernel = _visit_dense if isinstance(rows, DenseRows) else _visit_sparse
+        return kernel(rows, y, visit, first, last, theta, rate, steps, self.updates, self.lag, self.visits - first)
 
     def _step_by_step(self, first: int, last: int) -> tuple[int, float]:
         """The same, one mistake at a time, so that each can be looked at."""
@@ -209,14 +213,14 @@ class Run:
     def look_into_pocket(self) -> np.ndarray:
         """The better of the pocket and the last weights."""
         self.run[1] = min(-1, self.run[1])
-        _into_pocket(self.rows, self.y, self.visit, self.theta, self.steps, self.run, self.fewest, self.pocket)
+        _into_pocket(self.fast, self.y, self.visit, self.theta, self.steps, self.run, self.fewest, self.pocket)
         return self.pocket.copy()
 
     def fill_pocket(self, passes: int, tick: Callable[[], None]) -> np.ndarray:
         """The pocket of some more passes from here. Weights and counts stay as they are."""
         other = Run(
-            self.rows, self.y, self.visit.copy(), self.theta.copy(), self.rate, self.steps, self.shuffle, self.seed + 1,
-            "pocket",
+            self.rows, self.y, self.visit, self.theta.copy(), self.rate, self.steps, self.shuffle, self.seed + 1,
+            "pocket", fast=self.fast,
         )  # fmt: skip
         other.look_into_pocket()
         other.run[:] = 0, min(0, other.run[1])
@@ -284,12 +288,11 @@ def _shuffle(order, random):
     random[0] = x
 
 
-@compiled(vectorise=True)
 def _visit(rows, y, visit, first, last, theta, rate, steps, updates, lag, before):
     mistakes, loss = 0, 0.0
     for p in range(first, last):
         if p + AHEAD < last:
-            row_ahead(rows, visit[p + AHEAD])
+            row_fetch(rows, visit[p + AHEAD])
         i = visit[p]
         margin = y[i] * row_dot(rows, i, theta)
         if not margin > 0.0:  # not a number counts as wrong
@@ -305,12 +308,17 @@ def _visit(rows, y, visit, first, last, theta, rate, steps, updates, lag, before
     return mistakes, loss
 
 
+# Sums over a dense row are to be reordered; over a sparse one that would make gathers of them, which are slower (rows/csr.py).
+# Each kind of rows goes to one of the two alone: on disk they have the same name.
+_visit_dense, _visit_sparse = compiled(_visit, vectorise=True), compiled(_visit)
+
+
 @compiled(vectorise=True)
 def _visit_pocket(rows, y, visit, first, last, theta, rate, steps, updates, run, fewest, pocket):
     mistakes, loss = 0, 0.0
     for p in range(first, last):
         if p + AHEAD < last:
-            row_ahead(rows, visit[p + AHEAD])
+            row_fetch(rows, visit[p + AHEAD])
         i = visit[p]
         margin = y[i] * row_dot(rows, i, theta)
         if margin > 0.0:
