@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,15 +15,17 @@ from scipy import sparse
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.mistakes import BoundCertificate, MistakeBound, Perceived, Witness, count_errors, mistake_bound
+from gapless.certificates.separation import separability
 from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.rows import Rows, as_rows, n_stored, scores
 from gapless.rows.compact import compact
+from gapless.solvers.hard_margin import hard_margin
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Penalty, Run, Update, drive
 
-#: Before anybody asks whether the classes can be separated: mistakes, passes, and values read.
-MISTAKES, PASSES, VALUES = 1000, 10, 50_000_000
+#: Before anybody asks whether the classes can be separated: mistakes, and passes, more of them where they cost little.
+MISTAKES, PASSES, MOST_PASSES, VALUES = 1000, 10, 100, 50_000_000
 #: Entries up to here are squared without overflow; beyond, everything is scaled by a power of two.
 LARGE = 2.0**400
 #: Passes from which on a compact copy of the rows pays.
@@ -268,8 +271,8 @@ def _until_it_ends(
     plain = task.penalty is None and not data.held_out.size
 
     def due(run: Run) -> bool:
-        work = run.passes * n_stored(run.rows)
-        waited = run.mistakes >= MISTAKES and run.passes >= PASSES and work >= VALUES
+        enough = min(MOST_PASSES, max(PASSES, VALUES / max(1, n_stored(run.rows))))
+        waited = run.mistakes >= MISTAKES and run.passes >= enough
         return plain and not asked and task.tol is None and bool(task.certify) and waited
 
     score = (lambda run: _accuracy(run, y, data.held_out)) if data.held_out.size else None
@@ -281,7 +284,7 @@ def _until_it_ends(
             if ending == "cycle":
                 corrected = np.flatnonzero(run.cycle)
                 c = data.c[corrected]
-                witness = Witness.of(corrected, [int(m) * _exactly(w) for m, w in zip(run.cycle[corrected], c)])
+                witness = Witness.of(corrected, [int(m) * Fraction(float(w)) for m, w in zip(run.cycle[corrected], c)])
                 if witness.proves(run.rows, y):
                     return "infeasible", witness, None
             worth = bool(task.certify) and plain and not asked
@@ -299,18 +302,8 @@ def _until_it_ends(
         return loop.status, None, known
 
 
-def _exactly(weight: float) -> Any:
-    from fractions import Fraction
-
-    return Fraction(float(weight))
-
-
 def _ask(data: _Data, y: np.ndarray) -> tuple[Witness | None, np.ndarray | None]:
     """Multipliers that prove that nothing separates the rows, or a direction that does."""
-    try:
-        from gapless.certificates.separation import separability
-    except ImportError:
-        return None, None
     learns = data.learns
     found = separability(data.X[learns], y[learns], fit_intercept=data.task.fit_intercept)
     if found.status != "complete":
@@ -350,10 +343,6 @@ def _direction(
 
 def _widest(data: _Data, y: np.ndarray) -> np.ndarray | None:
     """The direction of the largest margin of (x, 1)."""
-    try:
-        from gapless.solvers.hard_margin import hard_margin
-    except ImportError:
-        return None
     learns = data.learns
     found = hard_margin(data.X[learns], y[learns], offset="penalised" if data.task.fit_intercept else "none")
     if found.status == "infeasible" or not np.isfinite(found.w).all():

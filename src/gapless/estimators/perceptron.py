@@ -38,6 +38,12 @@ def _has_no_probabilities(self: Any) -> bool:
     raise AttributeError(no_probabilities_message("Perceptron"))
 
 
+def _goes_on(self: Any) -> bool:
+    if self.variant in ("pocket", "voted"):
+        raise AttributeError(f"variant={self.variant!r} has no partial_fit: it needs all rows at once; 'averaged' does not")
+    return True
+
+
 class Perceptron(ClassifierMixin, BaseEstimator):
     """The perceptron: visit the rows, and where ``y (<w, x> + b) <= 0`` add ``eta0 * y * (x, 1)`` to ``(w, b)``.
 
@@ -329,6 +335,7 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         held_out[validation] = True
         return held_out
 
+    @available_if(_goes_on)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One pass over some rows, from the weights reached so far.
 
@@ -347,8 +354,6 @@ class Perceptron(ClassifierMixin, BaseEstimator):
                 f"class_weight {self.class_weight!r} is not supported for partial_fit. Compute the weights from a large "
                 "enough sample with compute_class_weight, and give them as a dict."
             )
-        if self.variant not in ("plain", "averaged"):
-            raise ValueError(f"variant={self.variant!r} needs all rows at once; partial_fit has 'plain' and 'averaged'.")
         first = not hasattr(self, "classes_")
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")

@@ -1,0 +1,149 @@
+"""It always ends: with every row on its side, or with an exact proof that none of this is possible."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from gapless import ConvergenceWarning, Perceptron, verify
+from tests.perceptron.cases import inseparable, rosenblatt
+
+XOR = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), np.array([0, 1, 1, 0])
+
+
+def proves(witness, X, y, offset):
+    """sum m y (x, 1) = 0 with m > 0, written again."""
+    signs = [int(s) for s in np.where(np.asarray(y) == np.max(y), 1, -1)]
+    m = dict(zip(witness.rows, witness.multipliers))
+    columns = [*X.T.tolist(), *([[1.0] * len(X)] if offset else [])]
+    return all(v > 0 for v in m.values()) and not any(
+        sum(m[i] * signs[i] * Fraction(column[i]) for i in m) for column in columns
+    )
+
+
+def run_endless(seeds):
+    cycles = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X, y = inseparable(rng, [None, 0, 1][seed % 3])
+        offset, shuffle = bool(rng.integers(2)), bool(rng.integers(2))
+        model = Perceptron(
+            tol=[None, 1e-3][seed % 2],
+            shuffle=shuffle,
+            max_iter=-1,
+            fit_intercept=offset,
+            eta0=float(rng.choice([1.0, 0.5, 0.3])),
+            variant=str(rng.choice(["plain", "plain", "pocket", "averaged", "voted"])),
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(X, y)
+        assert len(caught) == (model.variant == "plain")
+        assert model.status_ == "infeasible", seed
+        assert proves(model.certificate_.witness, X, y, offset), seed
+        verdict = verify(model, X, y)
+        assert verdict, (seed, [claim for claim in verdict.claims if not claim.holds])
+        cycles += len(model.certificate_.witness.rows) > 2 * (X.shape[1] + 1)
+    return cycles
+
+
+def test_fits_without_an_end_end_with_a_proof():
+    run_endless(range(100))
+
+
+@pytest.mark.slow
+def test_a_thousand_fits_without_an_end_end_with_a_proof():
+    run_endless(range(1000))
+
+
+def test_xor_comes_back():
+    X, y = XOR
+    with pytest.warns(ConvergenceWarning, match="no hyperplane separates the classes, as 4 rows prove exactly") as caught:
+        model = Perceptron(shuffle=False, tol=None, max_iter=-1).fit(X, y)
+    assert len(caught) == 1
+    _, _, _, seen = rosenblatt(X, np.where(y, 1, -1), [0.0, 0.0, 0.0], passes=model.passes_)
+    ends = seen[3::4]
+    assert ends[-1] in ends[:-1]  # the state that came back
+    assert model.passes_ <= 6
+    # Points on the hyperplane count as errors, and of the states met none has fewer than this.
+    errors = [sum(s * (w[0] * x[0] + w[1] * x[1] + w[2]) <= 0 for x, s in zip(X, np.where(y, 1, -1))) for w in seen]
+    assert model.certificate_.errors == min([*errors, 4])
+    assert proves(model.certificate_.witness, X, y, True)
+
+
+def test_the_advice_of_the_warning_gives_no_warning():
+    X, y = XOR
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Perceptron(shuffle=False, variant="pocket").fit(X, y)
+    assert model.status_ == "infeasible"
+
+
+def test_a_cycle_of_rounded_numbers_is_not_taken_for_a_proof():
+    """Thirds are not dyadic: what came back in floats need not add up to 0, and the separation test decides."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        X = rng.integers(-2, 3, size=(8, 2)) / 3.0
+        y = np.r_[1, 0, rng.integers(0, 2, size=6)]
+        X[1] = X[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = Perceptron(shuffle=False, tol=None, max_iter=-1, eta0=0.7).fit(X, y)
+        assert model.status_ == "infeasible"
+        assert proves(model.certificate_.witness, X, y, True)
+
+
+def test_tol_ends_a_large_fit_without_a_word_and_asks_in_a_small_one():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(9000, 50))
+    y = (X[:, 0] + rng.normal(size=9000) > 0).astype(int)
+    model = Perceptron().fit(X, y)  # no warning
+    assert model.status_ == "stalled"
+    assert model.n_iter_ < 1000
+    assert "no direction is known" in str(model.certificate_)
+    with pytest.warns(ConvergenceWarning, match="no hyperplane"):
+        assert Perceptron().fit(X[:500], y[:500]).status_ == "infeasible"
+    with pytest.warns(ConvergenceWarning, match="no hyperplane"):
+        assert Perceptron(certify=True, tol=None).fit(X, y).status_ == "infeasible"
+
+
+def test_a_small_separable_fit_goes_on_beyond_tol():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(100, 2))
+    y = (X @ [1.0, 2.0] > 0.1).astype(int)
+    model = Perceptron(tol=10.0).fit(X, y)
+    assert model.status_ == "converged"
+    assert model.score(X, y) == 1.0
+    assert Perceptron(tol=10.0, certify=False).fit(X, y).status_ == "stalled"
+
+
+def test_limits():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 5))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=2 .*Raise max_iter"):
+        model = Perceptron(max_iter=2).fit(X, y)
+    assert (model.status_, model.n_iter_, model.t_) == ("max_iter", 2, 601.0)
+    assert verify(model, X, y)
+    again = Perceptron(max_iter=-1, init=model).fit(X, y)  # the advice
+    assert again.status_ == "converged"
+    big = np.tile(X, (200, 1)) + rng.normal(size=(60000, 5))
+    with pytest.warns(ConvergenceWarning, match="stopped at time_limit"):
+        model = Perceptron(tol=None, max_iter=-1, certify=False, time_limit=0.05).fit(big, np.tile(y, 200))
+    assert model.status_ == "time_limit"
+    assert model.certificate_.seconds < 1.0
+
+
+def test_iris():
+    X, y = load_iris(return_X_y=True)
+    assert Perceptron(tol=None).fit(X, y == 0).status_ == "converged"
+    with pytest.warns(ConvergenceWarning, match="2 of 3 classes against the rest"):
+        model = Perceptron(tol=None).fit(X, y)
+    assert [sub.status for sub in model.certificate_.subproblems] == ["converged", "infeasible", "infeasible"]
+    assert model.certificate_.subproblems[0].bound >= model.mistakes_[0]
+    assert verify(model, X, y)
+    assert model.score(X, y) > 0.7
