@@ -33,8 +33,11 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.certificates.gap import certify
     from gapless.problems.linear_erm import LinearERM
     from gapless.problems.multinomial import Multinomial
+    from gapless.rows import as_rows
+    from gapless.rows.compact import compact
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.loop import Stop
+    from gapless.solvers.perceptron import Penalty, Run
 
     random = np.random.default_rng(0)
     dense = random.normal(size=(60, 4))
@@ -62,11 +65,27 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
         certify(problem, solve_multinomial(problem, Stop(1e-6, 20)), tol=1e-6)
 
+    def visit(X: Any) -> None:
+        rows, start = as_rows(X, 1.0), np.zeros(X.shape[1] + 1)
+        for fast in {id(kind): kind for kind in (rows, compact(rows, worth=0))}.values():
+            for variant in ("plain", "pocket", "voted"):
+                Run(rows, y, np.arange(y.size), start.copy(), shuffle=True, variant=variant, fast=fast).advance(
+                    _nothing
+                )
+        Run(rows, y, np.arange(y.size), start, penalty=Penalty(1e-4, 0.5)).advance(_nothing)
+
     for name, X in variants():
         yield f"softmax, {name}", partial(run_softmax, X)
         yield f"fingerprint, {name}", partial(row_hashes, X)
+        yield f"perceptron, {name}", partial(visit, X)
         for kind, loss in losses.BY_NAME.items():
             hinge = kind == "hinge"
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
                     yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
+    yield "perceptron, thin rows", partial(visit, thin)
+    yield "perceptron, rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
+
+
+def _nothing() -> None:
+    """Nobody looks at the clock."""

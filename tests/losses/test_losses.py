@@ -13,7 +13,8 @@ from gapless._jit import compiled
 from gapless.losses import _protocol as verbs
 from gapless.losses._scalar import entropy, exp_below, log1p_share
 
-NAMES = list(losses.BY_NAME)
+LOSSES = {**losses.BY_NAME, "perceptron": losses.Perceptron()}
+NAMES = list(LOSSES)
 #: From kinks over ordinary sizes to |z| = 1e4, both signs, and values whose rounding is awkward.
 POINTS = [
     s * z
@@ -39,6 +40,8 @@ def exact(name, verb, *args):
             return v * y + v**2 / 2
         if t < 0 or (name != "squared_hinge" and t > 1):
             return mpmath.inf
+        if name == "perceptron":
+            return mpmath.mpf(0)
         if name == "hinge":
             return -t
         if name == "squared_hinge":
@@ -49,6 +52,7 @@ def exact(name, verb, *args):
     m = y * z
     table = {
         "hinge": {"value": max(mpmath.mpf(0), 1 - m), "slope": -y if m < 1 else 0, "curvature": 0},
+        "perceptron": {"value": max(mpmath.mpf(0), -m), "slope": -y if m < 0 else 0, "curvature": 0},
         "squared_hinge": {
             "value": max(mpmath.mpf(0), 1 - m) ** 2,
             "slope": -2 * y * max(mpmath.mpf(0), 1 - m),
@@ -87,7 +91,7 @@ def _call(loss, which, a, y):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", ["value", "slope", "curvature"])
 def test_exact_to_4_ulps(name, verb):
-    loss = losses.BY_NAME[name]
+    loss = LOSSES[name]
     which = ["value", "slope", "curvature"].index(verb)
     for z in POINTS:
         for y in TARGETS:
@@ -99,7 +103,7 @@ def test_exact_to_4_ulps(name, verb):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_conjugate_exact_to_4_ulps(name):
-    loss = losses.BY_NAME[name]
+    loss = LOSSES[name]
     for t in (0.0, 1e-300, 1e-17, 0.1, 1 / 3, 0.5, 0.75, 1 - 2**-53, 1.0, 1.0000001, 3.7, -1e-9):
         for y in TARGETS:
             v = -t * y
@@ -110,7 +114,7 @@ def test_conjugate_exact_to_4_ulps(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_fenchel_young(name):
     """l(z) + l*(v) >= vz, with equality at v = l'(z): then dual_of = -v."""
-    loss = losses.BY_NAME[name]
+    loss = LOSSES[name]
     random = np.random.default_rng(0)
     for _ in range(500):
         y = float(random.choice(TARGETS))
@@ -125,7 +129,7 @@ def test_fenchel_young(name):
 @pytest.mark.parametrize("name", ["squared_hinge", "logistic", "squared"])
 def test_derivatives(name):
     """slope and curvature are the derivatives of value, away from the kink."""
-    loss = losses.BY_NAME[name]
+    loss = LOSSES[name]
     h = 1e-5
     for z in (-3.3, -0.7, 0.2, 0.95, 1.4, 6.0):
         for y in TARGETS:
@@ -138,13 +142,13 @@ def test_derivatives(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_dual_step_is_the_top_along_a_coordinate(name):
     """The new u maximises -c l*(y, -u/c) - u z0 - q u^2/2, where z0 + q u is the score: no feasible u is better."""
-    loss = losses.BY_NAME[name]
+    loss = LOSSES[name]
     random = np.random.default_rng(1)
     for _ in range(300):
         y = float(random.choice(TARGETS))
         c, q = 10.0 ** random.uniform(-3, 3, 2)
         z0 = random.normal() * 3
-        top = {"hinge": c, "logistic": c}.get(name, 5 * c)
+        top = {"hinge": c, "perceptron": c, "logistic": c}.get(name, 5 * c)
         old = y * top * random.uniform(0.01, 0.99)
 
         def dual(u):
@@ -157,7 +161,9 @@ def test_dual_step_is_the_top_along_a_coordinate(name):
         for u in others:
             assert dual(u) <= best + 1e-9 * (1 + abs(best))
         slope = verbs.dual_slope(loss, new, z0 + q * new, c, y) * y
-        inside = 1e-6 * c < new * y < (1 - 1e-6) * c if name in ("hinge", "logistic") else new * y > 1e-6 * c
+        inside = (
+            1e-6 * c < new * y < (1 - 1e-6) * c if name in ("hinge", "perceptron", "logistic") else new * y > 1e-6 * c
+        )
         if inside:
             assert abs(slope) <= 1e-6 * (1 + abs(z0) + q * c)
 
@@ -218,3 +224,20 @@ def test_vector_functions_at_the_ends():
     _in_vectors(0, x, out)
     assert out[:3].tolist() == [0.0, 0.0, 0.0]
     assert np.isnan(out[3])
+
+
+def test_the_perceptron_criterion_is_least_at_the_origin():
+    """0 there on any data, so that its minimum says nothing of the classes; and a step on one row is the perceptron's."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 3)), rng.choice([-1.0, 1.0], 50)
+    criterion = losses.Perceptron()
+
+    def total(w):
+        return sum(verbs.value(criterion, z, label) for z, label in zip(X @ w, y))
+
+    assert total(np.zeros(3)) == 0.0
+    assert min(total(rng.normal(size=3)) for _ in range(200)) > 0.0
+    w = rng.normal(size=3)
+    slope = sum(verbs.slope(criterion, z, label) * x for z, label, x in zip(X @ w, y, X))
+    corrections = sum(label * x for z, label, x in zip(X @ w, y, X) if label * z < 0)
+    assert np.allclose(slope, -corrections)

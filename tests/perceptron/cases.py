@@ -33,14 +33,12 @@ def inseparable(rng, whole):
 def rosenblatt(X, y, theta, rate=1, passes=1000, offset=True):
     """The algorithm as it stands in books, in whatever numbers it gets: weights, mistakes, passes, every theta after a visit."""
     rows = [[*x, 1] if offset else list(x) for x in X]
-    theta, mistakes, seen = list(theta), 0, []
-    for k in range(1, passes + 1):
-        clean = True
+    theta, mistakes, seen, k, clean = list(theta), 0, [], 0, False
+    while k < passes and not clean:
+        k, clean = k + 1, True
         for x, label in zip(rows, y):
             if label * sum(a * b for a, b in zip(theta, x)) <= 0:
                 theta = [a + rate * int(label) * b for a, b in zip(theta, x)]
                 mistakes, clean = mistakes + 1, False
             seen.append(theta)
-        if clean:
-            break
     return theta, mistakes, k, seen

@@ -43,8 +43,8 @@ def test_zero_weight_is_no_row_to_the_bit():
 
 
 def test_weights_are_repetitions_in_the_mean_of_a_step():
-    """A visit to a row drawn at random moves theta by c_i y_i x_i where it is wrong: the mean over the rows, times their number, is that
-    of the data with each row as often as its weight says."""
+    """A visit to a row drawn at random moves theta by c_i y_i x_i where it is wrong: the mean over the rows, times their
+    number, is that of the data with each row as often as its weight says."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(9, 2))
     y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=9) > 0, 1, -1)

@@ -62,7 +62,9 @@ def test_a_thousand_fits_without_an_end_end_with_a_proof():
 
 def test_xor_comes_back():
     X, y = XOR
-    with pytest.warns(ConvergenceWarning, match="no hyperplane separates the classes, as 4 rows prove exactly") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match="no hyperplane separates the classes, as 4 rows prove exactly"
+    ) as caught:
         model = Perceptron(shuffle=False, tol=None, max_iter=-1).fit(X, y)
     assert len(caught) == 1
     _, _, _, seen = rosenblatt(X, np.where(y, 1, -1), [0.0, 0.0, 0.0], passes=model.passes_)

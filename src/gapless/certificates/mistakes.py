@@ -285,7 +285,9 @@ class BoundCertificate(Stated):
         """The sentence of the ConvergenceWarning; None where there is nothing to say."""
         variant = self.statement["problem"]["variant"]
         open_ = [sub for sub in self.subproblems if sub.status != "converged"]
-        many = f" ({len(open_)} of {len(self.subproblems)} classes against the rest)" if len(self.subproblems) > 1 else ""
+        many = (
+            f" ({len(open_)} of {len(self.subproblems)} classes against the rest)" if len(self.subproblems) > 1 else ""
+        )
         if self.status == "infeasible" and variant == "plain":
             n, rows = self.fingerprint["n_rows"], [len(sub.witness.rows) for sub in open_ if sub.witness is not None]
             return (

@@ -14,7 +14,14 @@ from scipy import sparse
 
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.mistakes import BoundCertificate, MistakeBound, Perceived, Witness, count_errors, mistake_bound
+from gapless.certificates.mistakes import (
+    BoundCertificate,
+    MistakeBound,
+    Perceived,
+    Witness,
+    count_errors,
+    mistake_bound,
+)
 from gapless.certificates.separation import separability
 from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels
@@ -22,7 +29,7 @@ from gapless.rows import Rows, as_rows, n_stored, scores
 from gapless.rows.compact import compact
 from gapless.solvers.hard_margin import hard_margin
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
-from gapless.solvers.perceptron import Penalty, Run, Update, drive
+from gapless.solvers.perceptron import Penalty, Run, drive
 
 #: Before anybody asks whether the classes can be separated: mistakes, and passes, more of them where they cost little.
 MISTAKES, PASSES, MOST_PASSES, VALUES = 1000, 10, 100, 50_000_000
@@ -65,8 +72,8 @@ class Task:
 class Step(NamedTuple):
     """One row of a trace: update number k, with the two inequalities of the proof that it will end.
 
-    ``along`` = <t, theta_k> is at least ``along_least``, and ``norm`` = |theta_k| at most ``norm_most``; their quotient ``cosine``
-    cannot exceed 1, and that is what bounds k. t is the direction of the certificate; without one these are not a number.
+    ``along`` = <t, theta_k> is at least ``along_least``, and ``norm`` = |theta_k| at most ``norm_most``; their quotient
+    ``cosine`` cannot exceed 1, and that is what bounds k. t is the direction of the certificate; without one these are not a number.
     """
 
     k: int
@@ -255,9 +262,8 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
         errors = _outvoted(run, y, data.counted)
     else:
         errors = count_errors(data.rows, y, data.counted, weights)
-    claim = Perceived(
-        positive, status, run.mistakes, run.passes, errors, *(proved or (None, None, None)), why, witness
-    )  # fmt: skip
+    radius, margin, bound = proved if proved is not None else (None, None, None)
+    claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
     return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
 
@@ -284,9 +290,10 @@ def _until_it_ends(
             if ending == "cycle":
                 corrected = np.flatnonzero(run.cycle)
                 c = data.c[corrected]
-                witness = Witness.of(corrected, [int(m) * Fraction(float(w)) for m, w in zip(run.cycle[corrected], c)])
-                if witness.proves(run.rows, y):
-                    return "infeasible", witness, None
+                counts = [int(m) * Fraction(float(w)) for m, w in zip(run.cycle[corrected], c)]
+                found = Witness.of(corrected.tolist(), counts)
+                if found.proves(run.rows, y):
+                    return "infeasible", found, None
             worth = bool(task.certify) and plain and not asked
             if ending == "ask" or (worth and (ending == "cycle" or (ending == "still" and data.small))):
                 asked = True
@@ -308,7 +315,7 @@ def _ask(data: _Data, y: np.ndarray) -> tuple[Witness | None, np.ndarray | None]
     found = separability(data.X[learns], y[learns], fit_intercept=data.task.fit_intercept)
     if found.status != "complete":
         return Witness.of(learns[np.asarray(found.rows)].tolist(), found.multipliers), None
-    return None, np.append(found.w, found.b if data.task.fit_intercept else 0.0)
+    return None, np.concatenate([found.w, [found.b if data.task.fit_intercept else 0.0]])  # type: ignore[list-item]
 
 
 def _direction(
@@ -337,7 +344,9 @@ def _direction(
         if found is not None and (best[1] is None or found.bound < best[1].bound):
             best = t / np.linalg.norm(t), found
     if best[1] is None:
-        why = "the margin is too small for float64" if candidates else "no direction is known that separates the classes"
+        why = (
+            "the margin is too small for float64" if candidates else "no direction is known that separates the classes"
+        )
     return *best, why
 
 
@@ -364,22 +373,22 @@ def _outvoted(run: Run, y: np.ndarray, counted: np.ndarray) -> int:
 
 def _steps(run: Run, y: np.ndarray, direction: np.ndarray, proved: MistakeBound | None) -> list[Step]:
     """The updates of a run beside the two inequalities of the proof."""
-    nan = math.nan
+    nan = along = least = first = math.nan
+    gain = np.zeros(0)
     if proved is not None:
         gain = run.rate * y * scores(run.rows, direction)
         along, first = float(direction @ run.start), float(run.start @ run.start)
         least = along
     steps = []
     for k, update in enumerate(run.trace, 1):
-        figures = (nan, nan, nan, nan)
+        most = at_least = cosine = nan
         if proved is not None:
             along += float(gain[update.row])
             least += run.rate * proved.margin
-            most = math.sqrt(first + k * (run.rate * proved.radius) ** 2)
-            figures = (most, along, least, along / update.norm if update.norm else nan)
-        steps.append(Step(k, *_plain(update), *figures))
+            at_least, most = least, math.sqrt(first + k * (run.rate * proved.radius) ** 2)
+            cosine = along / update.norm if update.norm else nan
+        u = update
+        steps.append(
+            Step(k, u.pass_, u.row, u.before, u.after, u.broke, u.mended, u.norm, most, along, at_least, cosine)
+        )
     return steps
-
-
-def _plain(update: Update) -> tuple[Any, ...]:
-    return tuple(update)

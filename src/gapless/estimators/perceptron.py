@@ -40,7 +40,9 @@ def _has_no_probabilities(self: Any) -> bool:
 
 def _goes_on(self: Any) -> bool:
     if self.variant in ("pocket", "voted"):
-        raise AttributeError(f"variant={self.variant!r} has no partial_fit: it needs all rows at once; 'averaged' does not")
+        raise AttributeError(
+            f"variant={self.variant!r} has no partial_fit: it needs all rows at once; 'averaged' does not"
+        )
     return True
 
 
@@ -245,7 +247,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         if interruption.requested:
             raise KeyboardInterrupt(f"Perceptron keeps the model reached so far: {self.certificate_}")
         shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
-        if shortfall is not None and not (self.status_ == "max_iter" and self.tol is None and self.max_iter is not None):
+        if shortfall is not None and not (
+            self.status_ == "max_iter" and self.tol is None and self.max_iter is not None
+        ):
             report_convergence(shortfall, stacklevel=3)
         return self
 
@@ -339,7 +343,8 @@ class Perceptron(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One pass over some rows, from the weights reached so far.
 
-        Rows that are gone cannot be judged: there is no ``certificate_`` after this. ``mistakes_`` and ``passes_`` go on counting.
+        Rows that are gone cannot be judged: there is no ``certificate_`` after this. ``mistakes_`` and ``passes_`` go on
+        counting.
 
         Parameters
         ----------
@@ -360,7 +365,9 @@ class Perceptron(ClassifierMixin, BaseEstimator):
         if classes is not None:
             known = np.unique(classes)
             if not first and not np.array_equal(known, self.classes_):
-                raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}")
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+                )
             if known.size < 2:
                 raise one_class_error(known)
         refuse_lazy(X)

@@ -24,10 +24,10 @@ THIN = 0.3
 LOOK = 1000
 
 
-def compact(rows: Rows) -> Any:
+def compact(rows: Rows, worth: int = WORTH) -> Any:
     """Packed or pattern rows with the same entries, where they are read faster; else the rows themselves."""
     n, d = n_rows(rows), n_features(rows)
-    if n_stored(rows) < WORTH or d > 2**16:
+    if n_stored(rows) < worth or d > 2**16:
         return rows
     if isinstance(rows, DenseRows):
         seen = rows.values[sample(n, min(LOOK, n))]

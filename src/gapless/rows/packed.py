@@ -1,7 +1,7 @@
 """Sparse rows of float64 in one piece of memory each: four columns to a word, then their values, and so on.
 
-A row visited out of order costs a walk to each place it lies in; here there is one.  Columns are below 2^16.  Rows are filled up to
-whole fours with zeros in column 0, which change no sum.
+A row visited out of order costs a walk to each place it lies in; here there is one.  Columns are below 2^16.  Rows are
+filled up to whole fours with zeros in column 0, which change no sum.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ class Run:
             _shuffle(self.visit, self.random)
         made, loss = 0, 0.0
         ends = [n * k // self.slices for k in range(self.slices + 1)]
-        for first, last in zip(ends, ends[1:]):
+        for first, last in pairwise(ends):
             m, cost = self._slice(first, last)
             made, loss = made + m, loss + cost
             self.visits += last - first

@@ -122,7 +122,9 @@ class _Case:
         model = np.append(self.arrays["coef"][k], self.arrays["intercept"][k])
         updates = self.arrays["updates"][k]
         total = int(sum(updates.tolist()))
-        claims.append(Claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows"))
+        claims.append(
+            Claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows")
+        )
         plain, early = self.problem["penalty"] is None, self.parameters.get("early_stopping") is not False
         if plain:
             claims.append(self._sum(which, y, updates, start, last, total))
@@ -132,7 +134,9 @@ class _Case:
             claims.append(Claim(which + "errors", sub["errors"], high, low <= sub["errors"] <= high, "of the vote"))
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
-            claims.append(Claim(which + "errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic"))
+            claims.append(
+                Claim(which + "errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic")
+            )
         status, witness = sub["status"], sub["witness"]
         if status == "converged":
             fine = plain and (early or wrong == 0)
@@ -152,7 +156,9 @@ class _Case:
             )
             self._bound_claims(claims, which, sub, y, self.arrays["direction"][k], start)
 
-    def _sum(self, which: str, y: np.ndarray, updates: np.ndarray, start: np.ndarray, last: np.ndarray, total: int) -> Claim:
+    def _sum(
+        self, which: str, y: np.ndarray, updates: np.ndarray, start: np.ndarray, last: np.ndarray, total: int
+    ) -> Claim:
         """last = start + rate sum m c y x, up to what the additions of a run can be off by."""
         u = self.rate * updates * self.c
         found, size = start.copy(), np.abs(start)
@@ -283,9 +289,7 @@ class _Case:
         wide = R * R + 2 * g * R * M + 2 * e * (M + R) + e * e
         mu -= e * Fraction(T)
         reach = a + K * mu
-        return bool(
-            B2 + (K + 1) * wide <= M * M and mu > 0 and reach >= 0 and reach * reach >= T2 * (B2 + K * wide)
-        )
+        return bool(B2 + (K + 1) * wide <= M * M and mu > 0 and reach >= 0 and reach * reach >= T2 * (B2 + K * wide))
 
     def total_claims(self, claims: list[Claim]) -> None:
         block = self.document["certificate"]
