@@ -73,7 +73,8 @@ class Step(NamedTuple):
     """One row of a trace: update number k, with the two inequalities of the proof that it will end.
 
     ``along`` = <t, theta_k> is at least ``along_least``, and ``norm`` = |theta_k| at most ``norm_most``; their quotient
-    ``cosine`` cannot exceed 1, and that is what bounds k. t is the direction of the certificate; without one these are not a number.
+    ``cosine`` cannot exceed 1, and that is what bounds k. t is the direction of the certificate; without one these are not
+    a number.
     """
 
     k: int
