@@ -1,0 +1,220 @@
+"""Runs the compiled steps on a linear problem, some of them at a time: for `descend` and for the estimators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gapless._jit import compiled
+from gapless.losses import Hinge
+from gapless.problems.linear_erm import LinearERM
+from gapless.problems.linear_risk import LinearRisk
+from gapless.rows.products import n_stored
+from gapless.solvers import gradient_steps as K
+from gapless.solvers.gradient_function import RISE
+from gapless.solvers.gradient_schedule import Schedule
+from gapless.solvers.gradient_visits import Visits
+
+#: Values touched between two looks at the clock: some 50 ms.
+CHUNK = 30_000_000
+RULES = {"gd": K.GD, "minibatch": K.GD, "sgd": K.GD, "momentum": K.MOMENTUM, "adam": K.ADAM}
+
+
+class Engine:
+    """State of one descent by compiled steps."""
+
+    def __init__(
+        self,
+        risk: LinearRisk,
+        theta: np.ndarray,
+        method: str,
+        schedule: Schedule,
+        *,
+        size: int,
+        visits: Any = "shuffled",
+        seed: int = 0,
+        first: np.ndarray | None = None,
+        average: int = 0,
+        begin: int = 0,
+        every: int = 0,
+        rows: int = 0,
+        literal: bool = False,
+        betas: tuple[float, float, float] = (0.9, 0.999, 1e-8),
+        small: float = 0.0,
+    ) -> None:
+        problem: Any = risk.problem
+        self.risk, self.schedule, self.size = risk, schedule, size
+        self.loss = problem.loss if isinstance(problem, LinearERM) else K.Softmax(problem.K)
+        self.per_epoch = -(-risk.n // size)
+        # Batches of one score a row need no gradient written out; everything else does.
+        plain = not risk.many and method in ("sgd", "minibatch")
+        self.way = "literal" if literal else "single" if plain and size == 1 else "batch" if plain else "dense"
+        if literal and risk.many:
+            raise ValueError("literal=True is the step of one score a row; softmax has several")
+        self.full = self.way == "dense" and size == risk.n
+        self.rule, self.betas, self.method = RULES[method], np.array(betas), method
+        stepping = problem.rows._replace(constant=0.0) if problem.free and self.way != "dense" else problem.rows
+        y = problem.y if not risk.many else problem.y.astype(np.int64, copy=False)
+        self.data = K.Data(
+            stepping, problem.rows, y, risk.p, risk.weighted, risk.lam, problem.free, problem.d + 1
+        )  # fmt: skip
+        self.visits = Visits(visits, problem.rows, seed, first)
+        self._theta = np.ascontiguousarray(theta, float).ravel().copy()
+        m = self._theta.size
+        self.state = np.zeros(8)
+        self.state[[K.SCALE, K.DUAL_SCALE]] = 1.0
+        self.state[K.BROKEN_OFF] = -1.0
+        keep = isinstance(self.loss, Hinge) and self.rule == K.GD and not literal
+        self.sums = K.Sums(np.zeros(m if average else 1), np.zeros(risk.n if keep else 1), average, begin, keep)
+        self.book = K.Book(
+            np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows),
+            np.zeros((rows, m)), np.zeros((rows, m)), np.zeros(m), np.zeros(1, np.int64), np.array([every]),
+        )  # fmt: skip
+        dense = m if self.way == "dense" else 1
+        self.memory = K.Memory(*(np.zeros(dense) for _ in range(9)))
+        figures = np.zeros(9)
+        figures[K.BROKE_STEP], figures[K.BEST], figures[K.PROMISED] = -1.0, math.inf, math.nan
+        self.first_value = risk.value(theta)
+        limit = self.first_value + RISE * max(1.0, abs(self.first_value))
+        self.watch = K.Watch(figures, small, limit)
+        self.slopes = np.empty(size if self.way == "batch" else 1)
+        self.filled = np.empty(m if literal else 1)
+        self.steps = 0
+        self.ending = ""
+        self.value = self.norm = math.nan
+        self._order = np.arange(risk.n if self.full else 0)
+        self._at = self.per_epoch
+        self._start = self._theta.copy()
+        self._checkpoint = self._theta.copy(), 0
+        if problem.free and self.way in ("single", "batch"):
+            self.state[K.OFFSET], self._theta[-1] = self._theta[-1], 0.0
+
+    # -- steps -----------------------------------------------------------------------------------------------------
+
+    def advance(self, most: int) -> bool:
+        """Some more steps, not beyond ``most`` in all, nor beyond the end of an epoch; False where they ended by themselves."""
+        if self.full:
+            count = min(most - self.steps, max(1, CHUNK // max(1, n_stored(self.data.whole))))
+            rates = self.schedule.rates(self.steps + 1, np.empty(count))
+            self._densely(rates, 0, count)
+            self.steps += count
+            if self.watch.figures[K.ENDING] != K.GOES_ON or self.state[K.BROKEN_OFF] >= 0:
+                return self._ended()
+            return True
+        if self._at >= self.per_epoch:
+            self._order = self.visits.next_epoch()
+            self._rates = self.schedule.rates(self.steps + 1, self._rates if self.steps else np.empty(self.per_epoch))
+            self._at = 0
+            if self.steps:
+                self._checkpoint = self._now(), self.steps
+        per_step = self.size * n_stored(self.data.whole) / self.risk.n + (self._theta.size if self.way != "single" else 0)
+        count = max(1, int(CHUNK / max(1.0, per_step)))
+        first, last = self._at, min(self.per_epoch, self._at + count, self._at + most - self.steps)
+        t = self.steps - self._at
+        if self.way == "single":
+            K.singly(
+                self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
+                self.visits.far,
+            )  # fmt: skip
+        elif self.way == "batch":
+            K.in_batches(
+                self.loss, self.data, self._order, self.size, self._rates, first, last, t, self._theta, self.sums, self.state,
+                self.book, self.visits.far, self.slopes,
+            )  # fmt: skip
+        elif self.way == "literal":
+            K.literally(
+                self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
+                self.filled,
+            )  # fmt: skip
+        else:
+            self._densely(self._rates, first, last, t)
+        self.steps += last - first
+        self._at = last
+        return True if self.state[K.BROKEN_OFF] < 0 else self._ended()
+
+    def _densely(self, rates: np.ndarray, first: int, last: int, t: int | None = None) -> None:
+        K.densely(
+            self.loss, self.data, self._order, self.size, rates, first, last, self.steps if t is None else t, self._theta, self.sums,
+            self.state, self.book, self.rule, self.betas, self.memory, self.watch,
+        )  # fmt: skip
+
+    def _ended(self) -> bool:
+        if self.state[K.BROKEN_OFF] >= 0:
+            self.steps = int(self.state[K.BROKEN_OFF]) + 1
+            self.ending = "diverged"
+        else:
+            self.steps = int(self.state[K.LAST])
+            self.ending = "converged" if self.watch.figures[K.ENDING] == K.SMALL_GRADIENT else "diverged"
+        return False
+
+    def close(self, status: str) -> str:
+        """Look at the last point: its value, its gradient, the last row of the trace. The status, which that may change."""
+        theta = self._now()
+        gradient = np.zeros_like(theta)
+        self.value = float(_look(self.loss, self.data, theta, gradient))
+        self.norm = float(np.linalg.norm(gradient))
+        if self.full and self.ending == "":
+            K.watched(self.value, self.norm, self.steps, theta, self.memory, self.watch, self.book)
+            ending = self.watch.figures[K.ENDING]
+            status = "converged" if ending == K.SMALL_GRADIENT else "diverged" if ending == K.ROSE else status
+        elif not (self.value <= self.watch.limit and math.isfinite(self.norm)):
+            status = "diverged"
+        if self.book.every[0] and (not self.book.count[0] or self.book.step[self.book.count[0] - 1] != self.steps):
+            self.book.gradient[:] = gradient
+            K.note(self.book, self.steps, math.nan, self.value, self.norm, theta)
+        return status
+
+    # -- points ----------------------------------------------------------------------------------------------------
+
+    def _now(self) -> np.ndarray:
+        if self.way in ("literal", "dense"):
+            return self._theta.copy()
+        theta = self._theta * self.state[K.SCALE]
+        if self.data.free:
+            theta[-1] = self.state[K.OFFSET]
+        return theta
+
+    def theta(self) -> np.ndarray:
+        return self._now().reshape(self.risk.shape)
+
+    def u(self) -> np.ndarray | None:
+        """The dual point that the steps kept, not yet inside its box."""
+        if not self.sums.keep:
+            return None
+        return self.sums.u * self.state[K.DUAL_SCALE if self.way == "dense" else K.SCALE]
+
+    def mean(self) -> np.ndarray | None:
+        weight = self.state[K.WEIGHTS]
+        if not self.sums.average or weight == 0.0:
+            return None
+        total = -self.sums.B
+        if self.way in ("single", "batch"):
+            total += self.state[K.SUM] * self._theta
+            if self.data.free:
+                total[-1] = self.state[K.OFFSET_SUM]
+        return total / weight
+
+    def best(self) -> tuple[np.ndarray, float, int]:
+        """The point of the lowest value seen, with its value and step."""
+        figures = self.watch.figures
+        if self.full and math.isfinite(figures[K.BEST]):
+            return self.memory.best.copy(), float(figures[K.BEST]), int(figures[K.BEST_STEP])
+        found = [(self.first_value, 0, self._start)]
+        checkpoint, step = self._checkpoint
+        found.append((self.risk.value(checkpoint.reshape(self.risk.shape)), step, checkpoint))
+        found += [(float(self.book.loss[k]), int(self.book.step[k]), self.book.theta[k]) for k in range(int(self.book.count[0]))]
+        value, step, theta = min((f for f in found if math.isfinite(f[0])), key=lambda f: f[0])
+        return theta.copy(), value, step
+
+    def broke(self) -> tuple[int, float, np.ndarray, np.ndarray] | None:
+        figures = self.watch.figures
+        if figures[K.BROKE_STEP] < 0:
+            return None
+        return int(figures[K.BROKE_STEP]), float(figures[K.BROKE_RATE]), self.memory.broke, self.memory.broke_gradient
+
+
+@compiled
+def _look(loss, data, theta, gradient):
+    return K.look(loss, data, theta, gradient)
