@@ -258,9 +258,12 @@ def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
     solution = solve_multinomial(
         problem if data.groups is None else build(*data.small()),
         _stop(task, deadline),
+        solver=task.solver,
         start=start,
         callback=data.callback,
         interruption=data.interruption,
+        seed=task.seed,
+        order=data.order,
     )
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     W, b = problem.split(solution.theta)

@@ -21,7 +21,7 @@ from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness, slackness
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.offset import encode_offset
-from gapless.solvers.choose import SOLVERS
+from gapless.solvers.choose import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, interruptible
 from gapless.solvers.solution import Event
 
@@ -86,7 +86,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _solver(self) -> str:
         """ "auto", or the one that was forced."""
-        return self.solver if self.solver in SOLVERS else "auto"
+        return self.solver if self.solver in (*SOLVERS, *DESCENTS) else "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit, certify what is returned, and warn only where the certified gap is above ``tol``.

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 
 from gapless.errors import no_probabilities_message
+from gapless.solvers.choose import DESCENTS
 
 from ._linear_classifier import LinearClassifier
 
@@ -49,8 +50,9 @@ class LinearSVC(LinearClassifier):
         Passes over the data; -1 or None: a finite cap of ours.
     penalize_intercept : bool
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
-    solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton"}
-        Forces an algorithm; "newton" is for the squared hinge, the two middle ones for the hinge.
+    solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton", "gd", "sgd", "minibatch", "momentum", "adam"}
+        Forces an algorithm; "newton" is for the squared hinge, the two before it for the hinge. The last five are the descents of
+        `descend`, slower and with rates of their own: to be watched and compared.
     time_limit : float or None
         Seconds. The model that comes back is usable and its gap is true.
     warm_start : bool
@@ -131,7 +133,7 @@ class LinearSVC(LinearClassifier):
                 'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'
             )
         hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
-        self._one_of("solver", ("auto", "coordinate_descent", *hinge))
+        self._one_of("solver", ("auto", "coordinate_descent", *hinge, *DESCENTS))
         if self.C == float("inf"):
             raise NotImplementedError("C=inf, the hard margin, is not offered yet; use a large finite C.")
 

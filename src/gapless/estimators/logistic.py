@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness
 from gapless.errors import IllConditionedWarning, SeparationWarning
-from gapless.solvers.choose import SOLVERS
+from gapless.solvers.choose import DESCENTS
 
 from ._fit import Fitted, Task, fit_linear
 from ._linear_classifier import LinearClassifier, from_file
@@ -51,8 +51,9 @@ class LogisticRegression(LinearClassifier):
         Weights of the classes; "balanced" uses the weighted counts.
     random_state : int, RandomState or None
         The order of visits of coordinate descent. The optimum does not depend on it.
-    solver : {"auto", "newton", "coordinate_descent"} or a name of scikit-learn's
-        Forces an algorithm; scikit-learn's names ("lbfgs", "liblinear", ...) mean "auto".
+    solver : {"auto", "newton", "coordinate_descent", "gd", "sgd", "minibatch", "momentum", "adam"} or a name of scikit-learn's
+        Forces an algorithm; scikit-learn's names ("lbfgs", "liblinear", ...) mean "auto". The last five are the descents of
+        `descend`, slower and with rates of their own: to be watched and compared.
     max_iter : int
         Newton steps or passes; -1 or None: a finite cap of ours.
     verbose : int
@@ -127,18 +128,15 @@ class LogisticRegression(LinearClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._one_of("dual", (True, False))
-        self._one_of("solver", ("auto", "newton", "coordinate_descent", *PEERS))
+        self._one_of("solver", ("auto", "newton", "coordinate_descent", *DESCENTS, *PEERS))
         self._require("l1_ratio", (int, float), "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
         if self.l1_ratio != 0.0:
             raise NotImplementedError(
                 f"l1_ratio={self.l1_ratio!r}: L1 and elastic net are not offered; use "
                 'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
             )
-        if self.C == math.inf and self.solver == "coordinate_descent":
-            raise ValueError("solver='coordinate_descent' needs a penalty: with C=inf there is Newton's method alone.")
-
-    def _solver(self) -> str:
-        return self.solver if self.solver in SOLVERS else "auto"
+        if self.C == math.inf and self.solver in ("coordinate_descent", *DESCENTS):
+            raise ValueError(f"solver={self.solver!r} needs a penalty: with C=inf there is Newton's method alone.")
 
     def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
         for name in ("rank_", "condition_"):

@@ -25,6 +25,7 @@ from gapless.rows.products import n_stored
 from gapless.solvers import interior_point as ipm
 from gapless.solvers.active_set import active_set
 from gapless.solvers.coordinate_descent import coordinate_descent
+from gapless.solvers.gradient_fit import DESCENTS, gradient_fit
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.newton import newton
 from gapless.solvers.newton_multinomial import newton_multinomial
@@ -77,7 +78,7 @@ def solve(
             loop.interruption.requested, loop.status = True, "interrupted"
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
-        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged"):
+        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and solver not in DESCENTS:
             used += _polish(problem, loop)
         return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
 
@@ -86,11 +87,14 @@ def solve_multinomial(
     problem: Multinomial,
     stop: Stop,
     *,
+    solver: str = "auto",
     start: tuple[np.ndarray, np.ndarray] | None = None,
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
+    seed: int = 0,
+    order: np.ndarray | None = None,
 ) -> Solution:
-    """The same for softmax: there is one solver, and it is Newton's."""
+    """The same for softmax: Newton's method, unless a descent is forced."""
     loop = Loop(stop, callback=callback, interruption=interruption)
     zero = np.zeros((problem.K, problem.d + 1))
     used = "start"
@@ -106,8 +110,13 @@ def solve_multinomial(
                 loop.record(start[0], start[1], primal, problem.dual(start[1], primal), ends=False)
             if stop.passes == 0:
                 loop.end("max_iter")
-            used = "newton"
-            newton_multinomial(problem, loop, None if start is None else start[0])
+            begin = None if start is None else start[0]
+            if solver in DESCENTS:
+                used = solver
+                gradient_fit(problem, loop, solver, begin, seed=seed, order=order)
+            else:
+                used = "newton"
+                newton_multinomial(problem, loop, begin)
         except Ended:
             pass
         except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
@@ -149,6 +158,8 @@ def _plan(
 ) -> list[tuple[str, Callable[[], None]]]:
     """The solvers to try, in order."""
     theta, u = start if start is not None else (None, None)
+    if solver in DESCENTS:
+        return [(solver, partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order))]
     hinge = isinstance(problem.loss, Hinge)
     small = problem.n * (problem.d + 1) <= SMALL
     if hinge and small:
