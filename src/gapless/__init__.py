@@ -31,6 +31,11 @@ _HOME = {
     "explain": "gapless.certificates.explain",
     "convert": "gapless.certificates.convert",
     "separability": "gapless.certificates.separation",
+    # descent that can be watched
+    "descend": "gapless.solvers.gradient",
+    "Until": "gapless.solvers.gradient",
+    "Schedule": "gapless.solvers.gradient_schedule",
+    "linear_risk": "gapless.solvers.risk",
     # files
     "save": "gapless.files.modelfile",
     "load": "gapless.files.modelfile",
@@ -51,7 +56,7 @@ _HOME = {
 }
 
 # Rooms that can be reached as attributes, gapless.judge.check(...), without importing them first.
-_ROOMS = ("certificates", "errors", "estimators", "files", "judge", "losses", "problems", "rows", "solvers")
+_ROOMS = ("certificates", "errors", "estimators", "files", "judge", "losses", "problems", "rows", "solvers", "theory")
 
 __all__ = ["__version__", *sorted(_HOME)]
 

@@ -7,6 +7,7 @@ from gapless import losses as losses
 from gapless import problems as problems
 from gapless import rows as rows
 from gapless import solvers as solvers
+from gapless import theory as theory
 from gapless._config import config_context as config_context
 from gapless._config import get_config as get_config
 from gapless._versions import show_versions as show_versions
@@ -37,5 +38,9 @@ from gapless.estimators.logistic import LogisticRegression as LogisticRegression
 from gapless.estimators.perceptron import Perceptron as Perceptron
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
+from gapless.solvers.gradient import Until as Until
+from gapless.solvers.gradient import descend as descend
+from gapless.solvers.gradient_schedule import Schedule as Schedule
+from gapless.solvers.risk import linear_risk as linear_risk
 
 __version__: str

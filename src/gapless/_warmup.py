@@ -9,7 +9,8 @@ from typing import Any
 
 
 def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
-    """Compile all variants: each loss × each solver × dense and CSR × float32 and float64. Returns the seconds taken.
+    """Compile all variants: each loss × each solver × dense and CSR × float32 and float64; of the descents
+    (`descend`, solver="sgd", ...), which fewer people use, the commonest. Returns the seconds taken.
 
     ``progress(what, done, total)`` is called before each step.
     """
@@ -36,6 +37,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.rows import as_rows
     from gapless.rows.compact import compact
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
+    from gapless.solvers.gradient import Until, descend
     from gapless.solvers.loop import Stop
     from gapless.solvers.perceptron import Penalty, Run
 
@@ -74,7 +76,18 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 )
         Run(rows, y, np.arange(y.size), start, penalty=Penalty(1e-4, 0.5)).advance(_nothing)
 
+    def run_descent(X: Any, loss: Any, method: str) -> None:
+        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
+        if method == "literal":
+            descend(problem, method="sgd", literal=True, stop=Until(epochs=2))
+        else:
+            descend(problem, method=method, stop=Until(epochs=2), visits="random")  # type: ignore[arg-type]
+
     for name, X in variants():
+        if name in ("dense float64", "CSR float64 int32"):
+            for kind in ("hinge", "squared_hinge", "logistic"):
+                for method in ("sgd", "minibatch", "gd", "literal") if kind == "hinge" else ("sgd", "minibatch", "gd"):
+                    yield f"{kind} by {method}, {name}", partial(run_descent, X, losses.BY_NAME[kind], method)
         yield f"softmax, {name}", partial(run_softmax, X)
         yield f"fingerprint, {name}", partial(row_hashes, X)
         yield f"perceptron, {name}", partial(visit, X)

@@ -50,9 +50,9 @@ class LinearSVC(LinearClassifier):
         Passes over the data; -1 or None: a finite cap of ours.
     penalize_intercept : bool
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
-    solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton", "gd", "sgd", "minibatch", "momentum", "adam"}
-        Forces an algorithm; "newton" is for the squared hinge, the two before it for the hinge. The last five are the descents of
-        `descend`, slower and with rates of their own: to be watched and compared.
+    solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton"} or a descent
+        Forces an algorithm; "newton" is for the squared hinge, the two before it for the hinge. "gd", "sgd",
+        "minibatch", "momentum" and "adam" are the descents of `descend`, slower, with rates of their own: to be compared.
     time_limit : float or None
         Seconds. The model that comes back is usable and its gap is true.
     warm_start : bool

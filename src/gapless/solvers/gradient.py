@@ -2,8 +2,8 @@
 
     minimise f(theta), by    theta <- theta - rate_t * direction_t
 
-f is a linear problem (`linear_risk`) or any differentiable function given with its gradient.  The compiled steps of linear problems
-are in `gradient_steps`; line searches, Newton's method and functions take the way of `gradient_function`.
+f is a linear problem (`linear_risk`) or any differentiable function given with its gradient.  The compiled steps of
+linear problems are in `gradient_steps`; line searches, Newton's method and functions take the way of `gradient_function`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gapless.problems.linear_risk import LinearRisk
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers import gradient_function as stepwise
 from gapless.solvers.gradient_epochs import Engine
+from gapless.solvers.gradient_fit import steady_schedule
 from gapless.solvers.gradient_schedule import Schedule, as_schedule
 from gapless.solvers.gradient_trace import Descent, Trace
 from gapless.solvers.gradient_visits import as_visits
@@ -44,8 +45,8 @@ EPOCHS = 10
 class Until:
     """Where a descent stops: after so many steps, epochs or seconds, at a gradient that short, or at a relative gap that small.
 
-    Whatever comes first. The gradient and the gap are those of the whole objective; the stochastic methods look at the gap once an
-    epoch, if one is given, and not at the gradient.
+    Whatever comes first. The gradient and the gap are those of the whole objective; the stochastic methods look at
+    the gap once an epoch, if one is given, and not at the gradient.
     """
 
     steps: int | None = None
@@ -55,11 +56,15 @@ class Until:
     gap: float | None = None
 
     def __post_init__(self) -> None:
-        if self.steps is not None and (not isinstance(self.steps, Integral) or isinstance(self.steps, bool) or self.steps < 0):
+        if self.steps is not None and (
+            not isinstance(self.steps, Integral) or isinstance(self.steps, bool) or self.steps < 0
+        ):
             raise ValueError(f"steps must be an int in the range [0, inf) or None; got {self.steps!r}")
         for name, least in (("epochs", 0.0), ("seconds", 0.0), ("gradient", 0.0), ("gap", 0.0)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, Real) and not isinstance(value, bool) and value >= least):
+            if value is not None and not (
+                isinstance(value, Real) and not isinstance(value, bool) and float(value) >= least
+            ):
                 raise ValueError(f"{name} must be a float in the range [0.0, inf)" + f"; got {value!r}")
 
 
@@ -83,16 +88,20 @@ def descend(
     Parameters
     ----------
     objective : LinearRisk, or (value, gradient), or (value, gradient, hessian)
-        A linear problem, `linear_risk(X, y, loss=..., lam=...)`, or functions of theta; an object with methods of these names will do.
+        A linear problem, `linear_risk(X, y, loss=..., lam=...)`, or functions of theta; an object with methods of
+        these names will do.
     start : array, "zero" or "random"
-        Where to begin: (w, b) of a linear problem, or w alone. "random" draws standard normal numbers. Linear problems begin at 0 if
-        nothing is said.
+        Where to begin: (w, b) of a linear problem, or w alone. "random" draws standard normal numbers. Linear
+        problems begin at 0 if nothing is said.
     method : {"gd", "sgd", "minibatch", "newton", "momentum", "adam"}
-        "sgd" takes one example a step, "minibatch" (and, on linear problems, "adam") ``batch`` of them; both need a linear problem.
+        "sgd" takes one example a step, "minibatch" (and, on linear problems, "adam") ``batch`` of them; both need a
+        linear problem.
     schedule : Schedule, float or str
         The rates. A number is a constant rate; "pegasos", "inverse", "inverse_root", "backtracking", "exact" and "polyak" are
-        schedules with their default values. None: 1/L for gd and momentum on a smooth linear problem, Pegasos' for the hinge and for
-        sgd and minibatch, 0.01 for adam, backtracking for functions and for Newton's method.
+        schedules with their default values. None: rates that need no tuning. On linear problems 1/L for full
+        gradients of a smooth loss, 0.05/sqrt(epoch) for adam, else Pegasos' with the shift at which the first step is
+        no longer than one over an example's curvature; backtracking for Newton's method and for gd on functions, 0.01
+        for momentum and adam there.
     stop : Until or int
         An int is a number of steps.
     batch : int
@@ -100,8 +109,8 @@ def descend(
     visits : {"shuffled", "random", "sequential"} or array of row numbers
         In which order examples come: each once an epoch in a new random order, drawn with replacement, as they stand, or these.
     average : {None, "uniform", "linear", "tail"}
-        Average the iterates: all alike, the t-th t times, or the second half alike. The better of the average and the last iterate is
-        returned.
+        Average the iterates: all alike, the t-th t times, or the second half alike. The better of the average and the
+        last iterate is returned.
     literal : bool
         "sgd" only: every step entry by entry as the formula reads, to be followed by hand; slower.
     betas : (float, float) or float
@@ -132,9 +141,13 @@ def descend(
             theta = risk_start(goal, start, seed)
             size = _batch(goal, method, batch)
             if rates is None:
-                rates = default_schedule(goal, method)
+                rates = (
+                    Schedule.backtracking() if method == "newton" else steady_schedule(goal, method, -(-goal.n // size))
+                )
             if rates.searches and method in ("sgd", "minibatch"):
-                raise ValueError(f"schedule {rates.kind!r} looks at the whole objective; {method} does not. Give it rates.")
+                raise ValueError(
+                    f"schedule {rates.kind!r} looks at the whole objective; {method} does not. Give it rates."
+                )
             if literal and method != "sgd":
                 raise ValueError(f"literal=True is the step of one example, method='sgd'; got {method!r}")
             rates = rates.with_lam(goal.lam)
@@ -145,7 +158,9 @@ def descend(
                 goal, theta, method, rates, until, size, order, average, literal, memory, trace, seed, started
             )  # fmt: skip
         if method in ("sgd", "minibatch"):
-            raise ValueError(f"method={method!r} takes examples one by one; a function has none. Give a linear_risk(X, y).")
+            raise ValueError(
+                f"method={method!r} takes examples one by one; a function has none. Give a linear_risk(X, y)."
+            )
         if literal or batch is not None:
             raise ValueError("literal and batch speak of examples; a function has none.")
         theta = _function_start(start, seed)
@@ -165,14 +180,14 @@ def as_objective(given: Any) -> LinearRisk | stepwise.Function:
     if callable(getattr(given, "value", None)) and callable(getattr(given, "gradient", None)):
         return stepwise.Function(given.value, given.gradient, getattr(given, "hessian", None))
     raise TypeError(
-        "objective must be a linear_risk(X, y, ...), a pair (value, gradient) of functions, with the Hessian third for Newton's method, "
+        "objective must be a linear_risk(X, y, ...), a pair (value, gradient) of functions, or three with the Hessian, "
         f"or an object with these methods; got {type(given).__name__}"
     )
 
 
 def _betas(given: Any) -> tuple[float, float, float]:
     pair = (given, 0.999) if isinstance(given, Real) else tuple(given)
-    if len(pair) != 2 or not all(isinstance(b, Real) and 0.0 <= b < 1.0 for b in pair):
+    if len(pair) != 2 or not all(isinstance(b, Real) and 0.0 <= float(b) < 1.0 for b in pair):
         raise ValueError(f"betas must be one or two floats in the range [0.0, 1.0); got {given!r}")
     return float(pair[0]), float(pair[1]), 1e-8
 
@@ -181,23 +196,15 @@ def _batch(risk: LinearRisk, method: str, batch: Any) -> int:
     default = {"sgd": 1, "minibatch": min(64, risk.n), "adam": min(64, risk.n)}.get(method, risk.n)
     if batch is None:
         return default
-    if not isinstance(batch, Integral) or isinstance(batch, bool) or batch < 1:
+    if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
         raise ValueError(f"batch must be an int in the range [1, n]; got {batch!r}")
     if batch > risk.n:
         raise ValueError(f"batch={batch} is larger than the number of examples, {risk.n}")
     if method in ("sgd", "gd", "newton") and batch != default:
-        raise ValueError(f"method={method!r} takes {default} examples a step; batch={batch} is for minibatch, momentum or adam")
+        raise ValueError(
+            f"method={method!r} takes {default} examples a step; batch={batch} is for minibatch, momentum or adam"
+        )
     return int(batch)
-
-
-def default_schedule(risk: LinearRisk, method: str) -> Schedule:
-    if method == "newton":
-        return Schedule.backtracking()
-    if method == "adam":
-        return Schedule.constant(0.01)
-    if method in ("gd", "momentum") and risk.smooth:
-        return Schedule.constant(1.0 / risk.smoothness)
-    return Schedule.pegasos()
 
 
 def risk_start(risk: LinearRisk, start: Any, seed: int) -> np.ndarray:
@@ -232,8 +239,8 @@ def _finite(theta: np.ndarray) -> np.ndarray:
 
 
 def room_for(trace: bool | int, entries: int, per_epoch: int) -> tuple[int, int, str]:
-    """Every how many steps a row is written at first, how many rows are kept, and why not more. When they are full every second row
-    goes, and from then on only every second one is written."""
+    """Every how many steps a row is written at first, how many rows are kept, and why not more. When they are full
+    every second row goes, and from then on only every second one is written."""
     if trace is False or trace == 0:
         return 0, 0, ""
     per_row = 16 * max(1, entries)
@@ -274,7 +281,7 @@ def _stepwise(
         average=AVERAGES[average], begin=steps // 2 if average == "tail" else 0,
         out_of_time=stepwise.timer(until.seconds), enough=close,
     )  # fmt: skip
-    columns = list(zip(*found.rows)) if found.rows else [[] for _ in range(7)]
+    columns: list[list[Any]] = [list(column) for column in zip(*found.rows)] or [[] for _ in range(7)]
     record = None
     if every:
         last = _last_row(found) if not found.rows or found.rows[-1][0] != found.steps else []
@@ -283,18 +290,20 @@ def _stepwise(
         steepest = [view.shown(row) for row in columns[5]]
         number = np.array(columns[0], np.int64)
         record = Trace(
-            number, number * (risk.n if risk is not None else 0), np.array(columns[1]), np.array(columns[2]), np.array(columns[3]),
+            number, number * (risk.n if risk is not None else 0), np.array(columns[1]), np.array(columns[2]),
+            np.array(columns[3]),
             np.array(shown), np.array(steepest), np.array(columns[6], float), found.every, found.steps, why,
         )  # fmt: skip
     mean = None if found.total is None else found.total / found.weights
     return _described(
-        goal, view, found.status, found.theta, found.value, found.norm, mean, None, method, rates, found.steps, risk.n if risk else 0,
-        started, record, stepwise.as_break(view, found.broke, method), (found.best, found.best_value, found.best_step),
+        goal, view, found.status, found.theta, found.value, found.norm, mean, None, method, rates, found.steps,
+        risk.n if risk is not None else 0, started, record, stepwise.as_break(view, found.broke, method),
+        (found.best, found.best_value, found.best_step),
     )  # fmt: skip
 
 
 def _last_row(found: stepwise.Walked) -> list[Any]:
-    return [found.steps, math.nan, found.value, found.norm, found.theta, np.full_like(found.theta, math.nan), math.nan]
+    return [found.steps, math.nan, found.value, found.norm, found.theta, found.steepest, math.nan]
 
 
 def _limit(until: Until, per_epoch: int, default: int) -> int:
@@ -350,7 +359,7 @@ def _by_epochs(
     record = None
     if every:
         book = engine.book
-        k = int(book.count[0])
+        k = int(book.filled[0])
         lines = [risk.shown(row.reshape(risk.shape)).ravel() for row in book.theta[:k]]
         ways = [risk.shown(row.reshape(risk.shape)).ravel() for row in book.direction[:k]]
         epochs, rest = np.divmod(book.step[:k], per_epoch)
@@ -360,8 +369,8 @@ def _by_epochs(
             np.array(lines), np.array(ways), book.held[:k].copy(), int(book.every[0]), engine.steps, why,
         )  # fmt: skip
     return _described(
-        risk, view, status, engine.theta().ravel(), engine.value, engine.norm, engine.mean(), engine.u(), method, rates, engine.steps,
-        size, started, record, stepwise.as_break(view, engine.broke(), method), engine.best(),
+        risk, view, status, engine.theta().ravel(), engine.value, engine.norm, engine.mean(), engine.u(), method, rates,
+        engine.steps, size, started, record, stepwise.as_break(view, engine.broke(), method), engine.best(),
     )  # fmt: skip
 
 
@@ -399,7 +408,12 @@ def _described(
         primal, lower, _ = risk.certified(theta.reshape(risk.shape), None if u is None else u)
         if not np.isfinite(lower):
             lower = -math.inf
-        value, dual, gap, relative = risk.lam * primal, risk.lam * lower, risk.lam * (primal - lower), relative_gap(primal, lower)
+        value, dual, gap, relative = (
+            risk.lam * primal,
+            risk.lam * lower,
+            risk.lam * (primal - lower),
+            relative_gap(primal, lower),
+        )
     epochs, rest = divmod(steps, -(-risk.n // size)) if risk is not None else (0, 0)
     shown = goal.shown(theta.reshape(risk.shape)) if risk is not None else theta.copy()
     mean_shown = None if mean is None else (goal.shown(mean.reshape(risk.shape)) if risk is not None else mean)

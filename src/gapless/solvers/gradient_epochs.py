@@ -85,6 +85,7 @@ class Engine:
         self.ending = ""
         self.value = self.norm = math.nan
         self._order = np.arange(risk.n if self.full else 0)
+        self._rates = np.empty(0 if self.full else self.per_epoch)
         self._at = self.per_epoch
         self._start = self._theta.copy()
         self._checkpoint = self._theta.copy(), 0
@@ -105,11 +106,13 @@ class Engine:
             return True
         if self._at >= self.per_epoch:
             self._order = self.visits.next_epoch()
-            self._rates = self.schedule.rates(self.steps + 1, self._rates if self.steps else np.empty(self.per_epoch))
+            self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
             if self.steps:
                 self._checkpoint = self._now(), self.steps
-        per_step = self.size * n_stored(self.data.whole) / self.risk.n + (self._theta.size if self.way != "single" else 0)
+        per_step = self.size * n_stored(self.data.whole) / self.risk.n + (
+            self._theta.size if self.way != "single" else 0
+        )
         count = max(1, int(CHUNK / max(1.0, per_step)))
         first, last = self._at, min(self.per_epoch, self._at + count, self._at + most - self.steps)
         t = self.steps - self._at
@@ -136,8 +139,8 @@ class Engine:
 
     def _densely(self, rates: np.ndarray, first: int, last: int, t: int | None = None) -> None:
         K.densely(
-            self.loss, self.data, self._order, self.size, rates, first, last, self.steps if t is None else t, self._theta, self.sums,
-            self.state, self.book, self.rule, self.betas, self.memory, self.watch,
+            self.loss, self.data, self._order, self.size, rates, first, last, self.steps if t is None else t, self._theta,
+            self.sums, self.state, self.book, self.rule, self.betas, self.memory, self.watch,
         )  # fmt: skip
 
     def _ended(self) -> bool:
@@ -161,7 +164,7 @@ class Engine:
             status = "converged" if ending == K.SMALL_GRADIENT else "diverged" if ending == K.ROSE else status
         elif not (self.value <= self.watch.limit and math.isfinite(self.norm)):
             status = "diverged"
-        if self.book.every[0] and (not self.book.count[0] or self.book.step[self.book.count[0] - 1] != self.steps):
+        if self.book.every[0] and (not self.book.filled[0] or self.book.step[self.book.filled[0] - 1] != self.steps):
             self.book.gradient[:] = gradient
             K.note(self.book, self.steps, math.nan, self.value, self.norm, theta)
         return status
@@ -204,7 +207,10 @@ class Engine:
         found = [(self.first_value, 0, self._start)]
         checkpoint, step = self._checkpoint
         found.append((self.risk.value(checkpoint.reshape(self.risk.shape)), step, checkpoint))
-        found += [(float(self.book.loss[k]), int(self.book.step[k]), self.book.theta[k]) for k in range(int(self.book.count[0]))]
+        found += [
+            (float(self.book.loss[k]), int(self.book.step[k]), self.book.theta[k])
+            for k in range(int(self.book.filled[0]))
+        ]
         value, step, theta = min((f for f in found if math.isfinite(f[0])), key=lambda f: f[0])
         return theta.copy(), value, step
 

@@ -1,8 +1,9 @@
 """The same descents as solvers of the estimators: gd, sgd, minibatch, momentum and adam, from the same compiled steps.
 
-Rates that need no tuning: 1/L for full gradients of a smooth loss, else 1/(lam (t + shift)) with the shift at which the first step is no
-longer than one over the curvature of an example.  After ever more passes the point is certified; what is returned is the best point
-and the best dual point seen.  They are here to be watched and compared: the solvers of `choose` are faster.
+Rates that need no tuning: 1/L for full gradients of a smooth loss, else 1/(lam (t + shift)) with the shift at which
+the first step is no longer than one over the curvature of an example.  After ever more passes the point is certified;
+what is returned is the best point and the best dual point seen.  They are here to be watched and compared: the
+solvers of `choose` are faster.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ def gradient_fit(
     engine = Engine(risk, theta, method, schedule, size=size, seed=seed, first=order)
     passes, next_look = loop.n_iter, 1
     while True:
-        going = engine.advance((next_look - passes) * engine.per_epoch + engine.steps if engine.full else _all(loop, engine))
+        going = engine.advance(
+            (next_look - passes) * engine.per_epoch + engine.steps if engine.full else _all(loop, engine)
+        )
         done = engine.steps // engine.per_epoch
         loop.n_iter = max(loop.n_iter, -(-engine.steps // engine.per_epoch))
         loop.tick()

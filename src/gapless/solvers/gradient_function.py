@@ -5,8 +5,9 @@
     adam        step = -rate m / (sqrt(v) + epsilon), m and v the running means of the gradient and of its squares
     newton      step = -rate H^-1 gradient; H + tau I where H is not positive definite
 
-Each step is watched: its decrease is sufficient if f(theta + step) <= f(theta) + <gradient, step>/2, which for gd holds at every rate up to
-1/L (the descent lemma).  It ends where the gradient is small, and where the value has risen so far that it will not come back.
+Each step is watched: its decrease is sufficient if f(theta + step) <= f(theta) + <gradient, step>/2, which for gd
+holds at every rate up to 1/L (the descent lemma).  It ends where the gradient is small, and where the value has risen
+so far that it will not come back.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Function:
 
     lam: float | None = None
 
-    def __init__(self, value: Callable[..., Any], gradient: Callable[..., Any], hessian: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, value: Callable[..., Any], gradient: Callable[..., Any], hessian: Callable[..., Any] | None
+    ) -> None:
         self._value, self._gradient, self._hessian = value, gradient, hessian
         self.evaluations = 0
         self.step = 0
@@ -118,7 +121,9 @@ class Risk:
         risk = self.risk
         problem = risk.problem
         if not risk.smooth:
-            raise ValueError("method='newton' needs a loss with a curvature; the hinge has none. Use squared_hinge, or gd.")
+            raise ValueError(
+                "method='newton' needs a loss with a curvature; the hinge has none. Use squared_hinge, or gd."
+            )
         if isinstance(problem, LinearERM):
             # P and J have the same Newton step; the offset's curvature may be 0 (no example active), hence its ridge.
             _, h = problem.derivatives(problem.scores(theta))
@@ -197,6 +202,7 @@ class Walked:
     best: np.ndarray
     best_value: float
     best_step: int
+    steepest: np.ndarray
     status: str = "max_iter"
     steps: int = 0
     broke: tuple[int, float, np.ndarray, np.ndarray] | None = None
@@ -226,12 +232,13 @@ def step_by_step(
     value, gradient = objective.value_and_gradient(theta)
     norm = float(np.linalg.norm(gradient))
     limit = value + RISE * max(1.0, abs(value))
-    found = Walked(theta, value, norm, theta.copy(), value, 0)
+    found = Walked(theta, value, norm, theta.copy(), value, 0, np.zeros_like(theta))
     velocity, square = np.zeros_like(theta), np.zeros_like(theta)
     last_rate = schedule.rate
     one = np.empty(1)
     for t in range(steps + 1):
         found.theta, found.value, found.norm, found.steps = theta, value, norm, t
+        found.steepest = -gradient / norm if norm > 0.0 else np.zeros_like(gradient)
         if not (value <= limit and math.isfinite(norm)):
             found.status = "diverged"
             return found
@@ -265,8 +272,7 @@ def step_by_step(
                 every *= 2
                 found.rows = [row for row in found.rows if row[0] % every == 0]
             found.every = every
-            steepest = -gradient / norm if norm > 0.0 else np.zeros_like(gradient)
-            found.rows.append([t, rate, value, norm, theta.copy(), steepest, math.nan])
+            found.rows.append([t, rate, value, norm, theta.copy(), found.steepest, math.nan])
         if rate == 0.0:
             found.status = "stalled"
             return found

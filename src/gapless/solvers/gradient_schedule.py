@@ -5,7 +5,7 @@
     inverse_root      rate / sqrt(t + shift)
     pegasos           1 / (lam (t + shift))                              lam of the problem, if none is given
     cosine            final + (rate - final) (1 + cos(pi t / steps)) / 2
-    backtracking      the first of rate, shrink rate, shrink^2 rate, ... with f(theta + step) <= f(theta) + decrease <gradient, step>
+    backtracking      the first of rate, shrink rate, ... with f(theta + step) <= f(theta) + decrease <gradient, step>
     exact             the minimum of f along the direction
     polyak            (f(theta) - optimum) / |gradient|^2                optimum: the least value of f
 
@@ -92,7 +92,9 @@ class Schedule:
         if self.kind != "pegasos" or self.lam is not None:
             return self
         if lam is None:
-            raise ValueError("the Pegasos schedule is 1/(lam t), and this function has no lam: Schedule.pegasos(lam=...)")
+            raise ValueError(
+                "the Pegasos schedule is 1/(lam t), and this function has no lam: Schedule.pegasos(lam=...)"
+            )
         return Schedule("pegasos", lam=lam, shift=self.shift)
 
     def rates(self, first: int, out: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ a x, so B += S a x.  The same sums for rows give u with w = sum u_i x_i (where t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
@@ -51,8 +51,8 @@ class Softmax(NamedTuple):
 class Data(NamedTuple):
     """What the steps read. ``rows`` has no constant feature where the offset is free, ``whole`` always has it."""
 
-    rows: object
-    whole: object
+    rows: Any
+    whole: Any
     y: np.ndarray
     p: np.ndarray
     weighted: bool
@@ -72,7 +72,7 @@ class Book(NamedTuple):
     theta: np.ndarray
     direction: np.ndarray
     gradient: np.ndarray
-    count: np.ndarray
+    filled: np.ndarray
     every: np.ndarray
 
 
@@ -161,7 +161,7 @@ def due(book, step):
 @compiled
 def note(book, step, rate, loss, norm, theta):
     """One row of the trace; the gradient stands in the book already."""
-    k = book.count[0]
+    k = book.filled[0]
     if k == book.step.size:
         k = 0
         book.every[0] *= 2
@@ -177,7 +177,7 @@ def note(book, step, rate, loss, norm, theta):
     book.theta[k, :] = theta
     for j in range(theta.size):
         book.direction[k, j] = -book.gradient[j] / norm if norm > 0.0 else 0.0
-    book.count[0] = k + 1
+    book.filled[0] = k + 1
 
 
 @compiled(vectorise=True)
@@ -352,7 +352,8 @@ def look_many(loss, data, theta, gradient):
     z, share = np.empty(K), np.empty(K)
     total = 0.0
     for i in range(n):
-        total += (p[i] if data.weighted else 1.0) * _one_of_many(rows, i, y[i], p, data.weighted, theta, K, width, z, share, gradient)
+        q = p[i] if data.weighted else 1.0
+        total += q * _one_of_many(rows, i, y[i], p, data.weighted, theta, K, width, z, share, gradient)
     return pulled(data, total / n, 1.0 / n, theta, gradient)
 
 
@@ -441,8 +442,8 @@ class Memory(NamedTuple):
 
 
 class Watch(NamedTuple):
-    """Figures of full gradients: the last value and what the last step promised, the best value and its step, the step and rate that
-    broke, how it ended; and the limits."""
+    """Figures of full gradients: the last value and what the last step promised, the best value and its step, the
+    step and rate that broke, how it ended; and the limits."""
 
     figures: np.ndarray
     small: float
@@ -459,7 +460,7 @@ def watched(J, norm, step_number, theta, memory, watch, book):
     figures = watch.figures
     if step_number > 0 and not math.isnan(figures[PROMISED]):
         held = enough(figures[VALUE], figures[PROMISED], J)
-        k = book.count[0]
+        k = book.filled[0]
         if k > 0 and book.step[k - 1] == step_number - 1:
             book.held[k - 1] = 1.0 if held else 0.0
         if not held and figures[BROKE_STEP] < 0:
@@ -508,7 +509,9 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
                 loss, data, order, start, stop, theta, gradient, sums.u, rate, state[DUAL_SCALE], sums.keep
             )  # fmt: skip
             pulled(data, 0.0, 1.0 / (stop - start), theta, gradient)
-        move(rule, rate, t + k + 1.0, betas[0], betas[1], betas[2], gradient, memory.velocity, memory.square, memory.step)
+        move(
+            rule, rate, t + k + 1.0, betas[0], betas[1], betas[2], gradient, memory.velocity, memory.square, memory.step
+        )
         if full:
             watch.figures[PROMISED] = product(gradient, memory.step)
             watch.figures[LAST_RATE] = rate

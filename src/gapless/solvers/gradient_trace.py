@@ -92,7 +92,10 @@ class Trace:
         return (self[k] for k in range(len(self)))
 
     def __str__(self) -> str:
-        lines = [f"trace: {len(self)} rows, {self.thinning}", f"{'step':>10} {'examples':>12} {'rate':>11} {'loss':>14} {'|gradient|':>11}  held"]
+        lines = [
+            f"trace: {len(self)} rows, {self.thinning}",
+            f"{'step':>10} {'examples':>12} {'rate':>11} {'loss':>14} {'|gradient|':>11}  held",
+        ]
         shown = range(len(self)) if len(self) <= 12 else [*range(6), -1, *range(len(self) - 5, len(self))]
         for k in shown:
             if k < 0:
@@ -100,9 +103,8 @@ class Trace:
                 continue
             row = self[k]
             held = {None: "", True: "yes", False: "no"}[row.held]
-            lines.append(
-                f"{row.step:>10,} {row.examples:>12,} {row.rate:>11.4g} {row.loss:>14.8g} {row.gradient_norm:>11.4g}  {held}".rstrip()
-            )
+            figures = f"{row.rate:>11.4g} {row.loss:>14.8g} {row.gradient_norm:>11.4g}"
+            lines.append(f"{row.step:>10,} {row.examples:>12,} {figures}  {held}".rstrip())
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -114,8 +116,9 @@ class Descent:
     """Where a descent ended, how, and what is known of the point.
 
     ``theta`` is the point: (w, b) of a linear problem, w alone where it has no offset.  ``point`` says which one it is: the last
-    iterate, the average of the iterates, or the one of the lowest value seen.  ``value`` is the objective there.  ``gap`` bounds value -
-    minimum from above where the objective has a dual, else it is None; ``relative_gap`` is gap / max(|value|, |dual|).
+    iterate, the average of the iterates, or the one of the lowest value seen.  ``value`` is the objective there.
+    ``gap`` bounds value - minimum from above where the objective has a dual, else it is None; ``relative_gap`` is gap
+    / max(|value|, |dual|).
     """
 
     theta: np.ndarray

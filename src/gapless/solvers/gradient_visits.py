@@ -80,7 +80,9 @@ def as_visits(given: Any, n: int) -> Any:
     if order.ndim != 1 or order.size == 0 or order.dtype.kind not in "iu":
         raise ValueError(f"visits must be among {list(KINDS)} or a 1-D array of row numbers; got {given!r}")
     if order.min() < 0 or order.max() >= n:
-        raise ValueError(f"visits names row {int(order.max() if order.max() >= n else order.min())}; there are {n} rows, from 0")
+        raise ValueError(
+            f"visits names row {int(order.max() if order.max() >= n else order.min())}; there are {n} rows, from 0"
+        )
     return order.astype(np.int64)
 
 

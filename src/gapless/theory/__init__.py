@@ -1,0 +1,1 @@
+"""What can be known, and what it costs to know it."""
