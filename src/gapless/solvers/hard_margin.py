@@ -19,12 +19,13 @@ from gapless import rows as R
 from gapless.problems.hard_margin import HardMargin
 from gapless.solvers.hull_active_set import Settled, settle
 from gapless.solvers.hull_interior_point import TOUCHING, Hulls, nearest_points
+from gapless.solvers.hull_pivoting import pivoting
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Event, Solution, Status
 
 #: Values of a working set that is held dense, and rows of one whose inner products are held.
 DENSE = 20_000_000
-INNER = 4_000
+INNER = 2_500
 #: Multiplications of an interior-point step on all rows at once, up to which no working set is chosen.
 AT_ONCE = 2e7
 ROUNDS = 200
@@ -90,7 +91,16 @@ def solve_hard_margin(
         try:
             if not np.isfinite(problem.R2) or not np.isfinite(problem.norms2).all():
                 loop.end("not_finite")
-            used = "working_set"
+            if problem.free and abs(int(problem.y.sum(dtype=np.int64))) == problem.n:
+                # One class alone: no w is needed, and no alpha > 0 has sum alpha y = 0.
+                theta[-1] = float(problem.y[0])
+                loop.record(theta, u, 0.0, 0.0, ends=False)
+                loop.end("converged")
+            wide = problem.n > INNER and search.width > INNER
+            used = "pivoting" if wide else "working_set"
+            if wide:
+                pivoting(problem, loop)
+                loop.end("converged" if loop.relative_gap <= stop.relative_gap else "stalled")
             search.run()
         except Ended:
             pass
@@ -164,7 +174,7 @@ class _Search:
         self.V = self.gram = None
         if chosen.size * float(self.width) <= DENSE:
             self.V = _dense(self.part, self.width)
-        elif chosen.size <= INNER:
+        elif chosen.size <= 2 * INNER:
             self.gram = R.inner(self.part, np.arange(chosen.size), self.loop.tick)
         else:
             self.loop.end("stalled")
