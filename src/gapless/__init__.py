@@ -29,6 +29,7 @@ _HOME = {
     "verify": "gapless.certificates.verify",
     "margins": "gapless.certificates.margins",
     "explain": "gapless.certificates.explain",
+    "reduce": "gapless.certificates.reduce",
     "convert": "gapless.certificates.convert",
     "separability": "gapless.certificates.separation",
     # descent that can be watched

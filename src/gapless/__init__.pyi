@@ -16,6 +16,7 @@ from gapless.certificates.convert import convert as convert
 from gapless.certificates.explain import explain as explain
 from gapless.certificates.gap import certify as certify
 from gapless.certificates.margins import margins as margins
+from gapless.certificates.reduce import reduce as reduce
 from gapless.certificates.separation import separability as separability
 from gapless.certificates.verify import verify as verify
 from gapless.errors import BackendWarning as BackendWarning

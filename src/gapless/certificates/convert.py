@@ -278,12 +278,15 @@ def objective(
     else:
         plain = f"minimise {penalty} + {_number(C)} * sum_i {s}{plain_loss}"
         latex = rf"\min_{{{over}}} {penalty_tex} + {_number_tex(C)} \sum_{{i=1}}^{{{n_rows}}} {s}{latex_loss}"
+    hard = math.isinf(C) and loss in ("hinge", "squared_hinge")
     how = {"none": "no offset", "penalised": "offset penalised", "free": "offset free"}[offset]
     plain += f" over {n_rows} rows, {how}"
     factors = []
-    if weighted:
+    if hard and (weighted or by_class):
+        plain += " (those of weight 0 left out; other weights have no effect)"
+    elif weighted:
         factors.append("sample_weight_i")
-    if by_class and class_weight is not None:
+    if by_class and class_weight is not None and not hard:
         names = list(range(len(class_weight))) if classes is None else list(classes)
         shown = ", ".join(f"{name!r}: {float(w):.6g}" for name, w in list(zip(names, class_weight))[:10])
         factors.append(f"class_weight(label_i) {{{shown}{', ...' if len(names) > 10 else ''}}}")

@@ -87,19 +87,23 @@ def certify_values(
     seconds: float = 0.0,
     solver: str = "",
     positive: int | None = 1,
+    hard: bool = False,
 ) -> Subproblem:
     """One subproblem from its two values. The gap decides, not the solver.
 
     ``ending`` is how the solver says it ended. Where the relative gap is at most ``tol`` the status is
     ``converged`` whatever it says; where it is above and the solver claims convergence the status is
-    ``stalled``; values that are not finite give ``not_finite``.
+    ``stalled``; values that are not finite give ``not_finite``. ``hard`` says that the primal is infinite where
+    a constraint is not kept.
     """
     primal, dual = float(primal), float(dual)
     gap = primal - dual
     relative = relative_gap(primal, dual, gap)
     _check_status(ending)
     if not (math.isfinite(primal) and math.isfinite(dual)):
-        status = ending if ending == "infeasible" else "not_finite"
+        # A hard margin that was stopped before any point kept it: the objective is infinite, and nothing overflowed.
+        stopped = primal == math.inf and math.isfinite(dual) and hard
+        status = ending if ending == "infeasible" or (stopped and ending != "converged") else "not_finite"
     elif relative <= tol:
         status = "converged"
     else:
@@ -149,6 +153,7 @@ def certify(
         seconds=solution.seconds,
         solver=solution.solver,
         positive=positive,
+        hard=bool(getattr(problem, "hard", False)),
     )
 
 

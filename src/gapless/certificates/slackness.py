@@ -124,7 +124,8 @@ def slackness(
     product = alpha * np.where(used, (1.0 - yf) - xi, 0.0)
 
     with np.errstate(invalid="ignore"):
-        scale = np.where(hard, 1.0, c)
+        # Without a bound on alpha, small is what is small beside the largest one.
+        scale = np.where(hard, alpha.max(axis=-1, keepdims=True, initial=0.0), c)
         zero = np.abs(alpha) <= tol_alpha * scale if loss == "squared" else alpha <= tol_alpha * scale
         full = (alpha >= c * (1.0 - tol_alpha)) & (loss in ("hinge", "logistic")) & ~hard
     from_dual = np.where(zero, 0, np.where(full, 2, 1)).astype(np.int8)

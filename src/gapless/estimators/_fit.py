@@ -29,6 +29,8 @@ from gapless.solvers.choose import solve, solve_multinomial
 from gapless.solvers.loop import SMALL, Interruption, Stop
 from gapless.solvers.solution import Event
 
+from ._hard_margin import fit_hard_margin
+
 
 @dataclass(frozen=True)
 class Task:
@@ -89,6 +91,7 @@ class Encoded:
     start: Any
     callback: Callable[[Event], None] | None
     interruption: Interruption | None
+    given: Any = None  # X as it came, with the rows of weight 0
 
     def small(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """Rows, classes and costs as the solver sees them: equal rows once."""
@@ -130,7 +133,7 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
         order, groups = groups.first, None
     rows = X if cost.rows is None else X[cost.rows]
     return Encoded(
-        rows, index, labels, cost, groups, order, weights, class_weight, named, start, callback, interruption
+        rows, index, labels, cost, groups, order, weights, class_weight, named, start, callback, interruption, X
     )  # fmt: skip
 
 
@@ -187,7 +190,8 @@ def fit_linear(
         time.perf_counter() - started,
     )
     worst = max(parts, key=lambda part: part.claim.relative_gap)
-    return Fitted(labels, arrays["coef"], arrays["intercept"], scores, worst.history, certificate, cost.restore(cost.c))
+    c = cost.c if math.isfinite(task.C) else np.full(cost.c.shape, math.inf)
+    return Fitted(labels, arrays["coef"], arrays["intercept"], scores, worst.history, certificate, cost.restore(c))
 
 
 def _stack(lines: list[np.ndarray]) -> np.ndarray:
@@ -204,6 +208,10 @@ def _stop(task: Task, deadline: float | None, share: float = 1.0) -> Stop:
 def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Part:
     """One class against the others."""
     positives = data.labels.positives
+    if math.isinf(task.C):
+        return Part(
+            **fit_hard_margin(task, data, k, _stop(task, deadline, n_threads(task.n_jobs) / (len(positives) - k)))
+        )
     positive = positives[k]
     loss = losses.BY_NAME[task.loss]
 

@@ -227,9 +227,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         one = dual.shape[0] == 1
         c = np.broadcast_to(self._c, dual.shape)
         margins = np.where(c > 0, margins, 0.0)
+        # With C = inf the loss is 0 or infinite, whichever it is.
+        loss = "hinge" if self.C == math.inf else certificate.statement["problem"]["loss"]
         return slackness(
-            dual[0] if one else dual, c[0] if one else c, margins[0] if one else margins,
-            certificate.statement["problem"]["loss"],
+            dual[0] if one else dual, c[0] if one else c, margins[0] if one else margins, loss
         )  # fmt: skip
 
     def _margins(self) -> np.ndarray:

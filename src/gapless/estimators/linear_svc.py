@@ -33,7 +33,9 @@ class LinearSVC(LinearClassifier):
     tol : float
         The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
     C : float
-        Multiplies the sum of the losses.
+        Multiplies the sum of the losses. ``inf`` is the hard margin, whatever the loss: minimise ``1/2 |w|^2`` with
+        ``y_i (<w, x_i> + b) >= 1`` for every row of positive weight; weights have no other effect. Where no hyperplane
+        separates the classes, ``NotSeparable`` carries the proof.
     multi_class : "ovr"
         "crammer_singer" is not offered; use ``sklearn.svm.LinearSVC(multi_class="crammer_singer")``.
     fit_intercept : bool
@@ -134,8 +136,8 @@ class LinearSVC(LinearClassifier):
             )
         hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
         self._one_of("solver", ("auto", "coordinate_descent", *hinge, *DESCENTS))
-        if self.C == float("inf"):
-            raise NotImplementedError("C=inf, the hard margin, is not offered yet; use a large finite C.")
+        if self.C == float("inf") and self.solver != "auto":
+            raise ValueError(f"solver={self.solver!r} finds no hard margin: with C=inf leave solver='auto'.")
 
     @available_if(_has_no_probabilities)
     def predict_proba(self, X: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from . import gradient, least_squares, mistakes, moments
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
+from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
 from .rounding import UNIT, Interval
@@ -74,14 +75,21 @@ def check(
         claims.append(Claim("no offset", 0.0, None, not intercept.any(), "the intercept is 0"))
     bounds: list[tuple[float, float, float]] = []
     if sound and finite and len(subs) == len(positives):
-        c = row_weights(number(problem["C"]), weights, np.array(problem["class_weight"], dtype=np.float64), index)
+        # The hard margin: a row counts or it does not, and the loss is 0 or infinite.
+        hard = number(problem["C"]) == math.inf
+        class_weight = np.array(problem["class_weight"], dtype=np.float64)
+        c = row_weights(1.0 if hard else number(problem["C"]), weights, class_weight, index)
+        if hard:
+            c = ((weights > 0.0) & (class_weight[index] > 0.0)).astype(np.float64)
         weighty = bool(np.isfinite(c).all())
         claims.append(Claim("row weights", "finite", None, weighty, "" if weighty else "C times weights overflows"))
         if weighty:
             target = index[None, :]
             if not softmax:
                 target = np.where(target == np.array(positives)[:, None], 1, -1).astype(np.int8)
-            task = Task(rows, target, c, problem["loss"], problem["offset"], number(problem["offset_scale"]))
+            task = Task(
+                rows, target, c, HARD if hard else problem["loss"], problem["offset"], number(problem["offset_scale"])
+            )
             bounds = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     _total_claims(claims, document)
     tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
@@ -147,12 +155,16 @@ def _figure_claims(
     subs = document["certificate"]["subproblems"]
     for k, (sub, found, fractions) in enumerate(zip(subs, figures, exact, strict=True)):
         primal, below, gap = found.primal, found.dual, found.gap
-        if fractions is not None and fractions.dual is not None:
+        if fractions is not None and fractions.kept and fractions.dual is not None:
             primal, below = float_interval(fractions.primal), float_interval(fractions.dual)
             low, high = fractions.primal[0] - fractions.dual[1], fractions.primal[1] - fractions.dual[0]
             gap = float_interval((low, high))
         bounds.append((primal.up, below.low, gap.up))
         which = f"[{k}] " if len(subs) > 1 else ""
+        if task.loss == HARD:
+            claims.append(
+                Claim(which + "margins kept", True, found.kept, found.kept, "y f >= 1 for every row, for certain")
+            )
         _subproblem_claims(claims, which, sub, found, primal, below, gap)
     return bounds
 

@@ -1,9 +1,10 @@
-"""The four losses as enclosures: l, its slope, and the terms of the dual, each between two floats.
+"""The losses as enclosures: l, its slope, and the terms of the dual, each between two floats.
 
     hinge           max(0, 1 - yz)        dual term  alpha                                0 <= alpha <= c
     squared_hinge   max(0, 1 - yz)^2                 alpha - alpha^2 / (4c)               0 <= alpha
     logistic        ln(1 + e^(-yz))                  c h(alpha / c)                       0 <= alpha <= c
     squared         1/2 (y - z)^2                    u y - u^2 / (2c)                     u free
+    hard_margin     0 where yz >= 1, else inf        alpha                                0 <= alpha
 
 with alpha = u y and h(p) = -p ln p - (1-p) ln(1-p).  y is +1 or -1 but for the squared loss, where it is any
 number.
@@ -16,7 +17,9 @@ import numpy as np
 from .elementary import entropy_bounds, logistic_bounds, softplus_bounds
 from .rounding import down, up
 
+#: What a document may name; the hard margin is a hinge with C = inf there.
 LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
+HARD = "hard_margin"
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -45,6 +48,10 @@ def loss_bounds(loss: str, y: np.ndarray, z_low: np.ndarray, z_high: np.ndarray)
     low, high = _slack(y, z_low, z_high)
     if loss == "hinge":
         return low, high
+    if loss == HARD:
+        # Without a subtraction: 1 - yz rounded outward would deny a margin that is exactly 1.
+        low, high = _margins(y, z_low, z_high)
+        return np.where(high < 1.0, np.inf, 0.0), np.where(low < 1.0, np.inf, 0.0)
     return np.maximum(0.0, down(low * low)), up(high * high)
 
 
@@ -71,12 +78,12 @@ def feasible(loss: str, y: np.ndarray, c: np.ndarray, u: np.ndarray) -> np.ndarr
         return np.isfinite(u) & ((c > 0) | (u == 0))
     alpha = u * y  # exact
     inside = np.isfinite(u) & (alpha >= 0)
-    return inside & ((c > 0) | (u == 0)) if loss == "squared_hinge" else inside & (alpha <= c)
+    return inside & ((c > 0) | (u == 0)) if loss in ("squared_hinge", HARD) else inside & (alpha <= c)
 
 
 def dual_bounds(loss: str, y: np.ndarray, c: np.ndarray, u: np.ndarray) -> Bounds:
     """The terms -c l*(y, -u/c) of D for feasible u and c > 0."""
-    if loss == "hinge":
+    if loss in ("hinge", HARD):
         alpha = u * y
         return alpha, alpha
     if loss == "logistic":

@@ -11,6 +11,8 @@ B.  Let T = max |<w*, x_i>| <= R |w*| <= R sqrt(2 P*) <= R sqrt(2 P), R = max |x
 
 - hinge, squared hinge: B = 1 + T.  For b > 1 + T every positive row has yz > 1 and slope 0, every negative
   row has yz < -1 and pushes b down; likewise below -(1 + T).  With one class only, w* = 0, b* = y is optimal.
+- hard margin: B = 1 + T.  Where both classes have rows, some row of each has y f = 1 at the optimum (else b could move, and w
+  shrink), so b* = y - <w*, x> there.  With one class only, w* = 0, b* = y is optimal.
 - squared: B = max|y| + T, as b* is a weighted mean of the y_i - <w*, x_i>.
 - logistic: B = |ln(C+/C-)| + T, C+ and C- the total weights of the classes.  The slopes balance,
   sum_+ c_i / (1 + e^z_i) = sum_- c_i / (1 + e^-z_i), where the left is at most C+ / (1 + e^(b-T)) and the
@@ -42,7 +44,7 @@ def offset_bound(
     and ``minus`` the total weights of the two classes (logistic only).
     """
     reach = (exactly(2.0) * primal.positive() * square.positive()).positive().sqrt()
-    if loss in ("hinge", "squared_hinge"):
+    if loss in ("hinge", "squared_hinge", "hard_margin"):
         return exactly(1.0) + reach
     if loss == "squared":
         return exactly(largest_target) + reach

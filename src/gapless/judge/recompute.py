@@ -4,6 +4,8 @@
     D(u)    = sum_i (dual terms) - 1/2 |sum_i u_i x_i|^2            penalised: - 1/2 (s sum u)^2
                                                                     free offset: - B |sum u|
 
+The hard margin (C = inf) has no loss: P is 1/2 |w|^2 where every y f >= 1 for certain, else infinite.
+
 The products with X are ordinary BLAS, with Higham's bound |fl(x.w) - x.w| <= gamma_k |x|.|w|, which holds for
 any order of summation, with or without FMA (not for Strassen's method, nor where subnormals are flushed to
 zero).  Everything after them is interval arithmetic with one float outward, and sums over rows are
@@ -18,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .losses import dual_bounds, feasible, loss_bounds, slope_bounds
+from .losses import HARD, dual_bounds, feasible, loss_bounds, slope_bounds
 from .offset import offset_bound, strong_convexity_bound
 from .rounding import (
     HALF,
@@ -63,6 +65,8 @@ class Figures:
     feasible: bool
     #: What plain float64 sums in any order may be off by, generously; `check` caps claims with it.
     textbook: float
+    #: A hard margin: whether y f >= 1 holds for every row, for certain.
+    kept: bool = True
 
     @property
     def gap(self) -> Interval:
@@ -158,6 +162,7 @@ class _Pass:
         self.u, self.plus, self.minus = (Sums(S) for _ in range(3))
         self.combined = Combination((S, d))
         self.feasible = np.ones(S, dtype=bool)
+        self.kept, self.broken = np.ones(S, dtype=bool), np.zeros(S, dtype=bool)
         self.square = ZERO
         self.largest_target = np.zeros(S)
         # For the textbook bound, in plain floats: sums of c |l'| |x|, |u| |x|, |dual terms|, |u|, c.
@@ -183,6 +188,11 @@ class _Pass:
         magnitude = block.absolute()
         z_low, z_high = score_bounds(block, magnitude, self.W, self.b)
         low, high = loss_bounds(task.loss, y, z_low, z_high)
+        hard = task.loss == HARD
+        if hard:  # no sum of infinities: a loss is 0, or the primal is infinite
+            self.kept &= (high == 0.0).all(axis=1)
+            self.broken |= (low > 0.0).any(axis=1)
+            low = high = np.zeros_like(low)
         self.loss_low.add(np.maximum(0.0, down(c * low)))
         self.loss_up.add(up(c * high))
         d_low, d_high = dual_bounds(task.loss, y, c, u)
@@ -196,7 +206,7 @@ class _Pass:
             self.plus.add(np.where(y > 0, c, 0.0))
             self.minus.add(np.where(y > 0, 0.0, c))
             self.largest_target = np.maximum(self.largest_target, np.abs(y).max(axis=1))
-        slope = np.sqrt(high) if task.loss.startswith("squared") else 1.0  # |l'|, or half of it
+        slope = np.sqrt(high) if task.loss.startswith("squared") else float(not hard)  # |l'|, or half of it
         norms = np.sqrt(norm_up + self.constant2)
         size = np.abs(u)
         self.rough += [
@@ -204,7 +214,7 @@ class _Pass:
             size @ norms,
             np.maximum(np.abs(d_low), np.abs(d_high)).sum(1),
             size.sum(1),
-            np.full(len(u), c.sum()),
+            np.full(len(u), 0.0 if hard else c.sum()),
         ]
         self.n += block.n
 
@@ -244,6 +254,8 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
                 primal = primal + HALF * (exactly(abs(float(b[s]))) / scale).square()
                 dual = dual - HALF * (scale * sums[s]).square()
             primal = primal.positive()
+            if not done.kept[s]:
+                primal = Interval(math.inf if done.broken[s] else primal.low, math.inf)
             if task.offset == "free":
                 B = offset_bound(task.loss, primal, done.square, done.largest_target[s], plus[s], minus[s])
                 dual = dual - B * abs(sums[s])
@@ -251,7 +263,7 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
             if not done.feasible[s]:
                 dual = Interval(-math.inf, -math.inf)
             rough = done.textbook(s, primal.up, v2[s].up, w2[s].up, bound)
-            figures.append(Figures(primal, dual, bool(done.feasible[s]), rough))
+            figures.append(Figures(primal, dual, bool(done.feasible[s]), rough, bool(done.kept[s])))
     return figures
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .exact_elementary import BITS, entropy_fractions, log_fractions, softplus_fractions, sqrt_fractions
-from .losses import feasible
+from .losses import HARD, feasible
 from .recompute import Task
 from .rounding import Interval
 
@@ -25,6 +25,7 @@ class ExactFigures(NamedTuple):
     primal: Pair
     dual: Pair | None
     offset_bound: Pair | None  # B, enclosed; None: no free offset, or no bound
+    kept: bool = True  # False: a hard margin is not, and the primal is infinite, whatever stands there
 
 
 class Dyadic(NamedTuple):
@@ -113,7 +114,7 @@ def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
         one = _Exact(task, s, keep, matrix, exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
         primal = one.primal()
         dual, bound = one.dual(primal)
-        out.append(ExactFigures(primal, dual, bound))
+        out.append(ExactFigures(primal, dual, bound, one.kept()))
     return out
 
 
@@ -147,8 +148,19 @@ class _Exact:
         penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
         if self.task.offset == "penalised":
             penalty += (Fraction(self.b) / Fraction(self.task.offset_scale)) ** 2 / 2
+        if self.task.loss == HARD:
+            return penalty, penalty
         low, high = self.loss_sum(integer_scores(self.matrix, self.x_exponent, self.weights))
         return penalty + low, penalty + high
+
+    def kept(self) -> bool:
+        """A hard margin: y f >= 1 for every row, without rounding."""
+        if self.task.loss != HARD:
+            return True
+        z = integer_scores(self.matrix, self.x_exponent, self.weights)
+        one = scaled(1, -z.exponent)
+        signed = (score if sign > 0 else -score for sign, score in zip(self.signs.tolist(), z.integers, strict=True))
+        return all(score >= one for score in signed)
 
     def loss_sum(self, z: Dyadic) -> Pair:
         loss, c = self.task.loss, self.c
@@ -196,7 +208,7 @@ class _Exact:
 
     def dual_terms(self) -> Pair:
         loss, c, u = self.task.loss, self.c, self.u
-        if loss == "hinge":
+        if loss in ("hinge", HARD):
             total = sum(m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True))
             value = scaled(total, u.exponent)
             return value, value
@@ -227,7 +239,7 @@ class _Exact:
         square = largest_square(self.matrix, self.x_exponent)
         low, high = sqrt_fractions(2 * primal[0] * square, 2 * primal[1] * square)
         loss = self.task.loss
-        if loss in ("hinge", "squared_hinge"):
+        if loss in ("hinge", "squared_hinge", HARD):
             return 1 + low, 1 + high
         if loss == "squared":
             top = scaled(max(map(abs, self.y.integers), default=0), self.y.exponent)

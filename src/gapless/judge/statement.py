@@ -85,7 +85,8 @@ def statement_claims(
         if key in parameters and not any(_same(parameters[key], value) for value in allowed):
             claims.append(Claim(key, parameters[key], None, False, "is another problem than the one certified"))
     C, scale = number(problem["C"]), number(problem["offset_scale"])
-    good_C = math.isfinite(C) and C > 0 if penalty else C == math.inf
+    # An SVM with C = inf is the hard margin.
+    good_C = C > 0 and (math.isfinite(C) or name == "LinearSVC") if penalty else C == math.inf
     claims.append(Claim("C", C, parameters.get("C"), good_C and _equals(parameters.get("C"), C)))
     tol = number(tol)
     good_tol = math.isfinite(tol) and tol >= 0

@@ -29,6 +29,9 @@ NEAR = 100_000
 class HardMargin(LinearERM):
     """P, D and the maps between them, for rows X and signs y."""
 
+    #: P is infinite where a margin is not kept.
+    hard = True
+
     @classmethod
     def of(cls, X: Any, y: np.ndarray, offset: str, offset_scale: float = 1.0) -> HardMargin:
         c = np.broadcast_to(np.inf, y.size)
@@ -181,10 +184,10 @@ class HardMargin(LinearERM):
             reach += float(heights @ self.norms[part])
             total += float(heights.sum())
         error = gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.sum_length(self.rows)) * reach
+        combined_error = gamma(min(R.sum_length(self.rows), self.n + 20.0)) * reach
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
-        error += (gamma(BLOCK + 64) + 16 * UNIT) * 2.0 * total
+        error += gamma(min(BLOCK, self.n) + 80) * total
         if self.free:
             error += self.offset_bound(primal) * (64 * UNIT * total + 1e-11 * abs(float(u.sum())))
         return error * (1.0 + 1e-10)

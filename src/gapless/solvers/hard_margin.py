@@ -18,7 +18,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.hard_margin import HardMargin
 from gapless.solvers.hull_active_set import Settled, settle
-from gapless.solvers.hull_interior_point import TOUCHING, Hulls, nearest_points
+from gapless.solvers.hull_interior_point import Hulls, nearest_points
 from gapless.solvers.hull_pivoting import pivoting
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Event, Solution, Status
@@ -29,6 +29,8 @@ INNER = 2_500
 #: Multiplications of an interior-point step on all rows at once, up to which no working set is chosen.
 AT_ONCE = 2e7
 ROUNDS = 200
+#: Squared lengths beyond which |w|^2 has no place among the floats.
+SMALLEST, LARGEST = 1e-290, 1e290
 
 
 class HardMarginPoint(NamedTuple):
@@ -89,7 +91,8 @@ def solve_hard_margin(
     with np.errstate(all="ignore"):
         search = _Search(problem, loop)
         try:
-            if not np.isfinite(problem.R2) or not np.isfinite(problem.norms2).all():
+            longest = float(problem.norms2.max()) - problem.free
+            if not longest < LARGEST or (problem.R2 < SMALLEST and problem.rows.values.any()):
                 loop.end("not_finite")
             if problem.free and abs(int(problem.y.sum(dtype=np.int64))) == problem.n:
                 # One class alone: no w is needed, and no alpha > 0 has sum alpha y = 0.
@@ -136,18 +139,22 @@ class _Search:
             self._load(chosen)
             hulls = nearest_points(self.V, self.gram, self.signs, problem.free, self.loop.tick, alpha)
             self.loop.advance()
-            if hulls.upper <= TOUCHING * np.sqrt(problem.R2):
+            if hulls.touching:
                 self._give_up(chosen, hulls.alpha)
             if chosen.size == problem.n:
                 break
-            margins, worst = self._look(chosen, hulls.alpha * self.signs, hulls.lower)
-            fresh = self._violators(margins, worst, chosen)
+            self._count()
+            fresh = self._violators(self._look(chosen, hulls.alpha * self.signs), hulls.lower, chosen)
             if fresh.size == 0:
                 break
             keep = hulls.slack <= 10.0 * np.median(hulls.slack) if chosen.size > self._room() else slice(None)
             alpha = np.append(hulls.alpha[keep], np.zeros(fresh.size))
             chosen = np.append(chosen[keep], fresh)
         self._finish(chosen, hulls)
+
+    def _count(self) -> None:
+        if self.loop.n_iter >= self.loop.stop.passes:
+            self.loop.end("max_iter")
 
     # -- the working set ------------------------------------------------------------------------------------------
 
@@ -174,6 +181,9 @@ class _Search:
         self.V = self.gram = None
         if chosen.size * float(self.width) <= DENSE:
             self.V = _dense(self.part, self.width)
+            if problem.free:
+                # Where all lies far from the origin, digits are lost there; a free offset does not mind.
+                self.V -= self.V.mean(axis=0)
         elif chosen.size <= 2 * INNER:
             self.gram = R.inner(self.part, np.arange(chosen.size), self.loop.tick)
         else:
@@ -185,7 +195,7 @@ class _Search:
             return self.V @ (self.V.T @ u)
         return R.scores(self.part, R.combine(self.part, u))
 
-    def _look(self, chosen: np.ndarray, u: np.ndarray, aim: float) -> tuple[np.ndarray, float]:
+    def _look(self, chosen: np.ndarray, u: np.ndarray) -> np.ndarray:
         """y f of all rows for w = sum u x scaled to |w| = 1, with the offset that is best on the working set."""
         problem = self.problem
         full = np.zeros(problem.n)
@@ -197,9 +207,22 @@ class _Search:
         z = problem.scores(theta, self.loop.tick)
         if problem.free:
             plus, minus = self.signs > 0, self.signs < 0
-            z += 0.5 * float((-z[chosen[minus]]).min() - z[chosen[plus]].min())
+            theta[-1] = 0.5 * float((-z[chosen[minus]]).min() - z[chosen[plus]].min())
+            z += theta[-1]
         margins = self.y * z
-        return margins, aim
+        if float(margins.min()) > 0.0:  # all rows are on their side: a point that can be returned
+            u = problem.repair(problem.rescaled(problem.repair(full)))
+            self._keep(theta, u)
+        return margins
+
+    def _keep(self, theta: np.ndarray, u: np.ndarray, last: bool = False) -> None:
+        """Record u, and theta stretched until every margin is kept, if that can be; the last pair is the one returned."""
+        feasible = self.problem.repaired(theta)
+        primal = np.inf if feasible is None else self.problem.primal(feasible)
+        theta, dual = theta if feasible is None else feasible, self.problem.dual(u, primal)
+        self.loop.record(theta, u, primal, dual, ends=False)
+        if last:
+            self.loop.prefer(theta, u, primal, dual)
 
     def _violators(self, margins: np.ndarray, aim: float, chosen: np.ndarray) -> np.ndarray:
         """The worst rows below the margin that the working set has, of each class, none of them in it already."""
@@ -237,9 +260,10 @@ class _Search:
             self.loop.advance()
             if settled.status == "infeasible":
                 self._give_up(chosen, settled.alpha)
-            worst = self._record(chosen, settled, hulls)
+            worst = self._record(chosen, settled)
             if worst is None:
                 return
+            self._count()
             alpha = np.append(settled.alpha, np.zeros(worst.size))
             near = alpha > 0.0
             chosen = np.append(chosen, worst)
@@ -258,7 +282,7 @@ class _Search:
         start = np.concatenate(first)
         return np.append(start, held[~np.isin(held, start)])
 
-    def _record(self, chosen: np.ndarray, settled: Settled, hulls: Hulls) -> np.ndarray | None:
+    def _record(self, chosen: np.ndarray, settled: Settled) -> np.ndarray | None:
         """Record the point made feasible; the rows to add, or None where there are none."""
         problem = self.problem
         full = np.zeros(problem.n)
@@ -266,17 +290,17 @@ class _Search:
         u = problem.repair(full * self.y)
         theta = problem.combine(u, self.loop.tick)
         if problem.free:
-            theta[-1] = settled.b
+            theta[-1] = 0.0
         z = problem.scores(theta, self.loop.tick)
+        if problem.free:
+            held = chosen[settled.alpha > 0.0]
+            theta[-1] = float(np.mean(self.y[held] - z[held]))
+            z += theta[-1]
         margins = self.y * z
         room = 1e-12 + 4.0 * (margins - problem.certain(theta, z))
-        feasible = problem.repaired(theta)
-        primal = problem.primal(feasible) if feasible is not None else np.inf
-        self.loop.record(
-            theta if feasible is None else feasible, u, primal, problem.dual(u, primal), ends=False
-        )  # fmt: skip
         below = margins < 1.0 - room
         below[chosen] = False
+        self._keep(theta, u, last=not below.any())
         if not below.any():
             self.loop.status = "converged" if self.loop.relative_gap <= self.loop.stop.relative_gap else "stalled"
             return None

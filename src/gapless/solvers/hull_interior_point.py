@@ -32,6 +32,12 @@ class Hulls(NamedTuple):
     slack: np.ndarray
     upper: float
     lower: float
+    size: float  #: length of the longest row
+
+    @property
+    def touching(self) -> bool:
+        """Nothing separates the rows, as far as floats can tell."""
+        return self.upper <= TOUCHING * self.size
 
 
 def nearest_points(
@@ -51,7 +57,7 @@ def nearest_points(
     slack = np.maximum(system.slack(margins, eta), 0.0)
     size = float(np.sqrt(system.longest))
     slack += 0.1 * max(float(slack.mean()), float(np.abs(margins).max()), 1e-30 * size)
-    stale, least, best = 0, np.inf, Hulls(alpha, slack, np.inf, 0.0)
+    stale, least, best = 0, np.inf, Hulls(alpha, slack, np.inf, -np.inf, size)
     for _ in range(STEPS):
         tick()
         margins = system.margins(alpha)
@@ -61,7 +67,7 @@ def nearest_points(
         if not np.isfinite(upper):
             break
         if lower > best.lower or upper < 0.5 * best.upper:
-            best = Hulls(alpha, slack, upper, lower)
+            best = Hulls(alpha, slack, upper, lower, size)
         mu = float(alpha @ slack) / m
         left = mu * m / max(square, 1e-300)
         # Where the hulls just touch, mu and |w|^2 fall together, and slowly.

@@ -34,8 +34,10 @@ def pivoting(problem: HardMargin, loop: Loop) -> None:
     """Records its points in ``loop``; returns when the sets have settled or will not."""
     u = np.zeros(problem.n)
     for attempt in range(TRIES):
-        u = _descend(problem, loop, u, PASSES * 3**attempt)
+        u = _descend(problem, loop, u, min(PASSES * 3**attempt, max(1, loop.stop.passes - loop.n_iter)))
         _record(problem, loop, u, None)
+        if loop.n_iter >= loop.stop.passes:
+            loop.end("max_iter")
         if _pivot(problem, loop, u):
             return
 
@@ -87,6 +89,7 @@ def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
         wrong = int(leaves.sum() + joins.sum())
         if wrong == 0:
             if tolerance <= 1e-14:
+                _record(problem, loop, nu, b, last=True)
                 return True
             tolerance, fewest, patience = 1e-15, problem.n + 1, 4
             continue
@@ -145,7 +148,7 @@ class _Inner:
         return x
 
 
-def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None) -> np.ndarray:
+def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None, last: bool = False) -> np.ndarray:
     """Record the point that u gives, made feasible; its margins with the offset b, or with the best one."""
     alpha = np.maximum(u * problem.y, 0.0)
     dual = problem.repair(problem.rescaled(problem.repair(alpha * problem.y)))
@@ -157,5 +160,8 @@ def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None) -> 
         z += problem.best_offset(z)
     feasible = problem.repaired(theta)
     primal = problem.primal(feasible) if feasible is not None else np.inf
-    loop.record(theta if feasible is None else feasible, dual, primal, problem.dual(dual, primal), ends=False)
+    theta, value = theta if feasible is None else feasible, problem.dual(dual, primal)
+    loop.record(theta, dual, primal, value, ends=False)
+    if last:
+        loop.prefer(theta, dual, primal, value)
     return problem.y * z

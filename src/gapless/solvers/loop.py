@@ -158,6 +158,15 @@ class Loop:
         self.tick()
         return better
 
+    def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
+        """Return this pair: the two belong together, and their gap is as small as rounding lets it be.
+
+        The lowest primal and the highest dual point may come from passes whose w differ by the root of a gap of 1e-14.
+        """
+        if primal - dual <= (self.best_primal - self.best_dual) + 1e-9 * abs(primal):
+            self.best_theta, self._best_u = theta.copy(), u.copy()
+            self.best_primal, self.best_dual = primal, dual
+
     def _remember(self, event: Event) -> None:
         # At most HISTORY points: when full, every second one goes and only every second new one is kept.
         self._seen += 1
