@@ -106,3 +106,21 @@ def test_the_norm_and_the_right_angle(hinge):
 def test_the_page_says_where_to_look():
     for name in ("convert", "margins", "explain"):
         assert name in gapless.__all__
+
+
+def test_support_vectors_alone_need_the_ends_of_the_offset():
+    X, y = np.array([[1.0], [-1.0], [6.0], [8.0], [-5.5], [-9.0]]), np.array([1, -1, 1, 1, -1, -1])
+    model = LinearSVC(loss="hinge", C=0.1).fit(X, y)
+    support = model.alpha_ > 0
+    usual = LinearSVC(loss="hinge", C=0.1).fit(X[support], y[support])
+    assert usual.coef_[0, 0] == pytest.approx(model.coef_[0, 0], abs=1e-9)
+    assert abs(usual.intercept_[0] - model.intercept_[0]) > 0.01
+    rows = gapless.reduce(model, X, y).rows
+    true = LinearSVC(loss="hinge", C=0.1).fit(X[rows], y[rows])
+    assert true.intercept_[0] == pytest.approx(model.intercept_[0], abs=1e-9)
+    # A hard margin needs no more than its support vectors.
+    hard = LinearSVC(C=np.inf).fit(X, y)
+    support = hard.alpha_ > 0
+    again = LinearSVC(C=np.inf).fit(X[support], y[support])
+    assert again.coef_[0, 0] == pytest.approx(hard.coef_[0, 0], abs=1e-12)
+    assert again.intercept_[0] == pytest.approx(hard.intercept_[0], abs=1e-12)
