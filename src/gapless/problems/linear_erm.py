@@ -170,7 +170,7 @@ class LinearERM:
     def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
         """u_i = -c_i l'(z_i), moved to sum u = 0 where the offset is free."""
         u = self.scores(theta) if z is None else z.copy()
-        _dual_of(self.loss, u, self.y, self.c, u)
+        _dual_of(self.loss, u, self.y, self.c)
         return self.repair(u, out=u)
 
     def primal_from_dual(self, u: np.ndarray, combined: np.ndarray | None = None) -> np.ndarray:
@@ -382,63 +382,75 @@ def gamma(m: float) -> float:
 @compiled(vectorise=True)
 def _loss_sums(loss, z, y, c, sums, first, last):
     for k in range(first, last):
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        zs, ys, cs = z[start:stop], y[start:stop], c[start:stop]
         s = 0.0
-        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
-            s += c[i] * value(loss, z[i], y[i])
+        for i in range(zs.size):
+            s += cs[i] * value(loss, zs[i], ys[i])
         sums[k] = s
 
 
 @compiled(vectorise=True)
 def _curve(loss, z, along, t, y, c, g, h, sums, first, last):
     # Written first and summed after: a loop that does both is a vector loop only where no two arrays lie too near each
-    # other, so that its sums would depend on where the memory happened to be.
+    # other, so that its sums would depend on where the memory happened to be.  Views of a block, because LLVM asks that
+    # once for all blocks, and takes the last one to be as long as the others.
     losses = np.empty(BLOCK)
     for k in range(first, last):
         start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
-        for i in range(start, stop):
-            at = z[i] + t * along[i]
-            losses[i - start] = c[i] * value(loss, at, y[i])
-            g[i] = c[i] * slope(loss, at, y[i])
-            h[i] = c[i] * curvature(loss, at, y[i])
+        zs, ys, cs, steps = z[start:stop], y[start:stop], c[start:stop], along[start:stop]
+        gs, hs = g[start:stop], h[start:stop]
+        for i in range(zs.size):
+            at = zs[i] + t * steps[i]
+            losses[i] = cs[i] * value(loss, at, ys[i])
+            gs[i] = cs[i] * slope(loss, at, ys[i])
+            hs[i] = cs[i] * curvature(loss, at, ys[i])
         s, ga, haa = 0.0, 0.0, 0.0
-        for i in range(start, stop):
-            s += losses[i - start]
-            ga += g[i] * along[i]
-            haa += h[i] * along[i] * along[i]
+        for i in range(zs.size):
+            s += losses[i]
+            ga += gs[i] * steps[i]
+            haa += hs[i] * steps[i] * steps[i]
         sums[k, 0] = s
         sums[k, 1] = ga
         sums[k, 2] = haa
 
 
-@compiled
-def _dual_of(loss, z, y, c, u):
-    for i in range(z.size):
-        u[i] = c[i] * dual_of(loss, z[i], y[i])
+@compiled(vectorise=True)
+def _dual_of(loss, u, y, c):
+    """Scores in, dual point out, in the same place."""
+    for i in range(u.size):
+        u[i] = c[i] * dual_of(loss, u[i], y[i])
 
 
 @compiled(vectorise=True)
 def _dual_sums(loss, u, y, c, sums, first, last):
     for k in range(first, last):
+        start, stop = k * BLOCK, min(u.size, (k + 1) * BLOCK)
+        us, ys, cs = u[start:stop], y[start:stop], c[start:stop]
         s = 0.0
-        for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
-            s -= c[i] * conjugate(loss, -u[i] / c[i], y[i])
+        for i in range(us.size):
+            s -= cs[i] * conjugate(loss, -us[i] / cs[i], ys[i])
         sums[k] = s
 
 
 @compiled(vectorise=True)
 def _dual_sizes(loss, u, y, c, sums, first, last):
     for k in range(first, last):
+        start, stop = k * BLOCK, min(u.size, (k + 1) * BLOCK)
+        us, ys, cs = u[start:stop], y[start:stop], c[start:stop]
         s = 0.0
-        for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
-            s += abs(c[i] * conjugate(loss, -u[i] / c[i], y[i]))
+        for i in range(us.size):
+            s += abs(cs[i] * conjugate(loss, -us[i] / cs[i], ys[i]))
         sums[k] = s
 
 
 @compiled(vectorise=True)
 def _into_box(u, y, c, bounded, out, first, last):
-    for i in range(first * BLOCK, min(u.size, last * BLOCK)):
-        alpha = max(u[i] * y[i], 0.0)
-        out[i] = (min(alpha, c[i]) if bounded else alpha) * y[i]
+    start, stop = first * BLOCK, min(u.size, last * BLOCK)
+    us, ys, cs, into = u[start:stop], y[start:stop], c[start:stop], out[start:stop]
+    for i in range(us.size):
+        alpha = max(us[i] * ys[i], 0.0)
+        into[i] = (min(alpha, cs[i]) if bounded else alpha) * ys[i]
 
 
 @compiled(vectorise=True)
@@ -446,24 +458,28 @@ def _rooms(u, y, c, bounded, lower, sums, first, last):
     """How far u can go down (or up), summed over those strictly inside their box and over all. A box without an end on that
     side gives nothing: only the class that has too much does."""
     for k in range(first, last):
+        start, stop = k * BLOCK, min(u.size, (k + 1) * BLOCK)
+        us, ys, cs = u[start:stop], y[start:stop], c[start:stop]
         inside, everybody = 0.0, 0.0
-        for i in range(k * BLOCK, min(u.size, (k + 1) * BLOCK)):
-            alpha = u[i] * y[i]
-            falls = (y[i] > 0.0) == lower
-            room = alpha if falls else (c[i] - alpha if bounded else 0.0)
+        for i in range(us.size):
+            alpha = us[i] * ys[i]
+            falls = (ys[i] > 0) == lower
+            room = alpha if falls else (cs[i] - alpha if bounded else 0.0)
             everybody += room
-            inside += room if alpha > 0.0 and (alpha < c[i] or not bounded) else 0.0
+            inside += room * (1.0 if (alpha > 0.0) & ((alpha < cs[i]) | (not bounded)) else 0.0)
         sums[k, 0] = inside
         sums[k, 1] = everybody
 
 
 @compiled(vectorise=True)
 def _give(u, y, c, bounded, lower, inside_only, part, first, last):
-    for i in range(first * BLOCK, min(u.size, last * BLOCK)):
-        alpha = u[i] * y[i]
-        falls = (y[i] > 0.0) == lower
-        room = alpha if falls else (c[i] - alpha if bounded else 0.0)
-        moves = not inside_only or (alpha > 0.0 and (alpha < c[i] or not bounded))
+    start, stop = first * BLOCK, min(u.size, last * BLOCK)
+    us, ys, cs = u[start:stop], y[start:stop], c[start:stop]
+    for i in range(us.size):
+        alpha = us[i] * ys[i]
+        falls = (ys[i] > 0) == lower
+        room = alpha if falls else (cs[i] - alpha if bounded else 0.0)
+        moves = (not inside_only) | ((alpha > 0.0) & ((alpha < cs[i]) | (not bounded)))
         alpha += (-part * room if falls else part * room) if moves else 0.0
         alpha = max(alpha, 0.0)
-        u[i] = (min(alpha, c[i]) if bounded else alpha) * y[i]
+        us[i] = (min(alpha, cs[i]) if bounded else alpha) * ys[i]

@@ -170,17 +170,19 @@ def _walk(
 
 @compiled(vectorise=True)
 def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
-    # Written first and summed after, so that the sums do not depend on how the arrays lie in memory.
+    # Written first and summed after, by views of a block: see `_curve` in problems/linear_erm.
     for k in range(first, last):
         start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
-        for i in range(start, stop):
-            part = share[i] + (1.0 - y[i] * z[i]) * steep
-            u[i] = c[i] * min(max(part, 0.0), 1.0) * y[i]
-            inside[i] = (part > 0.0) & (part < 1.0)
+        ys, zs, cs, shares = y[start:stop], z[start:stop], c[start:stop], share[start:stop]
+        us, within = u[start:stop], inside[start:stop]
+        for i in range(zs.size):
+            part = shares[i] + (1.0 - ys[i] * zs[i]) * steep
+            us[i] = cs[i] * min(max(part, 0.0), 1.0) * ys[i]
+            within[i] = (part > 0.0) & (part < 1.0)
         loss, gain = 0.0, 0.0
-        for i in range(start, stop):
-            gain += u[i] * y[i]
-            loss += c[i] * max(1.0 - y[i] * z[i], 0.0)
+        for i in range(zs.size):
+            gain += us[i] * ys[i]
+            loss += cs[i] * max(1.0 - ys[i] * zs[i], 0.0)
         sums[k, 0] = loss
         sums[k, 1] = gain
 
@@ -188,10 +190,14 @@ def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
 @compiled(vectorise=True)
 def _band_slope(y, c, share, z, along, steep, t, sums, first, last):
     for k in range(first, last):
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        ys, zs, cs, shares, steps = y[start:stop], z[start:stop], c[start:stop], share[start:stop], along[start:stop]
         data, bend = 0.0, 0.0
-        for i in range(k * BLOCK, min(z.size, (k + 1) * BLOCK)):
-            part = share[i] + (1.0 - y[i] * (z[i] + t * along[i])) * steep
-            data -= c[i] * min(max(part, 0.0), 1.0) * y[i] * along[i]
-            bend += (c[i] * along[i] * along[i]) if 0.0 < part < 1.0 else 0.0
+        for i in range(zs.size):
+            part = shares[i] + (1.0 - ys[i] * (zs[i] + t * steps[i])) * steep
+            within = min(max(part, 0.0), 1.0)
+            heavy = cs[i] * steps[i]
+            data -= heavy * within * ys[i]
+            bend += heavy * steps[i] * (1.0 if part == within else 0.0)
         sums[k, 0] = data
         sums[k, 1] = bend * steep
