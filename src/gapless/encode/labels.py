@@ -80,7 +80,8 @@ def _as_labels(y: Any) -> np.ndarray:
         raise ValueError("y is None: a classifier needs the label of each row (requires y to be passed)")
     if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
         y = y.to_numpy()  # pandas, polars and pyarrow know best what their categories are
-    y = column_or_1d(y)
+    if not (type(y) is np.ndarray and y.ndim == 1):
+        y = column_or_1d(y)
     if y.dtype.kind == "O":
         y = _of_one_type(y)
     if y.size == 0:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from functools import lru_cache
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -143,7 +145,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _task(self, dtype: Any) -> Task:
         passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
-        parameters = self.get_params(deep=False)
+        parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}
         parameters["init"] = None  # a model to start from is not part of what was fitted
         seed = 0
         if self.random_state is not None:
@@ -270,6 +272,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+@lru_cache(maxsize=64)
+def _parameter_names(estimator: type) -> tuple[str, ...]:
+    """As `get_params` finds them, once for each class."""
+    return tuple(sorted(name for name in signature(estimator).parameters))
 
 
 def from_file(name: str) -> str:

@@ -70,8 +70,12 @@ class LinearERM:
     @lazy
     def R2(self) -> float:
         """The largest |x_i|^2, without the constant feature where the offset is free; infinite or NaN where a row is."""
-        parts = [R.norms2(R.part(self.rows, at, min(self.n, at + SLICE))).max() for at in range(0, self.n, SLICE)]
+        parts = [self._norms2(at, min(self.n, at + SLICE)).max() for at in range(0, self.n, SLICE)]
         return largest_norm2(np.array(parts), self.free)
+
+    def _norms2(self, start: int, stop: int) -> np.ndarray:
+        """Kept where they are few; else made again for each slice of the rows."""
+        return self.norms2 if stop - start == self.n else R.norms2(R.part(self.rows, start, stop))
 
     @lazy
     def masses(self) -> tuple[float, float]:
@@ -121,9 +125,11 @@ class LinearERM:
             below -= self.offset_bound(primal) * abs(float(u.sum()))
         return below
 
-    def dual_at_zero(self) -> float:
-        """D(0): no data is needed."""
-        return self._dual_terms(np.zeros(self.n))
+    def primal_at_zero(self) -> float:
+        """P(0, 0): a loss of a margin is the same for both signs of y."""
+        if isinstance(self.loss, Squared):
+            return self.loss_sum(np.zeros(self.n))
+        return float(self.c.sum()) * value(self.loss, 0.0, 1.0)
 
     def _dual_terms(self, u: np.ndarray) -> float:
         """- sum c l*(y, -u/c)"""
@@ -312,7 +318,7 @@ class LinearERM:
         loss_error, reach, total = 0.0, 0.0, 0.0
         for start in range(0, self.n, SLICE):
             part = slice(start, min(self.n, start + SLICE))
-            norms = np.sqrt(R.norms2(R.part(self.rows, part.start, part.stop))) * (1.0 + 1e-12)
+            norms = np.sqrt(self._norms2(part.start, part.stop)) * (1.0 + 1e-12)
             score_error = gamma(d + 3) * norms * size
             lipschitz: Any = 1.0
             if isinstance(self.loss, SquaredHinge):
@@ -323,17 +329,20 @@ class LinearERM:
             heights = np.abs(u[part])
             reach += float(heights @ norms)
             total += float(heights.sum())
-        error = loss_error + (sums + 16 * UNIT) * self.loss_sum(z)
+        error = loss_error + (sums + 16 * UNIT) * primal  # no less than the losses' sum
         error += gamma(d + 3) * self.penalty(theta)
         combined_error = gamma(R.sum_length(self.rows)) * reach
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
-        sizes = abs(self._dual_terms(u))  # those of the hinge and of logistic regression have one sign
-        if not isinstance(self.loss, Hinge | Logistic):
+        if isinstance(self.loss, Hinge):
+            sizes = total
+        elif isinstance(self.loss, Logistic):
+            mass = float(self.c.sum())
+            sizes = 0.7 * mass  # no entropy is above ln 2
+            error += 40 * UNIT * mass
+        else:
             sizes = _sum_blocks(_dual_sizes, self.loss, u, self.y, self.c)
         error += (sums + 16 * UNIT) * (sizes + total)
-        if isinstance(self.loss, Logistic):
-            error += 40 * UNIT * float(self.c.sum())
         if self.free:
             bound = self.offset_bound(primal)
             error += bound * 64 * UNIT * total + 1e-11 * bound * abs(float(u.sum()))

@@ -131,8 +131,10 @@ def solve_multinomial(
 
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """There is always a point to return: zero, or where an earlier fit ended."""
-    zero, no_scores = np.zeros(problem.d + 1), np.zeros(problem.n)
-    loop.record(zero, lambda: np.zeros(problem.n), problem.primal(zero, no_scores), problem.dual_at_zero(), ends=False)
+    # No loss is below 0, so that D(0) = 0.
+    loop.record(
+        np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False
+    )
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:

@@ -15,6 +15,8 @@ and ends after finitely many steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gapless import rows as R
@@ -29,8 +31,8 @@ from gapless.solvers.preconditioned import Preconditioned
 
 #: A free offset without curvature (no example active) would have an infinite step.
 OFFSET_RIDGE = 1e-10
-#: Rows from which a solve starts on an eighth of them.
-NESTED = 16_000
+#: A solve starts on an eighth of the rows where there are so many, and so many for each column: few rows do not tell much.
+NESTED = (16_000, 32), (4_000, 256)
 
 
 def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
@@ -39,12 +41,22 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
     theta = np.zeros(problem.d + 1)
     if start is not None:
         theta = start.copy()
-    elif n >= NESTED and n >= 32 * problem.d:
+    elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
     g, h, along = np.empty(n), np.empty(n), np.empty(n)
     loss, _, _ = problem.curve(z, z, 0.0, g, h)
+    if not problem.penalty(theta) + loss <= problem.primal_at_zero():
+        # Far out the losses are straight, and Newton's steps blind: zero is the better start.
+        theta = np.zeros(problem.d + 1)
+        z = np.zeros(n)
+        loss, _, _ = problem.curve(z, z, 0.0, g, h)
     system = _System(problem, loop)
+
+    def own(point: np.ndarray) -> Callable[[], np.ndarray]:
+        """The dual point of a point, made when it is asked for: -g, if we are still there."""
+        return lambda: problem.repair(-g) if theta is point else problem.dual_from_primal(point)
+
     gap_before, primal_before, stale = np.inf, np.inf, 0
     while True:
         primal = problem.penalty(theta) + loss
@@ -52,7 +64,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         gradient = data_part + theta
         if problem.free:
             gradient[-1] = data_part[-1]
-        gap = _record(problem, loop, theta, g, along, data_part, gradient, primal)
+        gap = _record(problem, loop, theta, g, along, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
@@ -85,12 +97,9 @@ def _record(
     data_part: np.ndarray,
     gradient: np.ndarray,
     primal: float,
+    own: Callable[[], np.ndarray],
 ) -> float:
     """Record the point and its own dual point, which need not be kept: theta says it all; the gap between them."""
-
-    def own() -> np.ndarray:
-        return problem.dual_from_primal(theta)
-
     if not problem.free:
         gap = 0.5 * float(gradient @ gradient)
         loop.record(theta, own, primal, primal - gap, ends=False)
@@ -113,9 +122,10 @@ class _System:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d + 1
         self.inner = R.inner(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
-        # Sparse rows have few pairs, and rare columns that a sample would miss.
-        sparse = isinstance(problem.rows, R.CsrRows) and d <= DIRECT
-        cheap = sparse and gram_cost(problem.rows, n) + 0.02 * d**3 <= 8.0 * curved_cost(problem.rows)
+        # Sparse rows have few pairs, and rare columns that a sample would miss; narrow rows cost little more than products.
+        sparse = isinstance(problem.rows, R.CsrRows)
+        products = 8.0 if sparse else 2.5
+        cheap = d <= DIRECT and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(problem.rows)
         written = n * d <= SMALL or self.inner is not None or cheap
         self.iterated = None if written else Preconditioned(problem, loop.tick)
         self.first: float | None = None
