@@ -30,6 +30,9 @@ def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray,
     """
     y, c = problem.y, problem.c
     alpha = np.clip(u * y, 0.0, c)
+    inside = float(np.count_nonzero((alpha > 0.0) & (alpha < c)))
+    if inside * inside * (inside / 3.0 + problem.d) > work:
+        return False
     margin = y * problem.scores(theta, loop.tick)
     seen: set[bytes] = set()
     for _ in range(ROUNDS):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
 
@@ -58,12 +58,11 @@ class NormalEquations:
         scaled = matrix * scale[:, None] * scale[None, :]
         shift = 0.0
         for attempt in range(12):
-            try:
-                shifted = scaled if shift == 0.0 else scaled + shift * np.eye(scaled.shape[0])
-                self._cholesky = cho_factor(shifted, lower=True, check_finite=False)
+            shifted = scaled if shift == 0.0 else scaled + shift * np.eye(scaled.shape[0])
+            self._cholesky, failed = dpotrf(shifted, lower=1, clean=0)
+            if not failed:
                 break
-            except LinAlgError:
-                shift = 1e-15 if attempt == 0 else shift * 10.0
+            shift = 1e-15 if attempt == 0 else shift * 10.0
         else:
             raise FloatingPointError("the system of the Newton step is not positive definite")
         self._matrix, self._scale, self._shift = scaled, scale, shift
@@ -71,9 +70,10 @@ class NormalEquations:
     def _backsolve(self, right: np.ndarray) -> np.ndarray:
         """Solve with the factor, then refine against the unshifted matrix."""
         right = right * self._scale
-        x = cho_solve(self._cholesky, right, check_finite=False)
+        x, _ = dpotrs(self._cholesky, right, lower=1)
         for _ in range(3 if self._shift else 1):
-            x = x + cho_solve(self._cholesky, right - self._matrix @ x, check_finite=False)
+            more, _ = dpotrs(self._cholesky, right - self._matrix @ x, lower=1)
+            x = x + more
         return x * self._scale
 
     def _factor_inner(self, inner: np.ndarray | None) -> None:

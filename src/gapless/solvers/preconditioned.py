@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
@@ -76,15 +76,14 @@ class Preconditioned:
         matrix *= scale[:, None] * scale[None, :]
         shift = 0.0
         for _ in range(12):
-            try:
-                matrix[np.diag_indices(d)] += shift
-                factor = cho_factor(matrix, lower=True, check_finite=False)
+            matrix[np.diag_indices(d)] += shift
+            factor, failed = dpotrf(matrix, lower=1, clean=0)
+            if not failed:
                 break
-            except LinAlgError:
-                shift = max(1e-15, 10.0 * shift)
+            shift = max(1e-15, 10.0 * shift)
         else:
             raise FloatingPointError("the system of the Newton step is not positive definite")
-        self.apart = lambda v: cho_solve(factor, v * scale, check_finite=False) * scale
+        self.apart = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
 
     def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
         return ridge * x + R.curved(self.problem.rows, h, x, self.tick)

@@ -29,7 +29,7 @@ INNER = 40
 #: Columns from which changes are summed alone.
 LONG = 32
 #: Rows from which a solve starts on an eighth of them.
-NESTED = 4_000
+NESTED = 8_000
 
 
 def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
