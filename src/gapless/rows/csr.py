@@ -36,9 +36,10 @@ def row_axpy(rows, i, a, theta):
 
 
 def row_norm2(rows, i):
+    values = rows.values
     s = rows.constant * rows.constant
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        v = np.float64(rows.values[k])
+    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
+        v = np.float64(values[k])
         s += v * v
     return s
 

@@ -216,17 +216,17 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
 
 
 def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
-    theta, u = loop.best_theta, loop.best_u
+    theta, u, scores = loop.best_theta, loop.best_u, loop.best_scores
     if theta is None or u is None:
-        theta, u = np.zeros(problem.d + 1), np.zeros(problem.n)
+        theta, u, scores = np.zeros(problem.d + 1), np.zeros(problem.n), None
     if loop.status not in (None, "converged", "not_finite"):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
         own = problem.rescaled(problem.dual_from_primal(theta))
         if problem.dual(own, loop.best_primal) > loop.best_dual:
             u = own
     if problem.free and isinstance(problem.loss, Hinge):
-        theta = theta.copy()
+        theta, scores = theta.copy(), None
         theta[-1] = 0.0
         theta[-1] = problem.best_offset(problem.scores(theta))
     status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
-    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history)
+    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history, scores)

@@ -149,7 +149,7 @@ def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -
     z = problem.scores(theta, loop.tick)
     primal = problem.primal(theta, z)
     dual = problem.dual(u, primal, combined)
-    loop.record(theta, u, primal, dual)
+    loop.record(theta, u, primal, dual, scores=z)
     return primal - dual, z
 
 

@@ -86,6 +86,7 @@ class Loop:
         self.status: Status | None = None
         self.history: list[Event] = []
         self.best_theta: np.ndarray | None = None
+        self.best_scores: np.ndarray | None = None
         self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
@@ -132,14 +133,16 @@ class Loop:
         dual: float,
         *,
         ends: bool = True,
+        scores: np.ndarray | None = None,
     ) -> bool:
         """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough.
 
-        ``u`` may be a function that makes the dual point; it is called only if that is the one returned.
+        ``u`` may be a function that makes the dual point; it is called only if that is the one returned. ``scores`` are those
+        of theta where they were computed from it, and not from steps towards it.
         """
         better = primal < self.best_primal or dual > self.best_dual
         if primal < self.best_primal:
-            self.best_primal, self.best_theta = primal, theta.copy()
+            self.best_primal, self.best_theta, self.best_scores = primal, theta.copy(), scores
         if dual > self.best_dual:
             if isinstance(u, np.ndarray) and isinstance(self._best_u, np.ndarray) and self._best_u.shape == u.shape:
                 self._best_u[...] = u  # no second copy beside the old one

@@ -40,6 +40,7 @@ class Solution:
     seconds: float
     solver: str
     history: list[Event] = field(default_factory=list)
+    scores: np.ndarray | None = None  # of theta, where they are known
 
 
 def relative_gap(primal: float, dual: float) -> float:
