@@ -51,11 +51,11 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def fit(self, solver: str, loss: str, C: float, tol: float, cap: float) -> Run:
+    def fit(self, solver: str, loss: str, C: float, tol: float, cap: float, seed: int = 0) -> Run:
         """One fit, killed after `cap` seconds."""
         if self._process is None:
             self._start()
-        self._pipe.send((solver, loss, C, tol))
+        self._pipe.send((solver, loss, C, tol, seed))
         self._receive(SETTING_UP)  # ready: the clock starts now
         try:
             if not self._answers(cap):
@@ -103,11 +103,11 @@ def _serve(pipe: Connection, data: str, folder: Path) -> None:
     warm: set[tuple[Any, ...]] = set()
     while True:
         try:
-            name, loss, C, tol = pipe.recv()
+            name, loss, C, tol, seed = pipe.recv()
         except (EOFError, KeyboardInterrupt):
             return
         try:
-            _answer(pipe, X, y, name, loss, C, tol, started, warm)
+            _answer(pipe, X, y, name, loss, C, tol, seed, started, warm)
         except KeyboardInterrupt:
             return
         except Exception as error:
@@ -115,24 +115,33 @@ def _serve(pipe: Connection, data: str, folder: Path) -> None:
 
 
 def _answer(
-    pipe: Connection, X: Any, y: np.ndarray, name: str, loss: str, C: float, tol: float, started: Any, warm: Any
+    pipe: Connection,
+    X: Any,
+    y: np.ndarray,
+    name: str,
+    loss: str,
+    C: float,
+    tol: float,
+    seed: int,
+    started: Any,
+    warm: Any,
 ) -> None:
     solver = by_name(name, loss)
     if (name, loss) not in started:
         rows = np.concatenate([np.flatnonzero(y > 0)[:250], np.flatnonzero(y < 0)[:250]])
-        solver.fit((X[rows], y[rows]), 1.0, 1e-1)  # loads, compiles, starts threads
+        solver.fit((X[rows], y[rows]), 1.0, 1e-1, seed)  # loads, compiles, starts threads
         started.add((name, loss))
     if name.startswith("gapless") and (name, loss, C, tol) not in warm:
-        solver.fit((X, y), C, tol)  # the way it takes depends on the data: compiled on the data
+        solver.fit((X, y), C, tol, seed)  # the way it takes depends on the data: compiled on the data
         warm.add((name, loss, C, tol))
     time.sleep(limits.PAUSE)
     pipe.send(True)
     start = time.perf_counter()
-    answer = solver.fit((X, y), C, tol)
+    answer = solver.fit((X, y), C, tol, seed)
     seconds = time.perf_counter() - start
     if seconds < limits.SHORT:  # the pause left the caches cold and the cores asleep: once more
         start = time.perf_counter()
-        answer = solver.fit((X, y), C, tol)
+        answer = solver.fit((X, y), C, tol, seed)
         seconds = time.perf_counter() - start
     pipe.send(seconds)
     coef, note = answer if isinstance(answer, tuple) else (answer, "")

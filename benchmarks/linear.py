@@ -52,9 +52,9 @@ def run(
                 peers = [peer for peer in PEERS[loss] if peer.name not in absent]
                 swept = _sweeps(child, peers, loss, C, reference["lower"], fresh, full, say)
                 if duels:
-                    _own_curve(child, loss, C, reference["lower"], say)
+                    own = _own_curve(child, loss, C, reference["lower"], say)
                     for target in limits.TARGETS[loss]:
-                        row = _duel(child, loss, C, reference["lower"], target, swept, say)
+                        row = _duel(child, loss, C, reference["lower"], target, own, swept, say)
                         objective.keep(
                             "rows.json", f"{problem_key(data, loss, C)} to {target:g}", row | {"absent": absent}
                         )
@@ -81,41 +81,51 @@ def _sweeps(
     return swept
 
 
-def _own_curve(child: Child, loss: str, C: float, lower: float, say: Say) -> None:
+def _own_curve(child: Child, loss: str, C: float, lower: float, say: Say) -> dict[str, Any]:
     """Ours at every tolerance, down to where the bound on the optimum ends."""
     own = OURS[loss]
-    end = 10 * objective.TIGHT
-    swept = sweep(child, own, loss, C, lower, (end,), limits.SECONDS, {end: math.inf}, say)
+    targets = (*limits.TARGETS[loss], 10 * objective.TIGHT)
+    swept = sweep(child, own, loss, C, lower, targets, limits.SECONDS, dict.fromkeys(targets, math.inf), say)
     key = problem_key(child.data, loss, C)
     objective.keep(
         "sweeps.json", key, objective.read("sweeps.json").get(key, {}) | {own.name: swept | {"version": own.version}}
     )
+    return swept
 
 
 def _duel(
-    child: Child, loss: str, C: float, lower: float, target: float, swept: dict[str, Any], say: Say
+    child: Child, loss: str, C: float, lower: float, target: float, own: Any, swept: dict[str, Any], say: Say
 ) -> dict[str, Any]:
-    """Ours against the two fastest peers as swept, in one process, taking turns; medians."""
-    mine = OURS[loss].name
+    """Ours against the two fastest peers as swept, in one process, taking turns; medians over as many seeds.
+
+    Ours runs twice: with the tolerance that the sweep found for this distance, as everybody, and with the target itself as
+    its tolerance, so that its own certificate proves the distance.
+    """
+    mine, proved = OURS[loss].name, f"{OURS[loss].name}, proved"
+    loosest = fastest(own["points"], target)
     there = sorted(
         (point["seconds"], name, point["tol"])
         for name, found in swept.items()
         if (point := fastest(found["points"], target))
     )[:2]
-    runners = {mine: target} | {name: tol for _, name, tol in there}
+    runners = {mine: loosest["tol"] if loosest else target, proved: target} | {name: tol for _, name, tol in there}
     runs: dict[str, list[Any]] = {name: [] for name in runners}
     first = child.fit(mine, loss, C, target, limits.SECONDS)
     turns = limits.repeats(max([first.seconds, *(seconds for seconds, _, _ in there)]))
-    for _ in range(turns):
+    for turn in range(turns):
         for name, tol in runners.items():
             try:
-                runs[name].append(child.fit(name, loss, C, tol, limits.SECONDS))
+                runs[name].append(child.fit(name.removesuffix(", proved"), loss, C, tol, limits.SECONDS, seed=turn))
             except Failed as error:
                 say(f"    {error}")
     medians = {name: statistics.median(run.seconds for run in done) for name, done in runs.items() if done}
-    distances = {name: max((run.primal - lower) / lower for run in done) for name, done in runs.items() if done}
-    # a peer with luck of its own may miss in the duel what it reached in the sweep: then it does not count as there
-    reached = [name for name in medians if name != mine and distances[name] <= 2 * target]
+    distances = {
+        name: (statistics.median(run.primal for run in done) - lower) / lower for name, done in runs.items() if done
+    }
+    if distances[mine] > target:  # what the sweep reached by luck does not count, ...
+        medians[mine], distances[mine], runners[mine] = medians[proved], distances[proved], target
+    # ... but for a peer that misses by less than a factor of 2
+    reached = [name for name in medians if name not in (mine, proved) and distances[name] <= 2 * target]
     peer = min(reached, key=medians.__getitem__, default=None)
     row = {
         "data": child.data,
@@ -123,6 +133,8 @@ def _duel(
         "C": C,
         "target": target,
         "seconds": medians[mine],
+        "tol": runners[mine],
+        "proved": medians[proved],
         "distance": distances[mine],
         "way": runs[mine][-1].note,
         "peer": peer,

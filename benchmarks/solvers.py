@@ -22,12 +22,16 @@ LOOSE = (100.0, 10.0, *DECADES)  # for violations of the dual, which grow with t
 COLUMNS = 5_000  # a dense Hessian of more columns than this does not fit
 
 
+#: (data, C, tolerance, seed); who draws nothing at random ignores the seed.
+Fit = Callable[[Any, float, float, int], Any]
+
+
 @dataclass(frozen=True)
 class Solver:
     name: str
     package: str  # the distribution it comes from
     module: str  # what must be importable
-    fit: Callable[[Any, float, float], Any]  # the weights; or the weights and a word about the way
+    fit: Fit  # the weights; or the weights and a word about the way
     tolerances: tuple[float, ...]
     most_columns: int | None = None
     dense_only: bool = False
@@ -55,18 +59,21 @@ class Solver:
 # gapless. Its tol is the relative gap, so a target is a tolerance.
 
 
-def ours(loss: str, C: float, tol: float, n_jobs: int | None = THREADS, fit_intercept: bool = False) -> Any:
+def ours(
+    loss: str, C: float, tol: float, seed: int = 0, n_jobs: int | None = THREADS, fit_intercept: bool = False
+) -> Any:
     import gapless
 
     options: dict[str, Any] = {"C": C, "tol": tol, "n_jobs": n_jobs, "fit_intercept": fit_intercept, "max_iter": None}
+    options["random_state"] = seed
     if loss == "logistic":
         return gapless.LogisticRegression(**options)
     return gapless.LinearSVC(loss=loss, **options)
 
 
-def _gapless(loss: str, **options: Any) -> Callable[[Any, float, float], Any]:
-    def fit(data: Any, C: float, tol: float) -> Any:
-        model = ours(loss, C, tol, **options).fit(*data)
+def _gapless(loss: str, **options: Any) -> Fit:
+    def fit(data: Any, C: float, tol: float, seed: int) -> Any:
+        model = ours(loss, C, tol, seed, **options).fit(*data)
         return model.coef_, model.certificate_.solver
 
     return fit
@@ -75,19 +82,19 @@ def _gapless(loss: str, **options: Any) -> Callable[[Any, float, float], Any]:
 # scikit-learn
 
 
-def _sklearn_svc(data: Any, C: float, tol: float) -> Any:
+def _sklearn_svc(data: Any, C: float, tol: float, seed: int) -> Any:
     from sklearn.svm import LinearSVC
 
-    model = LinearSVC(loss="hinge", dual=True, C=C, tol=tol, fit_intercept=False, max_iter=ENDLESS, random_state=0)
+    model = LinearSVC(loss="hinge", dual=True, C=C, tol=tol, fit_intercept=False, max_iter=ENDLESS, random_state=seed)
     return model.fit(*data).coef_
 
 
-def _sklearn_logistic(solver: str, dual: bool = False, passes: int = ENDLESS) -> Callable[[Any, float, float], Any]:
-    def fit(data: Any, C: float, tol: float) -> Any:
+def _sklearn_logistic(solver: str, dual: bool = False, passes: int = ENDLESS) -> Fit:
+    def fit(data: Any, C: float, tol: float, seed: int) -> Any:
         from sklearn.linear_model import LogisticRegression
 
         # liblinear draws rows for the dual; the others ignore the seed
-        options: dict[str, Any] = {"C": C, "tol": tol, "fit_intercept": False, "max_iter": passes, "random_state": 0}
+        options: dict[str, Any] = {"C": C, "tol": tol, "fit_intercept": False, "max_iter": passes, "random_state": seed}
         return LogisticRegression(solver=solver, dual=dual, **options).fit(*data).coef_
 
     return fit
@@ -96,7 +103,7 @@ def _sklearn_logistic(solver: str, dual: bool = False, passes: int = ENDLESS) ->
 # scikit-learn-intelex. What it does not support (sparse rows) it hands to scikit-learn: then it is no peer of its own.
 
 
-def _sklearnex_logistic(data: Any, C: float, tol: float) -> Any:
+def _sklearnex_logistic(data: Any, C: float, tol: float, seed: int) -> Any:
     from sklearnex.linear_model import LogisticRegression
 
     return LogisticRegression(C=C, tol=tol, fit_intercept=False, max_iter=ENDLESS).fit(*data).coef_
@@ -105,8 +112,8 @@ def _sklearnex_logistic(data: Any, C: float, tol: float) -> Any:
 # snapml minimises regularizer / 2 |w|^2 + sum of losses, with its own float32 copy of X.
 
 
-def _snapml(class_name: str, jobs: int, **options: Any) -> Callable[[Any, float, float], Any]:
-    def fit(data: Any, C: float, tol: float) -> Any:
+def _snapml(class_name: str, jobs: int, **options: Any) -> Fit:
+    def fit(data: Any, C: float, tol: float, seed: int) -> Any:
         import snapml
 
         make = getattr(snapml, class_name)
@@ -116,7 +123,7 @@ def _snapml(class_name: str, jobs: int, **options: Any) -> Callable[[Any, float,
             n_jobs=jobs,
             fit_intercept=False,
             max_iter=1_000_000,
-            random_state=0,
+            random_state=seed,
             **options,
         )
         return model.fit(*data).coef_
@@ -127,14 +134,14 @@ def _snapml(class_name: str, jobs: int, **options: Any) -> Callable[[Any, float,
 # skglm. With its default working set the hinge ends far from the optimum, so the set is all rows.
 
 
-def _skglm_svc(data: Any, C: float, tol: float) -> Any:
+def _skglm_svc(data: Any, C: float, tol: float, seed: int) -> Any:
     from skglm import LinearSVC
 
     X, y = data
     return LinearSVC(C=C, tol=tol, fit_intercept=False, p0=X.shape[0], max_iter=1000).fit(X, y).coef_
 
 
-def _skglm_logistic(data: Any, C: float, tol: float) -> Any:
+def _skglm_logistic(data: Any, C: float, tol: float, seed: int) -> Any:
     """Its loss is a mean: alpha = 1 / (C n), and its gradient is the n-th part of ours times C."""
     from skglm.datafits import Logistic
     from skglm.penalties import L2
@@ -149,8 +156,8 @@ def _skglm_logistic(data: Any, C: float, tol: float) -> Any:
 # liblinear, the authors' own package: from the arrays, as everybody; turning them into its own lists is part of the call.
 
 
-def _liblinear(kind: int) -> Callable[[Any, float, float], Any]:
-    def fit(data: Any, C: float, tol: float) -> Any:
+def _liblinear(kind: int) -> Fit:
+    def fit(data: Any, C: float, tol: float, seed: int) -> Any:  # it goes on drawing where the last fit ended
         from liblinear.liblinear import problem
         from liblinear.liblinearutil import train
 
@@ -163,7 +170,7 @@ def _liblinear(kind: int) -> Callable[[Any, float, float], Any]:
     return fit
 
 
-def _scikit(name: str, fit: Callable[[Any, float, float], Any], tolerances: Any = DECADES, **options: Any) -> Solver:
+def _scikit(name: str, fit: Fit, tolerances: Any = DECADES, **options: Any) -> Solver:
     return Solver(f"sklearn {name}", "scikit-learn", "sklearn", fit, tolerances, **options)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.child import Child, Failed
 from benchmarks.solvers import Solver
 
-SHORT = 0.3  # seconds: a fit below this is run three times, and its median taken
+SHORT = 1.0  # seconds: a fit below this is run three times, each with a seed of its own, and medians are taken
 LOOSER = 3  # decades that may be tried above the loosest tolerance where that was tighter than needed
 STALLED = 3  # tighter tolerances in a row that brought nothing
 STARTED = 0.1  # above this distance a solver has not really begun
@@ -36,9 +36,9 @@ def sweep(
     def try_at(tol: float) -> str | None:
         runs = [child.fit(solver.name, loss, C, tol, cap)]
         while runs[0].seconds < SHORT and len(runs) < 3:
-            runs.append(child.fit(solver.name, loss, C, tol, cap))
+            runs.append(child.fit(solver.name, loss, C, tol, cap, seed=len(runs)))
         seconds = statistics.median(run.seconds for run in runs)
-        distance = None if runs[0].killed else (max(run.primal for run in runs) - lower) / lower
+        distance = None if runs[0].killed else (statistics.median(run.primal for run in runs) - lower) / lower
         points.append({"tol": tol, "seconds": seconds, "distance": distance})
         shown = "killed" if distance is None else f"{distance:.1e}"
         say(f"    {solver.name:<24} tol {tol:<8.2g} {seconds:8.3f} s  {shown}")

@@ -50,8 +50,8 @@ def _duels(loss: str, target: float, rows: list[dict[str, Any]]) -> str:
     lines = [
         f"### {loss} to {target:g}",
         "",
-        "| data | C | gapless s | distance | way | fastest peer | its tol | its s | distance | ratio |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| data | C | gapless s | its tol | distance | proved s | way | fastest peer | its tol | its s | distance | ratio |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         if row["peer"]:
@@ -59,7 +59,8 @@ def _duels(loss: str, target: float, rows: list[dict[str, Any]]) -> str:
         else:
             peer = f"none within {limits.SECONDS:g} s | | > {limits.SECONDS:g} | "
         ratio = f"{'' if row['peer'] else '> '}{row['ratio']:.2f}"
-        mine = f"{row['seconds']:.3g} | {row['distance']:.0e} | {row['way'].replace('_', ' ')}"
+        mine = f"{row['seconds']:.3g} | {row['tol']:.2g} | {row['distance']:.0e} | {row['proved']:.3g}"
+        mine += f" | {row['way'].replace('_', ' ')}"
         lines.append(f"| {row['data']} | {row['C']:g} | {mine} | {peer} | {ratio} |")
     ratios = [row["ratio"] for row in rows]
     lines += ["", f"Geometric mean of {len(ratios)}: **{geometric_mean(ratios):.2f}**; least {min(ratios):.2f}."]
