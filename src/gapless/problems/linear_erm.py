@@ -80,7 +80,8 @@ class LinearERM:
     @lazy
     def masses(self) -> tuple[float, float]:
         """The sums of c over the positive and over the negative examples."""
-        return float(self.c.sum(where=self.y > 0)), float(self.c.sum(where=self.y < 0))
+        positive = _sum_blocks(_mass_below, -self.y.astype(float), self.c, 0.0)
+        return positive, _sum_blocks(_mass_below, self.y.astype(float), self.c, 0.0)
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
@@ -252,17 +253,43 @@ class LinearERM:
         minimisers are the t between which it is zero.
         """
         t = self.y - z
-        order = np.argsort(t, kind="stable")
-        passed = self.c[order]
-        np.cumsum(passed, out=passed)
-        wanted = float(self.c[self.y > 0].sum())
-        slack = 4.0 * UNIT * self.n * float(passed[-1])
+        wanted, others = self.masses
+        total = wanted + others
+        slack = 4.0 * UNIT * self.n * total
+        if wanted <= slack:  # only negative examples count: every b below all t is as good
+            return float(t.min()), float(t.min())
+        if others <= slack:
+            return float(t.max()), float(t.max())
+        below, near = self._around(t, wanted - slack, wanted + slack)
+        values, passed = t[near], self.c[near]
+        order = np.argsort(values, kind="stable")
+        passed = below + np.cumsum(passed[order])
         first = int(np.searchsorted(passed, wanted - slack))
         last = int(np.searchsorted(passed, wanted + slack, side="right"))
-        if wanted <= slack:  # only negative examples count: every b below all t is as good
-            first = last = 0
-        first, last = min(first, self.n - 1), min(last, self.n - 1)
-        return float(t[order[first]]), float(t[order[last]])
+        return float(values[order[min(first, order.size - 1)]]), float(values[order[min(last, order.size - 1)]])
+
+    def _around(self, t: np.ndarray, low: float, high: float) -> tuple[float, Any]:
+        """The mass of c below some of the t, and which these are: few, where c in the order of t passes low and high.
+
+        A sample says between which t that is; should it be wrong, all are taken.
+        """
+        if self.n >= 2 * SAMPLED:
+            part = R.sample(self.n, SAMPLED)
+            order = part[np.argsort(t[part])]
+            passed = np.cumsum(self.c[order])
+            share = passed / passed[-1]
+            total = low + (high - low) / 2.0
+            at = total / sum(self.masses)
+            room = 6.0 / np.sqrt(SAMPLED)
+            first = int(np.searchsorted(share, at - room)) - 1
+            last = int(np.searchsorted(share, at + room)) + 1
+            start = t[order[first]] if first >= 0 else -np.inf
+            stop = t[order[last]] if last < SAMPLED else np.inf
+            below = _sum_blocks(_mass_below, t, self.c, start)
+            near = np.flatnonzero((t >= start) & (t <= stop))
+            if below < low and below + float(self.c[near].sum()) > high:
+                return below, near
+        return 0.0, slice(None)
 
     def _smooth_offset(self, z: np.ndarray) -> float:
         """Newton on the slope in b, inside a bracket. Logistic and squared hinge."""
@@ -355,6 +382,8 @@ BLOCK = 512
 
 #: Rows that are looked at together where vectors of their length would take memory.
 SLICE = 1 << 18
+#: Examples that are sorted to guess where the offset lies among all of them.
+SAMPLED = 8_192
 #: Blocks that are worth a thread of their own.
 BLOCKS = 100
 
@@ -368,7 +397,7 @@ def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
 
 def _sum_blocks(kernel: Callable[..., Any], *args: Any) -> float:
     """The kernel writes a sum for each block of the rows; numpy adds them pairwise."""
-    sums = np.empty(-(-args[1].size // BLOCK))
+    sums = np.empty(-(-next(a for a in args if isinstance(a, np.ndarray)).size // BLOCK))
     share_blocks(lambda first, last: kernel(*args, sums, first, last), sums.size)
     return float(sums.sum())
 
@@ -450,6 +479,17 @@ def _dual_sizes(loss, u, y, c, sums, first, last):
         s = 0.0
         for i in range(us.size):
             s += abs(cs[i] * conjugate(loss, -us[i] / cs[i], ys[i]))
+        sums[k] = s
+
+
+@compiled(vectorise=True)
+def _mass_below(t, c, end, sums, first, last):
+    for k in range(first, last):
+        start, stop = k * BLOCK, min(t.size, (k + 1) * BLOCK)
+        ts, cs = t[start:stop], c[start:stop]
+        s = 0.0
+        for i in range(ts.size):
+            s += cs[i] * (1.0 if ts[i] < end else 0.0)
         sums[k] = s
 
 

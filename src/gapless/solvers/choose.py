@@ -132,9 +132,7 @@ def solve_multinomial(
 def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """There is always a point to return: zero, or where an earlier fit ended."""
     # No loss is below 0, so that D(0) = 0.
-    loop.record(
-        np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False
-    )
+    loop.record(np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False)
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
@@ -187,7 +185,7 @@ def _plan(
         return [("newton", parts["newton"]), ("coordinate_descent", parts["coordinate_descent"])]
     if many_features:
         # Its passes are cheap, so it may go on for long without halving the gap; a free offset closes too slowly for that.
-        patience = 40 if problem.free else 200
+        patience = 400 if problem.free else 1000
         patient = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, give_up=patience)
         return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
     if isinstance(problem.rows, CsrRows) and not small:

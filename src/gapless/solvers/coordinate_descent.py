@@ -65,7 +65,7 @@ def coordinate_descent(
     active = everybody.copy()
     size, above, below = n, np.inf, -np.inf
     random = np.array([seed * 2 + 1], np.uint64)
-    work = 0.0
+    work, enough, last = 0.0, 0.0, n
     next_look, passes, gap_then, then = 2, 0, np.inf, 0
     gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
@@ -93,15 +93,15 @@ def coordinate_descent(
             b0 += s * theta[-1]
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
-        if done or passes >= next_look or loop.n_iter >= loop.stop.passes:
+        if done or (passes >= next_look and work >= enough) or passes >= last or loop.n_iter >= loop.stop.passes:
             gap, z = _look(problem, loop, u, theta)
             left = _work_left(loop, gaps, work, gap)
-            if done or problem.free:
-                # The slopes of those that are left are small and the gap is not, or the offset moved: look at everybody.
+            if done:
+                # The slopes of those that are left are small and the gap is not: look at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
                 if spread < 1e-17 * float(np.abs(u) @ q + 1.0):
                     return
-            elif bounded and not problem.free:
+            elif bounded:
                 # All scores are at hand: whoever was left out by mistake comes back.
                 keep = np.empty(n, dtype=bool)
                 _worth_visiting(problem.loss, z, problem.y, problem.c, top, u, above, below, keep)
@@ -111,6 +111,7 @@ def coordinate_descent(
             target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
             aim = min(0.5 * spread, spread * target / gap) if gap > 0.0 else 0.0
             next_look = passes + max(1, min(passes // 2, MOST_BETWEEN))
+            enough, last = work + LOOK, passes + 2 * MOST_BETWEEN  # a look costs about as much as half a pass
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
@@ -140,21 +141,28 @@ def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> n
 def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> tuple[float, np.ndarray]:
     """Record u and its theta; the gap, and the scores.
 
-    Without a free offset theta is at hand: it is the sum that the steps kept.
+    Theta is at hand: it is the sum that the steps kept, but for the few examples that give way to a free offset's sum u = 0.
     """
+    theta = combined.copy()
     if problem.free:
-        u = problem.repair(u)
-        combined = problem.combine(u, loop.tick)
-    theta = problem.primal_from_dual(u, combined)
+        moved = problem.repair(u)
+        theta[-1] = float(moved.sum())
+        theta[:-1] += problem.combine(moved - u, loop.tick)[:-1]
+        u, combined = moved, theta.copy()
+        theta[-1] = 0.0
     z = problem.scores(theta, loop.tick)
+    if problem.free:
+        theta[-1] = problem.best_offset(z)
+        z += theta[-1]
     primal = problem.primal(theta, z)
     dual = problem.dual(u, primal, combined)
     loop.record(theta, u, primal, dual, scores=z)
     return primal - dual, z
 
 
-#: Passes between two looks at the gap, at most.
+#: Passes between two looks at the gap, at most, and twice as many where they are over few rows: a look costs LOOK passes.
 MOST_BETWEEN = 50
+LOOK = 0.4
 #: Steps between asking for a row and using it.
 AHEAD = 8
 

@@ -58,8 +58,10 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
                 gradient[-1] = -combined[-1]
             primal = problem.penalty(theta) + loss
             if problem.free:
+                # The few that give way to sum u = 0 are inside the band, so that their sum costs little.
                 u = problem.repair(band.u, out=along)
-                loop.record(theta, u, primal, problem.dual(u, primal))
+                moved = combined + problem.combine(u - band.u, loop.tick)
+                loop.record(theta, u, primal, problem.dual(u, primal, moved))
             else:
                 loop.record(theta, band.u, primal, gain - problem.penalty(combined))
             # Good enough when the slope that is left is small against the gap that the next multipliers can remove.
