@@ -180,6 +180,32 @@ def test_best_offset(loss):
         assert problem.loss_sum(z + b) <= found.fun * (1 + 1e-12) + 1e-12
 
 
+@pytest.mark.parametrize("n", [3, 500, 17_000, 40_000])
+@pytest.mark.parametrize("share", [0.002, 0.3, 0.5, 0.999])
+@pytest.mark.parametrize("costs", ["equal", "whole", "any"])
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_offset_interval_is_where_the_sorted_slope_crosses_zero(n, share, costs, ties):
+    """Against one cumulative sum over all examples, sorted: a sample that guesses wrong must not show."""
+    random = np.random.default_rng([n, int(1000 * share), ties])
+    y = np.where(random.random(n) < share, 1.0, -1.0)
+    c = {"equal": np.full(n, 0.25), "whole": random.integers(1, 4, n) * 1.0, "any": random.random(n) + 1e-3}[costs]
+    z = random.normal(size=n) * 3.0 + np.where(np.arange(n) % 977 == 0, 1e6, 0.0)
+    z = np.round(z) if ties else z
+    P = LinearERM.build(np.zeros((n, 1)), y, c, losses.BY_NAME["hinge"], "free")
+    t = y - z
+    order = np.argsort(t, kind="stable")
+    passed, wanted = np.cumsum(c[order]), c[y > 0].sum()
+    slack = 1e-9 * passed[-1]
+    if wanted == 0.0:
+        expected = t.min(), t.min()
+    elif wanted >= passed[-1] - slack:
+        expected = t.max(), t.max()
+    else:
+        first, last = np.searchsorted(passed, wanted - slack), np.searchsorted(passed, wanted + slack, side="right")
+        expected = t[order[first]], t[order[last]]
+    assert P.offset_interval(z) == expected
+
+
 def test_hinge_offset_interval_and_its_midpoint():
     # f(b) = max(0, 1 - b) + max(0, 1 + b - 4): zero slope for b in [1, 3].
     problem = LinearERM.build(np.zeros((2, 1)), np.array([1.0, -1.0]), np.ones(2), losses.BY_NAME["hinge"], "free")
