@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
 
-from gapless import separability
+from gapless import separability, verify
 from tests.separation.exact import proves, status_of
 
 QUASI = np.array([[-1.0], [0.0], [0.0], [1.0]]), np.array([0, 0, 1, 1])
@@ -81,10 +81,12 @@ def agree(cases):
         if classes.size < 2:
             continue
         offset = bool(k % 5)
-        found = separability(sparse.csr_array(X) if k % 7 == 0 else X, y, fit_intercept=offset)
+        given = sparse.csr_array(X) if k % 7 == 0 else X
+        found = separability(given, y, fit_intercept=offset)
         wanted = status_of(X, index, classes.size, offset)
         assert found.status == wanted, (k, X.tolist(), y.tolist())
         assert proves(found, X, y, offset), (k, X.tolist(), y.tolist())
+        assert verify(found, given, y), (k, X.tolist(), y.tolist())
         seen[wanted, classes.size] = seen.get((wanted, classes.size), 0) + 1
     return seen
 

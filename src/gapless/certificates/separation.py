@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+import gapless
 from gapless._threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.statement import encode_classes
@@ -48,7 +49,7 @@ class Separability:
     margin : the smallest distance of a row to the boundary of (w, b), rounded down; None unless complete
     w, b : two classes: a vector and a number; more: a line and a number for each class; None for overlap
     rows, multipliers : row numbers and positive Fractions, none where the separation is complete
-    rivals : more than two classes: the class that each multiplier sets against the row's own
+    rivals : the class that each multiplier sets against the row's own
     columns : the columns that w uses
     on_plane : the rows that (w, b) has exactly on the boundary
     direction : w and b as exact Fractions, a line a class but the first, the offset last
@@ -63,10 +64,13 @@ class Separability:
     multipliers: list[Fraction]
     columns: np.ndarray
     classes: np.ndarray
-    rivals: np.ndarray | None = None
+    rivals: np.ndarray
+    all_classes: np.ndarray  #: also those whose rows have no weight
     on_plane: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     direction: np.ndarray | None = None
     kernel: tuple[np.ndarray, ...] = ()
+    narrow: np.ndarray | None = None
+    feature_names: list[str] | None = None
     offset: bool = True
     fingerprint: dict[str, Any] = field(default_factory=dict)
 
@@ -76,21 +80,29 @@ class Separability:
 
     def document(self) -> dict[str, Any]:
         """The proof as JSON values: numbers are floats where these are exact, else "numerator/denominator"."""
-        lines = None if self.direction is None else [[_exact(v) for v in line] for line in self.direction]
+        certificate = {
+            "kind": "separation",
+            "status": self.status,
+            "offset": self.offset,
+            "margin": self.margin,
+            "direction": None if self.direction is None else _lines_of_text(self.direction),
+            "rows": self.rows.tolist(),
+            "rivals": _positions(self.all_classes, self.rivals),
+            "multipliers": [_exact(v) for v in self.multipliers],
+            "kernel": [_lines_of_text(vector) for vector in self.kernel],
+            "columns": self.columns.tolist(),
+            "narrow": None if self.narrow is None else _lines_of_text(self.narrow),
+            "on_plane": int(self.on_plane.size),
+            "fingerprint": dict(self.fingerprint),
+        }
         return {
             "format": FORMAT,
             "schema": SCHEMA,
-            "status": self.status,
-            "classes": encode_classes(self.classes),
-            "offset": self.offset,
-            "margin": self.margin,
-            "direction": lines,
-            "rows": self.rows.tolist(),
-            "rivals": None if self.rivals is None else _positions(self.classes, self.rivals),
-            "multipliers": [f"{v.numerator}/{v.denominator}" for v in self.multipliers],
-            "kernel": [[[_exact(v) for v in line] for line in vector] for vector in self.kernel],
-            "columns": self.columns.tolist(),
-            "fingerprint": dict(self.fingerprint),
+            "version": gapless.__version__,
+            "classes": encode_classes(self.all_classes),
+            "n_features": int(self.fingerprint["n_features"]),
+            "feature_names": self.feature_names,
+            "certificate": certificate,
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -129,7 +141,20 @@ def _exact(value: Any) -> Any:
         rounded = math.inf
     if math.isfinite(rounded) and Fraction(rounded) == value:
         return rounded
-    return f"{value.numerator}/{value.denominator}"
+    return f"{_digits(value.numerator)}/{_digits(value.denominator)}"
+
+
+def _digits(value: int) -> str:
+    """str(value), in pieces: Python refuses to write long numbers at once."""
+    if abs(value) < 10**4000:
+        return str(value)
+    places = int(abs(value).bit_length() * 0.15)
+    high, low = divmod(abs(value), 10**places)
+    return ("-" if value < 0 else "") + _digits(high) + _digits(low).zfill(places)
+
+
+def _lines_of_text(lines: np.ndarray) -> list[list[Any]]:
+    return [[_exact(v) for v in line] for line in lines]
 
 
 def _positions(classes: np.ndarray, labels: np.ndarray) -> list[int]:
@@ -165,7 +190,7 @@ def separability(X: Any, y: Any, fit_intercept: bool = True, sample_weight: Any 
     with one_blas_thread():
         found = separate(problem)
     given = None if sample_weight is None else weights
-    return _told(problem, found, stand, keep, fingerprint(X, labels.index, given))
+    return _told(problem, found, stand, labels.classes, keep, fingerprint(X, labels.index, given))
 
 
 def _numbers(X: Any) -> Any:
@@ -190,7 +215,12 @@ def _present(labels: Labels, keep: np.ndarray | None) -> tuple[np.ndarray, np.nd
 
 
 def _told(
-    problem: Separation, found: Found, classes: np.ndarray, keep: np.ndarray | None, named: dict[str, Any]
+    problem: Separation,
+    found: Found,
+    classes: np.ndarray,
+    everything: np.ndarray,
+    keep: np.ndarray | None,
+    named: dict[str, Any],
 ) -> Separability:
     """The finding in the user's rows, columns and classes."""
     row, rival = problem.split(found.pairs)
@@ -208,7 +238,7 @@ def _told(
             margin = _margin(problem, floats)
     return Separability(
         found.status, margin, w, b, all_rows[row], found.multipliers, columns, classes,
-        rivals=None if problem.K == 2 else classes[rival],
+        classes[rival], everything,
         on_plane=on_plane, direction=direction, kernel=tuple(found.kernel), offset=problem.offset, fingerprint=named,
     )  # fmt: skip
 

@@ -21,6 +21,7 @@ from gapless.certificates.linear_model import last_step
 from gapless.certificates.mistakes import BoundCertificate
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.orthogonality import LeastSquaresCertificate
+from gapless.certificates.separation import Separability
 
 __all__ = ["verify"]
 
@@ -32,8 +33,8 @@ def verify(
 
     Parameters
     ----------
-    model : a fitted gapless estimator (or a pipeline that ends in one), its ``certificate_``, or the path of
-        a model file.
+    model : a fitted gapless estimator (or a pipeline that ends in one), its ``certificate_``, the path of a model file, or what
+        ``separability`` returned.
     X, y, sample_weight : the data that it was trained on; other data raise CertificateError.
     rigorous : False for float64; True for bounds that hold in exact arithmetic; "exact" for fractions (small
         data).
@@ -48,6 +49,8 @@ def verify(
         model, Certificate | BoundCertificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate
     ):
         document, arrays = model.document(), dict(model.arrays)
+    elif isinstance(model, Separability):
+        document, arrays = model.document(), {}
     else:
         model, X = last_step(model, X)
         document, arrays = _of_estimator(model)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import gradient, least_squares, mistakes, moments
+from . import gradient, least_squares, mistakes, moments, separation
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
@@ -49,6 +49,8 @@ def check(
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     document = dict(document) if isinstance(document, Mapping) else document
+    if separation.speaks_of(document):  # exact whatever is asked
+        return separation.check(document, X, y, sample_weight)
     if least_squares.speaks_of(document):
         return least_squares.check(document, arrays, X, y, sample_weight, rigorous)
     if moments.speaks_of(document):  # nothing is optimised: there is nothing to bound beyond the figures

@@ -1,0 +1,202 @@
+"""The claims of a proof of separation, one by one.
+
+complete    a'theta > 0 for every pair of a row and a rival of its class
+quasi       sum alpha a = 0 with alpha > 0 on some pairs: none is complete.  a'theta >= 0 for all pairs, > 0 for one
+overlap     sum alpha a = 0 with alpha > 0 on pairs of rank r; every a is orthogonal to (size - r) independent vectors, so that r is
+            the rank of all of them: a'theta >= 0 for all pairs only where all are 0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..document import refuse_unreadable
+from ..errors import CertificateError
+from ..rows import Rows, as_rows
+from ..statement import same_data
+from ..verdict import Claim, Verdict
+from .document import exact, flaw
+from .exact import PRIME, Lines, chosen_rows, differences, rank_at_least, residues, sums_to_zero
+
+UNCHECKED = [
+    "that no hyperplane has a larger margin",
+    "that no hyperplane has fewer rows on it",
+    "version",
+    "names of features",
+]
+
+
+class _Case:
+    """The data that count, and the classes that have rows among them."""
+
+    def __init__(self, document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> None:
+        self.block = document["certificate"]
+        self.rows = rows
+        index, weights = same_data(document, rows, y, sample_weight)
+        self.keep = weights > 0
+        present = np.bincount(index[self.keep], minlength=len(document["classes"]["values"])) > 0
+        self.K = int(present.sum())
+        if self.K < 2:
+            raise CertificateError("other data: fewer than two classes have rows of positive weight")
+        #: Place among the classes that count, -1 for the others.
+        self.place = np.where(present, np.cumsum(present) - 1, -1)
+        self.index = self.place[index]
+        self.offset = bool(self.block["offset"])
+        self.width = rows.shape[1] + self.offset
+        self.size = (self.K - 1) * self.width
+
+    def lines(self, entries: Any) -> Lines | None:
+        """The lines of a direction, with that of the first class; None where there are not K - 1 of the right length."""
+        if entries is None or len(entries) != self.K - 1 or any(len(line) != self.width for line in entries):
+            return None
+        first = [Fraction(0)] * self.width
+        return Lines([first, *([exact(v) for v in line] for line in entries)])
+
+    def signs(self, lines: Lines) -> tuple[int, int, int, set[int]]:
+        """How many pairs are below 0, at 0 and above, and the rows at 0."""
+        below = at = above = 0
+        plane: set[int] = set()
+        for number, _, _, sign, _ in differences(self.rows, self.index, self.keep, lines, self.offset):
+            below += int((sign < 0).sum())
+            above += int((sign > 0).sum())
+            zero = number[sign == 0]
+            at += zero.size
+            plane.update(zero.tolist())
+        return below, at, above, plane
+
+
+def check(document: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+    """Judge a proof of separation. CertificateError for other data, or a proof that cannot be read."""
+    refuse_unreadable(document, flaw)
+    case = _Case(dict(document), as_rows(X), y, sample_weight)
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the proof")]
+    status = case.block["status"]
+    {"complete": _complete, "quasi": _quasi, "overlap": _overlap}[status](claims, case)
+    return Verdict(claims, UNCHECKED, [], "exact arithmetic")
+
+
+def _complete(claims: list[Claim], case: _Case) -> None:
+    block = case.block
+    lines = case.lines(block["direction"])
+    claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
+    claims.append(Claim("no multipliers", 0, len(block["rows"]), not block["rows"] and not block["kernel"]))
+    if lines is None:
+        return
+    below, at, above, _ = case.signs(lines)
+    claims.append(Claim("rows strictly on their sides", below + at + above, above, below == at == 0))
+    claims.append(Claim("rows on the plane", block["on_plane"], at, block["on_plane"] == at))
+    margin = block["margin"]
+    least = _least_distance(case, lines)
+    good = margin is not None and Fraction(margin) ** 2 <= least[0]
+    claims.append(Claim("margin", margin, least[1], good, "at most the smallest distance to the boundary"))
+    _narrow(claims, case, lines, strict=True)
+
+
+def _least_distance(case: _Case, lines: Lines) -> tuple[Fraction, float]:
+    """A lower bound on the squared distance of every row to the boundaries of its class, and its root as a float."""
+    d = case.rows.shape[1]
+    least = Fraction(10) ** 700
+    lengths: dict[tuple[int, int], Fraction] = {}
+    for _, own, k, sign, low in differences(case.rows, case.index, case.keep, lines, case.offset):
+        for c in np.unique(own).tolist():
+            pair = (min(c, k), max(c, k))
+            if pair not in lengths:
+                both = zip(lines.whole[c][:d], lines.whole[k][:d], strict=True)
+                lengths[pair] = Fraction(sum((u - v) ** 2 for u, v in both), 1 << (2 * lines.shift))
+            of = low[(own == c) & (sign > 0)]
+            if of.size and lengths[pair]:
+                bound = max(0.0, float(of.min()))
+                least = min(least, Fraction(bound) ** 2 / lengths[pair] if math.isfinite(bound) else Fraction(0))
+    try:
+        return least, math.sqrt(float(least))
+    except OverflowError:
+        return least, math.inf
+
+
+def _narrow(claims: list[Claim], case: _Case, lines: Lines, strict: bool) -> None:
+    """The columns named are those of a direction that does the same: the given one, or a narrow one beside it."""
+    block = case.block
+    narrow = lines if block["narrow"] is None else case.lines(block["narrow"])
+    if narrow is None:
+        claims.append(Claim("columns", block["columns"], None, False, "the narrow direction has another shape"))
+        return
+    d = case.rows.shape[1]
+    used = sorted({j for line in narrow.whole for j, v in enumerate(line[:d]) if v})
+    good = used == block["columns"]
+    if narrow is not lines:
+        below, at, above, _ = case.signs(narrow)
+        good = good and below == 0 and (at == 0 if strict else above > 0)
+    claims.append(Claim("columns", block["columns"], used, good, "these alone separate so"))
+
+
+def _relation(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Positive multipliers on distinct pairs whose sum is 0; the rows of the pairs, their own classes and rivals."""
+    block = case.block
+    alpha = [exact(v) for v in block["multipliers"]]
+    rows, rivals = np.array(block["rows"], dtype=np.int64), np.array(block["rivals"], dtype=np.int64)
+    n = case.rows.shape[0]
+    good = len(alpha) > 0 and all(v > 0 for v in alpha)
+    claims.append(Claim("multipliers", f"{len(alpha)} positive", sum(v > 0 for v in alpha), good))
+    placed = good and bool((rows < n).all() and (rivals < case.place.size).all() and case.keep[rows].all())
+    if placed:
+        own, rival = case.index[rows], case.place[rivals]
+        distinct = len(set(zip(rows.tolist(), rival.tolist(), strict=True))) == rows.size
+        placed = bool((rival >= 0).all() and (own != rival).all()) and distinct
+    claims.append(Claim("pairs", len(block["rows"]), None, placed, "rows that count, against other classes, each once"))
+    if not placed:
+        return None
+    x = chosen_rows(case.rows, rows)
+    if case.offset:
+        x = np.hstack([x, np.ones((rows.size, 1))])
+    zero = sums_to_zero(x, own, rival, alpha, case.K)
+    claims.append(Claim("sum of multipliers times rows", 0, 0 if zero else "not 0", zero, "exactly"))
+    return (x, own, rival) if zero else None
+
+
+def _quasi(claims: list[Claim], case: _Case) -> None:
+    block = case.block
+    _relation(claims, case)
+    lines = case.lines(block["direction"])
+    claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
+    claims.append(Claim("no margin", None, block["margin"], block["margin"] is None and not block["kernel"]))
+    if lines is None:
+        return
+    below, at, above, plane = case.signs(lines)
+    claims.append(Claim("rows on the wrong side", 0, below, below == 0, f"of {below + at + above}"))
+    claims.append(Claim("rows strictly on their sides", "some", above, above > 0))
+    claims.append(Claim("rows on the plane", block["on_plane"], len(plane), block["on_plane"] == len(plane)))
+    _narrow(claims, case, lines, strict=False)
+
+
+def _overlap(claims: list[Claim], case: _Case) -> None:
+    block = case.block
+    bare = block["direction"] is None and block["narrow"] is None and not block["columns"] and block["margin"] is None
+    claims.append(Claim("no direction", None, None, bare and block["on_plane"] == 0))
+    held = _relation(claims, case)
+    if held is None:
+        return
+    x, own, rival = held
+    base = residues(x)
+    parts = []
+    for k in range(1, case.K):
+        sign = (own == k).astype(np.int64) - (rival == k).astype(np.int64)
+        parts.append(base * sign[:, None] % PRIME)
+    rank = rank_at_least(np.hstack(parts)) if parts[0].shape[1] else 0
+    vectors = [case.lines(vector) for vector in block["kernel"]]
+    shaped = all(vector is not None for vector in vectors)
+    claims.append(Claim("kernel", f"{len(vectors)} vectors", None, shaped, "of the shape of a direction"))
+    if not shaped:
+        return
+    flat = [[v % PRIME for line in vector.whole[1:] for v in line] for vector in vectors if vector is not None]
+    free = rank_at_least(np.array(flat, dtype=np.int64).reshape(len(flat), case.size)) if flat else 0
+    orthogonal = all(case.signs(v)[0] == case.signs(v)[2] == 0 for v in vectors if v is not None)
+    claims.append(
+        Claim("kernel vectors orthogonal to every row", len(vectors), free, orthogonal and free == len(vectors))
+    )
+    full = rank + free == case.size and orthogonal
+    claims.append(Claim("rank of the rows with multipliers", case.size - len(vectors), rank, full, "that of all rows"))
