@@ -1,6 +1,7 @@
 """`separability`: complete, quasi or overlap, with a proof in exact arithmetic that anybody can check.
 
-    complete   w, b with every row strictly on its side; ``margin`` is at most its smallest distance to the boundary
+    complete   w, b with every row strictly on its side; ``margin`` is at most its smallest distance to the boundary.  Multipliers
+               of sum 1, with sum_i alpha_i y_i = 0 where there is an offset, prove that none is above |sum_i alpha_i y_i x_i|
     overlap    positive ``multipliers`` on ``rows`` of full rank with sum_i alpha_i y_i (x_i, 1) = 0
     quasi      such multipliers (of some rows), and w, b with no row on the wrong side and not all on the boundary
 
@@ -30,13 +31,17 @@ from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import short
 from gapless.problems.separation import Separation
-from gapless.solvers.exact_signs import Direction
-from gapless.solvers.separation import Verdict as Found
+from gapless.solvers.exact_signs import Direction, exact_values
 from gapless.solvers.separation import separate
+from gapless.solvers.separation_proofs import Proof, integers_of
 
 __all__ = ["Separability", "separability"]
 
 FORMAT, SCHEMA = "gapless separation", 1
+#: Numbers up to which an upper bound on the margin is proved.
+BOUNDED = 2_000_000
+#: Rows up to which the smallest distance is found in fractions.
+CANDIDATES = 2_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,10 +52,12 @@ class Separability:
     ----------
     status : "complete", "quasi" or "overlap"
     margin : the smallest distance of a row to the boundary of (w, b), rounded down; None unless complete
-    w, b : two classes: a vector and a number; more: a line and a number for each class; None for overlap
-    rows, multipliers : row numbers and positive Fractions, none where the separation is complete
+    margin_upper : no hyperplane has a larger margin, as ``multipliers`` prove; None where that is not known
+    w, b : two classes: a vector and a number, of the largest margin where the separation is complete; more classes: a line and a
+        number for each; None for overlap
+    rows, multipliers : row numbers and positive Fractions
     rivals : the class that each multiplier sets against the row's own
-    columns : the columns that w uses
+    columns : columns that alone separate the classes as said (``narrow`` does it), as few as were found
     on_plane : the rows that (w, b) has exactly on the boundary
     direction : w and b as exact Fractions, a line a class but the first, the offset last
     classes : of y; the second one is on the positive side
@@ -66,6 +73,7 @@ class Separability:
     classes: np.ndarray
     rivals: np.ndarray
     all_classes: np.ndarray  #: also those whose rows have no weight
+    margin_upper: float | None = None
     on_plane: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     direction: np.ndarray | None = None
     kernel: tuple[np.ndarray, ...] = ()
@@ -85,6 +93,7 @@ class Separability:
             "status": self.status,
             "offset": self.offset,
             "margin": self.margin,
+            "margin_upper": self.margin_upper,
             "direction": None if self.direction is None else _lines_of_text(self.direction),
             "rows": self.rows.tolist(),
             "rivals": _positions(self.all_classes, self.rivals),
@@ -111,12 +120,12 @@ class Separability:
 
     def __str__(self) -> str:
         how = {
-            "complete": f"completely separated, with a margin of at least {short(self.margin or 0.0, 3)}",
+            "complete": f"completely separated, with a margin of {self._margins()}",
             "quasi": f"quasi-separated: {self.on_plane.size} of {self.n_rows} rows lie on the separating hyperplane, "
             "none on the wrong side",
             "overlap": "not separated: they overlap, and the maximum-likelihood estimate exists",
         }[self.status]
-        proof = "w and b are the proof"
+        proof = "w and b prove it"
         if self.status != "complete":
             proof = f"multipliers of {self.rows.size} rows prove that no hyperplane " + (
                 "separates them strictly" if self.status == "quasi" else "separates any of them"
@@ -127,6 +136,14 @@ class Separability:
             more = f" and {self.columns.size - 6} more" if self.columns.size > 6 else ""
             where = f" Columns involved: {shown}{more}."
         return f"the classes are {how}; {proof}.{where}"
+
+    def _margins(self) -> str:
+        least = short(self.margin or 0.0, 6)
+        if self.margin_upper is None or self.margin is None:
+            return f"at least {least}"
+        if self.margin_upper <= self.margin * (1.0 + 1e-6):
+            return f"{least}, and none is larger"
+        return f"at least {least} and at most {short(self.margin_upper, 6, up=True)}"
 
     def __repr__(self) -> str:
         margin = "" if self.margin is None else f", margin={self.margin:.6g}"
@@ -216,7 +233,7 @@ def _present(labels: Labels, keep: np.ndarray | None) -> tuple[np.ndarray, np.nd
 
 def _told(
     problem: Separation,
-    found: Found,
+    found: Proof,
     classes: np.ndarray,
     everything: np.ndarray,
     keep: np.ndarray | None,
@@ -225,20 +242,26 @@ def _told(
     """The finding in the user's rows, columns and classes."""
     row, rival = problem.split(found.pairs)
     all_rows = np.arange(problem.n) if keep is None else keep
-    w = b = margin = direction = None
+    w = b = margin = upper = direction = narrow = None
     columns = on_plane = np.zeros(0, dtype=np.int64)
+    multipliers = found.multipliers
     if found.theta is not None and found.signs is not None:
         lines = Direction(found.theta)
         direction = _fractions(found.theta if found.status == "complete" else lines.whole)
         floats = np.asarray(found.theta, dtype=float) if found.status == "complete" else lines.floats
         w, b = _lines(floats, problem)
-        columns = np.flatnonzero((lines.whole[:, : problem.d] != 0).any(axis=0))
+        narrow = None if found.narrow is None else _fractions(found.narrow)
+        used = found.theta if narrow is None else narrow
+        columns = np.flatnonzero((used[:, : problem.d] != 0).any(axis=0))
         on_plane = all_rows[np.flatnonzero((found.signs == 0).any(axis=1))]
         if found.status == "complete":
-            margin = _margin(problem, floats)
+            margin = _margin(problem, lines)
+            upper = _bound(problem, found.pairs, multipliers)
+            if upper is None:
+                row, rival, multipliers = row[:0], rival[:0], []
     return Separability(
-        found.status, margin, w, b, all_rows[row], found.multipliers, columns, classes,
-        classes[rival], everything,
+        found.status, margin, w, b, all_rows[row], multipliers, columns, classes,
+        classes[rival], everything, margin_upper=upper, narrow=narrow,
         on_plane=on_plane, direction=direction, kernel=tuple(found.kernel), offset=problem.offset, fingerprint=named,
     )  # fmt: skip
 
@@ -258,19 +281,59 @@ def _lines(theta: np.ndarray, problem: Separation) -> tuple[np.ndarray, Any]:
     return np.vstack([np.zeros(d), w]), np.append(0.0, b)
 
 
-def _margin(problem: Separation, theta: np.ndarray) -> float:
-    """A lower bound on the distance of every row to the boundary between its class and any other."""
-    value, room = problem.enclosed(theta)
-    low = value - room
-    W = np.vstack([np.zeros((1, problem.d)), theta[:, : problem.d]])
-    least = math.inf
-    for own in range(problem.K):
-        rows = problem.index == own
-        if not rows.any():
-            continue
-        rivals = [k for k in range(problem.K) if k != own]
-        for j, k in enumerate(rivals):
-            length = math.hypot(*(W[own] - W[k]).tolist()) * (1.0 + 2.0**-40)
-            if length > 0.0:
-                least = min(least, float(low[rows, j].min()) / length)
-    return max(0.0, least * (1.0 - 2.0**-40))
+def _margin(problem: Separation, theta: Direction) -> float:
+    """The smallest distance of a row to a boundary of its class, rounded down: rows that may be it, in fractions."""
+    floats = theta.floats
+    value, room = problem.enclosed(floats)
+    with np.errstate(all="ignore"):
+        lengths = np.array([[_norm(u - v) for v in _all_lines(floats, problem)] for u in _all_lines(floats, problem)])
+        own, others = problem.index[:, None], np.arange(problem.K - 1)[None, :]
+        length = lengths[own, others + (others >= own)]
+        low, high = (value - room) / length * (1.0 - 2.0**-40), (value + room) / length * (1.0 + 2.0**-40)
+    candidates = np.flatnonzero((~(low > np.nanmin(high))).any(axis=1))
+    if candidates.size > CANDIDATES:
+        least = float(np.nanmin(np.where(length > 0, low, np.inf)))
+        return least if 0.0 < least < math.inf else 0.0
+    whole = [[0] * problem.d, *theta.whole[:, : problem.d].tolist()]
+    least_square = None
+    for row, line in zip(candidates.tolist(), exact_values(problem, theta, candidates)):
+        k = int(problem.index[row])
+        for j, v in enumerate(line):
+            square = sum((p - q) ** 2 for p, q in zip(whole[k], whole[j + (j >= k)]))
+            if square and (least_square is None or v * v / square < least_square):
+                least_square = v * v / square
+    return 0.0 if least_square is None else _root_below(least_square)
+
+
+def _all_lines(theta: np.ndarray, problem: Separation) -> np.ndarray:
+    return np.vstack([np.zeros((1, problem.d)), theta[:, : problem.d]])
+
+
+def _norm(v: np.ndarray) -> float:
+    return math.hypot(*v.tolist())
+
+
+def _root_below(square: Fraction) -> float:
+    """The square root, rounded down."""
+    shift = 128 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    shift += shift % 2
+    exact = Fraction(math.isqrt((square.numerator << shift) // square.denominator), 1 << (shift // 2))
+    rounded = float(exact)
+    return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0.0)
+
+
+def _bound(problem: Separation, pairs: np.ndarray, multipliers: list[Fraction]) -> float | None:
+    """|sum alpha y x|, rounded up."""
+    if not pairs.size or pairs.size * problem.size > BOUNDED:
+        return None
+    whole = integers_of(problem, pairs)
+    common = math.lcm(*(v.denominator for v in multipliers))
+    weights = np.array([v.numerator * (common // v.denominator) for v in multipliers], dtype=object)
+    total = weights @ whole.values.astype(object)
+    lowest = int(whole.exponents.min(initial=0))
+    square = sum(((int(v) << (int(e) - lowest)) ** 2 for v, e in zip(total[: problem.d], whole.exponents)), 0)
+    # sqrt(square) 2^lowest / common, with 60 bits to spare
+    root = math.isqrt(square << 120) + 1
+    exact = Fraction(root, common << 60) * Fraction(2) ** lowest
+    rounded = float(exact)
+    return rounded if Fraction(rounded) >= exact else math.nextafter(rounded, math.inf)

@@ -73,13 +73,15 @@ class Separation:
         """(first row, float64 rows), a part of the memory of X at a time."""
         step = self.block_rows()
         for start in range(0, self.n, step):
-            yield start, self._floats(self.X[start : start + step])
+            yield start, self.floats(slice(start, start + step))
 
     def block_rows(self) -> int:
         mean = self.X.nnz / max(1, self.n) if self.is_sparse else self.d
         return max(1, int(BLOCK / max(1.0, mean, self.K)))
 
-    def _floats(self, X: Any) -> Any:
+    def floats(self, rows: Any) -> Any:
+        """Some rows of X in float64."""
+        X = self.X[rows]
         if self.is_sparse:
             return X if X.dtype == np.float64 else X.astype(np.float64)
         return np.ascontiguousarray(X, dtype=np.float64)
@@ -96,7 +98,7 @@ class Separation:
     def gather(self, pair: np.ndarray) -> Any:
         """The rows a of some pairs, (len(pair), size): dense, or CSR where X is."""
         row, rival = self.split(pair)
-        x = self._floats(self.X[row])
+        x = self.floats(row)
         if self.offset:
             one = np.ones((row.size, 1))
             x = sparse.hstack([x, one], format="csr") if self.is_sparse else np.hstack([x, one])

@@ -46,7 +46,7 @@ def exact_signs(problem: Separation, theta: Direction) -> np.ndarray:
     open_ = ~(np.abs(value) > room) & ~(room == 0.0) if safe else np.ones(value.shape, dtype=bool)
     rows = np.flatnonzero(open_.any(axis=1))
     if rows.size:
-        sign[rows] = _by_integers(problem, theta, rows)
+        sign[rows] = [[(v > 0) - (v < 0) for v in line] for line in exact_values(problem, theta, rows)]
     return sign
 
 
@@ -63,10 +63,11 @@ def _smallest(X: Any) -> float:
     return min(least, 1.0)
 
 
-def _by_integers(problem: Separation, theta: Direction, rows: np.ndarray) -> np.ndarray:
+def exact_values(problem: Separation, theta: Direction, rows: np.ndarray) -> list[list[Fraction]]:
+    """a'theta of the pairs of some rows, theta being the integers ``theta.whole``."""
     d = problem.d
     live = np.flatnonzero((theta.whole[:, :d] != 0).any(axis=0))
-    out = np.zeros((rows.size, problem.K - 1), dtype=np.int8)
+    out: list[list[Fraction]] = []
     step = max(1, BLOCK // max(1, live.size))
     X = problem.X[:, live] if problem.is_sparse else problem.X
     for start in range(0, rows.size, step):
@@ -89,7 +90,8 @@ def _by_integers(problem: Separation, theta: Direction, rows: np.ndarray) -> np.
         others = np.arange(problem.K - 1)[None, :]
         others = others + (others >= index[:, None])
         difference = own - np.take_along_axis(z, others, axis=1)
-        out[start : start + step] = (difference > 0).astype(np.int8) - (difference < 0)
+        unit = Fraction(2) ** lowest
+        out += [[v * unit for v in line] for line in difference.tolist()]
     return out
 
 

@@ -1,9 +1,12 @@
 """The claims of a proof of separation, one by one.
 
-complete    a'theta > 0 for every pair of a row and a rival of its class
-quasi       sum alpha a = 0 with alpha > 0 on some pairs: none is complete.  a'theta >= 0 for all pairs, > 0 for one
-overlap     sum alpha a = 0 with alpha > 0 on pairs of rank r; every a is orthogonal to (size - r) independent vectors, so that r is
-            the rank of all of them: a'theta >= 0 for all pairs only where all are 0
+- complete: a'theta > 0 for every pair of a row and a rival of its class
+- quasi: sum alpha a = 0 with alpha > 0 on some pairs, so that no theta is complete; a'theta >= 0 for all pairs, > 0 for one
+- overlap: sum alpha a = 0 with alpha > 0 on pairs of rank r; every a is orthogonal to (size - r) independent vectors, so that r
+  is the rank of all of them: a'theta >= 0 for all pairs only where all are 0
+
+Two classes, complete: let alpha >= 0, sum alpha = 1 and, with an offset, sum alpha y = 0.  A unit w with all y f >= m has
+m <= sum alpha y f = <w, sum alpha y x> <= |sum alpha y x|: no margin is larger.
 """
 
 from __future__ import annotations
@@ -21,11 +24,21 @@ from ..rows import Rows, as_rows
 from ..statement import same_data
 from ..verdict import Claim, Verdict
 from .document import exact, flaw
-from .exact import PRIME, Lines, chosen_rows, differences, rank_at_least, residues, sums_to_zero
+from .exact import (
+    PRIME,
+    Lines,
+    chosen_rows,
+    differences,
+    exact_differences,
+    rank_at_least,
+    residues,
+    squared_length,
+    sums_to_zero,
+)
 
 UNCHECKED = [
-    "that no hyperplane has a larger margin",
-    "that no hyperplane has fewer rows on it",
+    "that no other hyperplane has fewer rows on it",
+    "that no fewer columns would do",
     "version",
     "names of features",
 ]
@@ -84,38 +97,66 @@ def _complete(claims: list[Claim], case: _Case) -> None:
     block = case.block
     lines = case.lines(block["direction"])
     claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
-    claims.append(Claim("no multipliers", 0, len(block["rows"]), not block["rows"] and not block["kernel"]))
+    claims.append(Claim("no kernel", 0, len(block["kernel"]), not block["kernel"]))
+    _largest(claims, case)
     if lines is None:
         return
     below, at, above, _ = case.signs(lines)
     claims.append(Claim("rows strictly on their sides", below + at + above, above, below == at == 0))
     claims.append(Claim("rows on the plane", block["on_plane"], at, block["on_plane"] == at))
     margin = block["margin"]
-    least = _least_distance(case, lines)
-    good = margin is not None and Fraction(margin) ** 2 <= least[0]
-    claims.append(Claim("margin", margin, least[1], good, "at most the smallest distance to the boundary"))
+    good, shown = (False, None) if margin is None else _kept_apart(case, lines, margin)
+    claims.append(Claim("margin", margin, shown, good, "at most the smallest distance to the boundary"))
     _narrow(claims, case, lines, strict=True)
 
 
-def _least_distance(case: _Case, lines: Lines) -> tuple[Fraction, float]:
-    """A lower bound on the squared distance of every row to the boundaries of its class, and its root as a float."""
-    d = case.rows.shape[1]
-    least = Fraction(10) ** 700
-    lengths: dict[tuple[int, int], Fraction] = {}
-    for _, own, k, sign, low in differences(case.rows, case.index, case.keep, lines, case.offset):
+def _kept_apart(case: _Case, lines: Lines, margin: float) -> tuple[bool, float]:
+    """Whether every row is at least ``margin`` from the boundaries of its class; the smallest distance, by floats."""
+    d, m2 = case.rows.shape[1], Fraction(margin) ** 2
+    lengths: dict[tuple[int, int], int] = {}
+    shown = math.inf
+    for number, own, k, sign, low in differences(case.rows, case.index, case.keep, lines, case.offset):
         for c in np.unique(own).tolist():
-            pair = (min(c, k), max(c, k))
-            if pair not in lengths:
-                both = zip(lines.whole[c][:d], lines.whole[k][:d], strict=True)
-                lengths[pair] = Fraction(sum((u - v) ** 2 for u, v in both), 1 << (2 * lines.shift))
-            of = low[(own == c) & (sign > 0)]
-            if of.size and lengths[pair]:
-                bound = max(0.0, float(of.min()))
-                least = min(least, Fraction(bound) ** 2 / lengths[pair] if math.isfinite(bound) else Fraction(0))
-    try:
-        return least, math.sqrt(float(least))
-    except OverflowError:
-        return least, math.inf
+            if (c, k) not in lengths:
+                lengths[c, k] = sum((u - v) ** 2 for u, v in zip(lines.whole[c][:d], lines.whole[k][:d], strict=True))
+            square = lengths[c, k]
+            if not square:  # no boundary between these two: nothing to be away from
+                continue
+            length = math.sqrt(Fraction(square, 1 << (2 * lines.shift)))
+            chosen = own == c
+            if (sign[chosen] <= 0).any():
+                return False, 0.0
+            distance = low[chosen] / length
+            shown = min(shown, float(distance.min(initial=math.inf)))
+            close = np.flatnonzero(~(distance > margin * (1.0 + 1e-9)))
+            if close.size:
+                rows = number[chosen][close]
+                values = exact_differences(chosen_rows(case.rows, rows), c, k, lines, case.offset)
+                if any(v * v < m2 * square for v in values):
+                    return False, shown
+                shown = min(shown, *(float(v) / 2.0**lines.shift / length for v in values))
+    return True, shown
+
+
+def _largest(claims: list[Claim], case: _Case) -> None:
+    """The upper bound on all margins, by multipliers."""
+    block = case.block
+    upper = block["margin_upper"]
+    if upper is None:
+        claims.append(Claim("no multipliers", 0, len(block["rows"]), not block["rows"]))
+        return
+    placed = _pairs(claims, case)
+    if placed is None or case.K != 2:
+        claims.append(Claim("margin, from above", upper, None, False, "needs multipliers, and two classes"))
+        return
+    rows, own, _, alpha = placed
+    signed = [v if k == 1 else -v for v, k in zip(alpha, own.tolist(), strict=True)]
+    balanced = sum(alpha) == 1 and (not case.offset or sum(signed) == 0)
+    claims.append(Claim("sum of multipliers", 1, None, balanced, "and 0 with the signs of y, where there is an offset"))
+    square = squared_length(chosen_rows(case.rows, rows), signed)
+    shown = math.sqrt(float(square)) if square < 10**300 else math.inf
+    good = balanced and Fraction(upper) ** 2 >= square
+    claims.append(Claim("margin, from above", upper, shown, good, "of any hyperplane"))
 
 
 def _narrow(claims: list[Claim], case: _Case, lines: Lines, strict: bool) -> None:
@@ -136,20 +177,10 @@ def _narrow(claims: list[Claim], case: _Case, lines: Lines, strict: bool) -> Non
 
 def _relation(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Positive multipliers on distinct pairs whose sum is 0; the rows of the pairs, their own classes and rivals."""
-    block = case.block
-    alpha = [exact(v) for v in block["multipliers"]]
-    rows, rivals = np.array(block["rows"], dtype=np.int64), np.array(block["rivals"], dtype=np.int64)
-    n = case.rows.shape[0]
-    good = len(alpha) > 0 and all(v > 0 for v in alpha)
-    claims.append(Claim("multipliers", f"{len(alpha)} positive", sum(v > 0 for v in alpha), good))
-    placed = good and bool((rows < n).all() and (rivals < case.place.size).all() and case.keep[rows].all())
-    if placed:
-        own, rival = case.index[rows], case.place[rivals]
-        distinct = len(set(zip(rows.tolist(), rival.tolist(), strict=True))) == rows.size
-        placed = bool((rival >= 0).all() and (own != rival).all()) and distinct
-    claims.append(Claim("pairs", len(block["rows"]), None, placed, "rows that count, against other classes, each once"))
-    if not placed:
+    placed = _pairs(claims, case)
+    if placed is None:
         return None
+    rows, own, rival, alpha = placed
     x = chosen_rows(case.rows, rows)
     if case.offset:
         x = np.hstack([x, np.ones((rows.size, 1))])
@@ -158,12 +189,31 @@ def _relation(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray,
     return (x, own, rival) if zero else None
 
 
+def _pairs(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Fraction]] | None:
+    """Rows, own classes, rivals and multipliers, where these are positive and of distinct pairs."""
+    block = case.block
+    alpha = [exact(v) for v in block["multipliers"]]
+    rows, rivals = np.array(block["rows"], dtype=np.int64), np.array(block["rivals"], dtype=np.int64)
+    n = case.rows.shape[0]
+    good = len(alpha) > 0 and all(v > 0 for v in alpha)
+    claims.append(Claim("multipliers", f"{len(alpha)} positive", sum(v > 0 for v in alpha), good))
+    placed = good and bool((rows < n).all() and (rivals < case.place.size).all() and case.keep[rows].all())
+    own = rival = rows
+    if placed:
+        own, rival = case.index[rows], case.place[rivals]
+        distinct = len(set(zip(rows.tolist(), rival.tolist(), strict=True))) == rows.size
+        placed = bool((rival >= 0).all() and (own != rival).all()) and distinct
+    claims.append(Claim("pairs", len(block["rows"]), None, placed, "rows that count, against other classes, each once"))
+    return (rows, own, rival, alpha) if placed else None
+
+
 def _quasi(claims: list[Claim], case: _Case) -> None:
     block = case.block
     _relation(claims, case)
     lines = case.lines(block["direction"])
     claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
-    claims.append(Claim("no margin", None, block["margin"], block["margin"] is None and not block["kernel"]))
+    none = block["margin"] is None and block["margin_upper"] is None and not block["kernel"]
+    claims.append(Claim("no margin", None, block["margin"], none))
     if lines is None:
         return
     below, at, above, plane = case.signs(lines)
@@ -175,7 +225,8 @@ def _quasi(claims: list[Claim], case: _Case) -> None:
 
 def _overlap(claims: list[Claim], case: _Case) -> None:
     block = case.block
-    bare = block["direction"] is None and block["narrow"] is None and not block["columns"] and block["margin"] is None
+    bare = block["direction"] is None and block["narrow"] is None and not block["columns"]
+    bare = bare and block["margin"] is None and block["margin_upper"] is None
     claims.append(Claim("no direction", None, None, bare and block["on_plane"] == 0))
     held = _relation(claims, case)
     if held is None:

@@ -38,11 +38,16 @@ def _counts(value: Any) -> bool:
     return isinstance(value, list) and all(map(is_count, value))
 
 
+def _length(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and 0.0 <= value < 1e309)
+
+
 _CERTIFICATE: dict[str, Test] = {
     "kind": one_of("separation"),
     "status": one_of("complete", "quasi", "overlap"),
     "offset": lambda value: isinstance(value, bool),
-    "margin": lambda value: value is None or (isinstance(value, float) and 0.0 <= value < 1e309),
+    "margin": _length,
+    "margin_upper": _length,
     "direction": lambda value: value is None or is_lines(value),
     "rows": _counts,
     "rivals": _counts,

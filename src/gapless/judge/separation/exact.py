@@ -29,7 +29,7 @@ class Lines:
         common = math.lcm(*(v.denominator for line in entries for v in line))
         self.whole = [[v.numerator * (common // v.denominator) for v in line] for line in entries]
         most = max((abs(v).bit_length() for line in self.whole for v in line), default=0)
-        self.shift = max(0, most - 900)
+        self.shift = max(0, most - 400)
         # One correct rounding each; what is lost to 0 is counted.
         self.floats = np.array([[_float(v, self.shift) for v in line] for line in self.whole], dtype=np.float64)
         self.lost = any(
@@ -160,7 +160,7 @@ def _products(V: np.ndarray, weights: list[int]) -> np.ndarray:
 
 def chosen_rows(rows: Rows, wanted: np.ndarray) -> np.ndarray:
     """Some rows of X, dense, in the order asked for."""
-    n, d = rows.shape
+    d = rows.shape[1]
     order = np.argsort(wanted, kind="stable")
     out = np.zeros((wanted.size, d))
     everything = np.arange(d)
@@ -184,6 +184,28 @@ def sums_to_zero(x: np.ndarray, own: np.ndarray, rival: np.ndarray, alpha: list[
         if used.size and np.any(weights[used] @ V[used] != 0):
             return False
     return True
+
+
+def exact_differences(x: np.ndarray, own: int, rival: int, lines: Lines, offset: bool) -> list[Fraction]:
+    """The score of ``own`` less that of ``rival`` for some rows, in the units of ``lines.whole``."""
+    if offset:
+        x = np.hstack([x, np.ones((len(x), 1))])
+    V, exponents = integers(x)
+    lowest = min(exponents, default=0)
+    both = zip(lines.whole[own], lines.whole[rival], exponents, strict=True)
+    weights = [(u - v) << (e - lowest) for u, v, e in both]
+    return [v * Fraction(2) ** lowest for v in _products(V, weights).tolist()]
+
+
+def squared_length(x: np.ndarray, weights: list[Fraction]) -> Fraction:
+    """|sum of weights times rows|^2"""
+    common = math.lcm(*(v.denominator for v in weights))
+    whole = np.array([v.numerator * (common // v.denominator) for v in weights], dtype=object)
+    V, exponents = integers(x)
+    total = whole @ V.astype(object)
+    lowest = min(exponents, default=0)
+    square = sum((int(v) << (e - lowest)) ** 2 for v, e in zip(total, exponents, strict=True))
+    return Fraction(square, common**2) * Fraction(4) ** lowest
 
 
 def residues(x: np.ndarray) -> np.ndarray:

@@ -1,0 +1,103 @@
+"""Coordinates in which float64 sees rows well, and the linear program in them: for finding only, no proof depends on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from gapless.problems.separation import Separation
+
+#: Powers of two are kept within this, so that neither they nor their inverses overflow.
+MOST_POWER = 1000
+
+
+class Undecided(ArithmeticError):
+    """float64 could not lead the way to an exact proof."""
+
+
+def linear_program(cost: np.ndarray, matrix: Any, right: np.ndarray, bounds: Any) -> Any:
+    """min cost'x, matrix x = right, bounds: by HiGHS, and only if it says that it is optimal."""
+    found = linprog(cost, A_eq=matrix, b_eq=right, bounds=bounds, method="highs")
+    if found.status != 0:
+        raise Undecided(f"HiGHS: {found.message}")
+    return found
+
+
+def columns_of(A: Any) -> Any:
+    """A' in the layout that the program wants."""
+    return sparse.csc_matrix(A.T) if sparse.issparse(A) else np.ascontiguousarray(A.T)
+
+
+class Frame:
+    """Columns shifted (dense rows with an offset) and scaled by powers of two; a power of two taken out of each row."""
+
+    def __init__(self, problem: Separation, pairs: np.ndarray, shifted: bool = True) -> None:
+        self.problem = problem
+        x = problem.floats(np.unique(problem.split(pairs)[0]))
+        self.shift = np.zeros(problem.d)
+        if shifted and not problem.is_sparse and problem.offset:
+            self.shift = 0.5 * x.max(axis=0, initial=-np.inf) + 0.5 * x.min(axis=0, initial=np.inf)
+            x = x - self.shift
+        size: Any = abs(x).max(axis=0) if x.shape[0] else np.zeros(problem.d)
+        size = np.asarray(size.toarray() if sparse.issparse(size) else size, dtype=np.float64).ravel()
+        power = np.clip(-np.frexp(np.where(size > 0, size, 1.0))[1], -MOST_POWER, MOST_POWER)
+        self.scale = np.where(size > 0, np.exp2(power.astype(np.float64)), 1.0)
+
+    def moved(self, x: Any) -> Any:
+        """Rows of X in these coordinates."""
+        if self.problem.is_sparse:
+            return sparse.csr_array(x @ sparse.diags_array(self.scale))
+        return (x - self.shift) * self.scale
+
+    def plain(self, pairs: np.ndarray) -> Any:
+        """The rows a of pairs in these coordinates, at their own lengths."""
+        p = self.problem
+        row = p.split(pairs)[0]
+        moved = Separation(self.moved(p.floats(row)), p.index[row], p.K, p.offset)
+        return moved.gather(np.arange(pairs.size) * (p.K - 1) + pairs % (p.K - 1))
+
+    def gather(self, pairs: np.ndarray) -> Any:
+        """... at lengths of about 1."""
+        A = self.plain(pairs)
+        length = lengths(A)
+        return sparse.csr_array(sparse.diags_array(1.0 / length) @ A) if self.problem.is_sparse else A / length[:, None]
+
+    def examples(self, rows: np.ndarray) -> Any:
+        """(x, 1) of some rows, at lengths of about 1."""
+        p = self.problem
+        x = self.moved(p.floats(rows))
+        if p.offset:
+            one = np.ones((rows.size, 1))
+            x = sparse.csr_array(sparse.hstack([x, one])) if p.is_sparse else np.hstack([x, one])
+        length = lengths(x)
+        if p.is_sparse:
+            return sparse.csr_array(sparse.diags_array(1.0 / length) @ x)
+        return np.ascontiguousarray(x / length[:, None])
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """a'theta over about |a| of every pair."""
+        p = self.problem
+        out = np.empty((p.n, p.K - 1))
+        for start, x in p.blocks():
+            part = slice(start, start + x.shape[0])
+            moved = Separation(self.moved(x), p.index[part], p.K, p.offset)
+            out[part] = moved.values(theta) / (lengths(moved.X) + p.offset)[:, None]
+        return out
+
+    def back(self, theta: np.ndarray) -> np.ndarray:
+        """theta in the user's units."""
+        out = theta.copy()
+        d = self.problem.d
+        out[:, :d] *= self.scale
+        if self.problem.offset:
+            out[:, d] -= out[:, :d] @ self.shift
+        return out
+
+
+def lengths(A: Any) -> np.ndarray:
+    """|a| to a power of two; 1 for a row of zeros."""
+    square = np.asarray((A.multiply(A) if sparse.issparse(A) else A * A).sum(axis=1)).ravel()
+    return np.where(square > 0, np.exp2(np.rint(0.5 * np.log2(np.where(square > 0, square, 1.0)))), 1.0)
