@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -46,7 +47,8 @@ def exact_signs(problem: Separation, theta: Direction) -> np.ndarray:
     open_ = ~(np.abs(value) > room) & ~(room == 0.0) if safe else np.ones(value.shape, dtype=bool)
     rows = np.flatnonzero(open_.any(axis=1))
     if rows.size:
-        sign[rows] = [[(v > 0) - (v < 0) for v in line] for line in exact_values(problem, theta, rows)]
+        for part, own, j, value, _ in _in_integers(problem, theta, rows):
+            sign[part[own], j] = (value > 0).astype(np.int8) - (value < 0)
     return sign
 
 
@@ -63,11 +65,22 @@ def _smallest(X: Any) -> float:
     return min(least, 1.0)
 
 
-def exact_values(problem: Separation, theta: Direction, rows: np.ndarray) -> list[list[Fraction]]:
-    """a'theta of the pairs of some rows, theta being the integers ``theta.whole``."""
-    d = problem.d
+def exact_values(problem: Separation, theta: Direction, rows: np.ndarray) -> np.ndarray:
+    """a'theta of the pairs of some rows as Fractions, (rows, K - 1), theta being the integers ``theta.whole``."""
+    place = np.empty(problem.n, dtype=np.int64)
+    place[rows] = np.arange(rows.size)
+    out = np.empty((rows.size, problem.K - 1), dtype=object)
+    for part, own, j, value, exponent in _in_integers(problem, theta, rows):
+        out[place[part[own]], j] = [int(v) * Fraction(2) ** exponent for v in value.tolist()]
+    return out
+
+
+def _in_integers(problem: Separation, theta: Direction, rows: np.ndarray) -> Iterator[tuple]:
+    """(some rows, those of one class among them, number of the rival, integers, e): a'theta = integer 2^e."""
+    d, K = problem.d, problem.K
+    lines = [[0] * problem.width, *theta.whole.tolist()]
     live = np.flatnonzero((theta.whole[:, :d] != 0).any(axis=0))
-    out: list[list[Fraction]] = []
+    columns = np.append(live, d).tolist() if problem.offset else live.tolist()
     step = max(1, BLOCK // max(1, live.size))
     X = problem.X[:, live] if problem.is_sparse else problem.X
     for start in range(0, rows.size, step):
@@ -77,22 +90,15 @@ def exact_values(problem: Separation, theta: Direction, rows: np.ndarray) -> lis
         if problem.offset:
             x = np.hstack([x, np.ones((part.size, 1))])
         whole = Integers(x)
-        columns = np.append(live, d) if problem.offset else live
         lowest = int(whole.exponents.min(initial=0))
-        lines = [
-            [v << (int(e) - lowest) for v, e in zip(line, whole.exponents)] for line in theta.whole[:, columns].tolist()
-        ]
-        z = np.zeros((part.size, problem.K), dtype=object)
-        for k, line in enumerate(lines, 1):
-            z[:, k] = _dot(whole.values, line)
-        index = problem.index[part].astype(np.intp)
-        own = np.take_along_axis(z, index[:, None], axis=1)
-        others = np.arange(problem.K - 1)[None, :]
-        others = others + (others >= index[:, None])
-        difference = own - np.take_along_axis(z, others, axis=1)
-        unit = Fraction(2) ** lowest
-        out += [[v * unit for v in line] for line in difference.tolist()]
-    return out
+        shifts = [int(e) - lowest for e in whole.exponents]
+        index = problem.index[part]
+        for own in np.unique(index).tolist():
+            chosen = np.flatnonzero(index == own)
+            for j in range(K - 1):
+                rival = j + (j >= own)
+                weights = [(lines[own][c] - lines[rival][c]) << s for c, s in zip(columns, shifts)]
+                yield part, chosen, j, _dot(whole.values[chosen], weights), lowest
 
 
 def _dot(values: np.ndarray, line: list[int]) -> np.ndarray:
@@ -101,6 +107,6 @@ def _dot(values: np.ndarray, line: list[int]) -> np.ndarray:
     if values.dtype != object:
         largest = int(np.abs(values).max(initial=0))
         if most * largest * max(1, len(line)) < 1 << 62:
-            return (values @ np.array(line, dtype=np.int64)).astype(object)
+            return values @ np.array(line, dtype=np.int64)
         values = values.astype(object)
     return values @ np.array(line, dtype=object)

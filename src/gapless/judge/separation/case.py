@@ -82,6 +82,11 @@ class _Case:
             plane.update(zero.tolist())
         return below, at, above, plane
 
+    def annihilates(self, lines: Lines) -> bool:
+        """Whether every pair is exactly at 0."""
+        pairs = differences(self.rows, self.index, self.keep, lines, self.offset)
+        return not any(sign.any() for _, _, _, sign, _ in pairs)
+
 
 def check(document: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
     """Judge a proof of separation. CertificateError for other data, or a proof that cannot be read."""
@@ -245,7 +250,7 @@ def _overlap(claims: list[Claim], case: _Case) -> None:
         return
     flat = [[v % PRIME for line in vector.whole[1:] for v in line] for vector in vectors if vector is not None]
     free = rank_at_least(np.array(flat, dtype=np.int64).reshape(len(flat), case.size)) if flat else 0
-    orthogonal = all(case.signs(v)[0] == case.signs(v)[2] == 0 for v in vectors if v is not None)
+    orthogonal = all(case.annihilates(v) for v in vectors if v is not None)
     claims.append(
         Claim("kernel vectors orthogonal to every row", len(vectors), free, orthogonal and free == len(vectors))
     )

@@ -99,14 +99,12 @@ def _integer_signs(
         columns = [*live, d] if offset else live
         values, exponents = integers(x)
         lowest = min(exponents, default=0)
-        value: np.ndarray = np.zeros(len(x), dtype=object)
-        for k, line in enumerate(lines.whole):
-            factor = (own[part] == k).astype(np.int64) - int(rival == k)
-            if not factor.any():
-                continue
-            weights = [line[j] << (e - lowest) for j, e in zip(columns, exponents, strict=True)]
-            value = value + _products(values, weights) * factor.astype(object)
-        out[part] = [(v > 0) - (v < 0) for v in value.tolist()]
+        for k in np.unique(own[part]).tolist():
+            both = zip(columns, exponents, strict=True)
+            weights = [(lines.whole[k][j] - lines.whole[rival][j]) << (e - lowest) for j, e in both]
+            chosen = np.flatnonzero(own[part] == k)
+            value = _products(values[chosen], weights)
+            out[start + chosen] = (value > 0).astype(np.int8) - (value < 0).astype(np.int8)
     return out
 
 
@@ -117,10 +115,12 @@ def _some(block: Block, at: np.ndarray, columns: np.ndarray, d: int) -> np.ndarr
     place = np.full(d, -1, dtype=np.int64)
     place[columns] = np.arange(columns.size)
     out = np.zeros((at.size, columns.size))
-    for i, row in enumerate(at.tolist()):
-        part = slice(int(block.indptr[row]), int(block.indptr[row + 1]))
-        where = place[block.indices[part]]
-        out[i, where[where >= 0]] = block.data[part][where >= 0]
+    count = block.indptr[at + 1] - block.indptr[at]
+    line = np.repeat(np.arange(at.size), count)
+    entry = np.arange(line.size) - np.repeat(np.cumsum(count) - count, count) + np.repeat(block.indptr[at], count)
+    where = place[block.indices[entry]]
+    wanted = where >= 0
+    out[line[wanted], where[wanted]] = block.data[entry[wanted]]
     return out
 
 
@@ -151,10 +151,10 @@ def integers(x: np.ndarray) -> tuple[np.ndarray, list[int]]:
 
 
 def _products(V: np.ndarray, weights: list[int]) -> np.ndarray:
-    """V weights, in Python's integers."""
+    """V weights, in int64 where that cannot overflow."""
     most = max(map(abs, weights), default=0)
     if V.dtype != object and int(np.abs(V).max(initial=0)) * most * max(1, len(weights)) < 1 << 62:
-        return (V @ np.array(weights, dtype=np.int64)).astype(object)
+        return V @ np.array(weights, dtype=np.int64)
     return V.astype(object) @ np.array(weights, dtype=object)
 
 
@@ -194,7 +194,7 @@ def exact_differences(x: np.ndarray, own: int, rival: int, lines: Lines, offset:
     lowest = min(exponents, default=0)
     both = zip(lines.whole[own], lines.whole[rival], exponents, strict=True)
     weights = [(u - v) << (e - lowest) for u, v, e in both]
-    return [v * Fraction(2) ** lowest for v in _products(V, weights).tolist()]
+    return [int(v) * Fraction(2) ** lowest for v in _products(V, weights).tolist()]
 
 
 def squared_length(x: np.ndarray, weights: list[Fraction]) -> Fraction:
