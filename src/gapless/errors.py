@@ -29,6 +29,7 @@ __all__ = [
     "backend_message",
     "backend_mismatch_message",
     "convergence_message",
+    "listed",
     "no_probabilities_message",
     "not_separable_message",
     "separation_message",
@@ -228,7 +229,7 @@ def separation_message(
     status: str,
     *,
     margin: float | None = None,
-    columns: Sequence[str] = (),
+    columns: Sequence[Any] = (),
     rows_on_plane: int | None = None,
     n_rows: int | None = None,
     advice: str = "Use a finite C, or on_separation='raise'.",
@@ -246,7 +247,7 @@ def separation_message(
         head = f"the classes are quasi-separated{where};"
     else:
         raise ValueError(f"status is {status!r}; a separation is 'complete' or 'quasi'")
-    names = f" Columns involved: {', '.join(repr(str(c)) for c in columns)}." if columns else ""
+    names = f" Columns involved: {listed(columns)}." if len(columns) else ""
     return (
         f"{head} the unpenalised maximum-likelihood estimate does not exist and coefficients grow "
         "without bound."
@@ -254,9 +255,15 @@ def separation_message(
     )
 
 
+def listed(columns: Sequence[Any], most: int = 6) -> str:
+    """A few names in quotes, or numbers without, and how many more there are."""
+    shown = ", ".join(repr(c) if isinstance(c, str) else str(c) for c in list(columns)[:most])
+    return shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"
+
+
 def not_separable_message(rows: Sequence[int], advice: str = "Use a finite C.") -> str:
     """What a model that needs separated classes says where a few rows show that they are not."""
-    shown = ", ".join(str(int(row)) for row in list(rows)[:6]) + (f" and {len(rows) - 6} more" if len(rows) > 6 else "")
+    shown = listed([int(row) for row in rows])
     many = f"the rows {shown} show" if len(rows) > 1 else f"the row {shown} shows"
     return (
         f"no hyperplane separates the classes: {many} it (exact multipliers in the exception's witness; "

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from gapless.certificates.convert import Objective, objective
+from gapless.certificates.separation import Separability
 from gapless.certificates.stated import Stated, statement_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short, tolerance
@@ -98,6 +99,7 @@ class GradientCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     backend: str = "cpu"
     kind: str = "gradient"
+    separation: Separability | None = None  #: where classes may be separated: what they are, with its proof
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:

@@ -29,10 +29,11 @@ from gapless.certificates.statement import encode_classes
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import short
+from gapless.errors import listed, short
 from gapless.problems.separation import Separation
 from gapless.solvers.exact_signs import Direction, exact_values
 from gapless.solvers.separation import separate
+from gapless.solvers.separation_frame import Undecided
 from gapless.solvers.separation_proofs import Proof, integers_of
 
 __all__ = ["Separability", "separability"]
@@ -40,6 +41,11 @@ __all__ = ["Separability", "separability"]
 FORMAT, SCHEMA = "gapless separation", 1
 #: Numbers up to which an upper bound on the margin is proved.
 BOUNDED = 2_000_000
+#: What to do where rounding leaves the question open.
+UNDECIDED = (
+    "Whether a hyperplane separates these classes hangs on digits that float64 does not resolve. Scale the columns of X "
+    "(StandardScaler, MaxAbsScaler) or drop columns that nearly repeat others, and ask again"
+)
 #: Rows up to which the smallest distance is found in fractions.
 CANDIDATES = 2_000
 
@@ -82,9 +88,17 @@ class Separability:
     offset: bool = True
     fingerprint: dict[str, Any] = field(default_factory=dict)
 
+    n_counted: int = 0  #: rows of positive weight
+
     @property
     def n_rows(self) -> int:
         return int(self.fingerprint["n_rows"])
+
+    @property
+    def named_columns(self) -> list[str] | list[int]:
+        """``columns`` by name where X has names."""
+        columns = self.columns.tolist()
+        return columns if self.feature_names is None else [self.feature_names[j] for j in columns]
 
     def document(self) -> dict[str, Any]:
         """The proof as JSON values: numbers are floats where these are exact, else "numerator/denominator"."""
@@ -121,7 +135,7 @@ class Separability:
     def __str__(self) -> str:
         how = {
             "complete": f"completely separated, with a margin of {self._margins()}",
-            "quasi": f"quasi-separated: {self.on_plane.size} of {self.n_rows} rows lie on the separating hyperplane, "
+            "quasi": f"quasi-separated: {self.on_plane.size} of {self.n_counted} rows lie on the separating hyperplane, "
             "none on the wrong side",
             "overlap": "not separated: they overlap, and the maximum-likelihood estimate exists",
         }[self.status]
@@ -132,9 +146,7 @@ class Separability:
             )
         where = ""
         if self.status != "overlap":
-            shown = ", ".join(str(j) for j in self.columns[:6].tolist())
-            more = f" and {self.columns.size - 6} more" if self.columns.size > 6 else ""
-            where = f" Columns involved: {shown}{more}."
+            where = f" Columns involved: {listed(self.named_columns)}."
         return f"the classes are {how}; {proof}.{where}"
 
     def _margins(self) -> str:
@@ -194,6 +206,7 @@ def separability(X: Any, y: Any, fit_intercept: bool = True, sample_weight: Any 
     Separability : status "complete", "quasi" or "overlap", margin, w, b, rows, multipliers, columns
     """
     refuse_lazy(X)
+    names = getattr(X, "columns", None)
     X = check_array(X, accept_sparse="csr", dtype=None, ensure_min_features=0, estimator="separability")
     X = _numbers(X)
     labels = encode_labels(y)
@@ -201,13 +214,23 @@ def separability(X: Any, y: Any, fit_intercept: bool = True, sample_weight: Any 
         raise ValueError(f"X has {X.shape[0]} rows, y {labels.index.size}")
     weights = check_sample_weight(sample_weight, X.shape[0])
     keep = None if sample_weight is None or (weights > 0).all() else np.flatnonzero(weights > 0)
-    stand, index = _present(labels, keep)
-    rows = X if keep is None else X[keep]
-    problem = Separation(rows, index, stand.size, bool(fit_intercept))
+    named = fingerprint(X, labels.index, None if sample_weight is None else weights)
     with one_blas_thread():
+        return decide(X if keep is None else X[keep], labels, keep, bool(fit_intercept), named, names)
+
+
+def decide(
+    rows: Any, labels: Labels, keep: np.ndarray | None, offset: bool, named: dict[str, Any], names: Any = None
+) -> Separability:
+    """The same for rows that have been read: those that count, ``keep`` being their numbers, with the fingerprint of all."""
+    stand, index = _present(labels, keep)
+    problem = Separation(rows, index, stand.size, offset)
+    try:
         found = separate(problem)
-    given = None if sample_weight is None else weights
-    return _told(problem, found, stand, labels.classes, keep, fingerprint(X, labels.index, given))
+    except Undecided as error:
+        raise Undecided(f"{error}. {UNDECIDED}") from None
+    names = None if names is None else [str(name) for name in names]
+    return _told(problem, found, stand, labels.classes, keep, named, names)
 
 
 def _numbers(X: Any) -> Any:
@@ -238,6 +261,7 @@ def _told(
     everything: np.ndarray,
     keep: np.ndarray | None,
     named: dict[str, Any],
+    names: list[str] | None,
 ) -> Separability:
     """The finding in the user's rows, columns and classes."""
     row, rival = problem.split(found.pairs)
@@ -263,6 +287,7 @@ def _told(
         found.status, margin, w, b, all_rows[row], multipliers, columns, classes,
         classes[rival], everything, margin_upper=upper, narrow=narrow,
         on_plane=on_plane, direction=direction, kernel=tuple(found.kernel), offset=problem.offset, fingerprint=named,
+        feature_names=names, n_counted=problem.n,
     )  # fmt: skip
 
 

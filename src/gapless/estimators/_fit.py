@@ -47,6 +47,7 @@ class Task:
     n_jobs: int | None
     dtype: np.dtype
     seed: int = 0
+    on_separation: str = "warn"
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 from gapless import rows as R
 from gapless._threads import one_blas_thread, team
 from gapless.certificates.gradient import GradientCertificate, certify_gradient
+from gapless.certificates.separation import Separability, decide
 from gapless.certificates.statement import problem_block, statement
 from gapless.errors import separation_message, unproved_message
 from gapless.problems.likelihood import Basis, Likelihood, no_basis
@@ -29,6 +30,8 @@ TRUSTED = 1e8
 MOST_WORK = 1e11
 #: The most columns that a warning names.
 NAMED = 6
+#: Numbers of X up to which a fit that ran out of steps is asked whether its classes are separated.
+ASKED = 2_000_000
 
 
 class Outcome(NamedTuple):
@@ -85,6 +88,8 @@ def fit_unpenalised(
         arrays={"coef": coef, "intercept": intercept},
     )
     outcome = Outcome(solution.status, small.basis)
+    if wants_proof(certificate, outcome, task.on_separation, data):
+        certificate = replace(certificate, separation=_separation(data, task.offset.kind == "free", feature_names))
     return Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
 
 
@@ -127,14 +132,37 @@ def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solut
     return problem, solution
 
 
-def separation(certificate: GradientCertificate, outcome: Outcome) -> str | None:
-    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped.
+def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separation: str, data: Encoded) -> bool:
+    """Whether to ask if the classes are separated: where no optimum was found and the fit was not stopped by the clock."""
+    if certificate.reach < 1.0:  # the optimum exists
+        return False
+    if outcome.ending == "max_iter":  # perhaps only slow: where it costs little
+        return data.X.shape[0] * data.X.shape[1] <= ASKED
+    return outcome.ending == "stalled" or (outcome.ending == "infeasible" and on_separation != "ignore")
 
-    A proof of separation, with its rows and columns, belongs here.
-    """
+
+def _separation(data: Encoded, offset: bool, names: Any) -> Separability | None:
+    with one_blas_thread(), np.errstate(all="ignore"):
+        try:
+            return decide(data.X, data.labels, data.cost.rows, offset, data.fingerprint(), names)
+        except ArithmeticError:
+            return None
+
+
+def separation(certificate: GradientCertificate, outcome: Outcome) -> str | None:
+    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped."""
+    proof = certificate.separation
+    if proof is not None and proof.status != "overlap":
+        return separation_message(
+            proof.status,
+            margin=proof.margin,
+            columns=proof.named_columns,
+            rows_on_plane=int(proof.on_plane.size),
+            n_rows=proof.n_counted,
+        )
     if certificate.status == "infeasible":
         return separation_message("complete", advice="Use a finite C.")
-    if outcome.ending == certificate.status == "stalled" and not certificate.reach < 1.0:
+    if proof is None and outcome.ending == certificate.status == "stalled" and not certificate.reach < 1.0:
         return unproved_message(certificate.estimator, certificate.n_iter, certificate.loss, certificate.reach)
     return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,8 @@ class LogisticRegression(LinearClassifier):
     C : float
         Multiplies the sum of the losses. ``numpy.inf``: no penalty, maximum likelihood. Then there is no duality gap; the
         certificate (kind "gradient") bounds the distance to the optimum by the gradient and proves that there is an optimum.
-        Where the classes are separated there is none: a SeparationWarning says so, and the model that comes back separates
-        them. Linearly dependent columns get the coefficients of least norm, with an IllConditionedWarning that names them.
+        Where the classes are separated there is none: see ``on_separation``. Linearly dependent columns get the coefficients of
+        least norm, with an IllConditionedWarning that names them.
     l1_ratio : 0.0
         Other values are not offered; use ``sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga")``.
     dual : bool
@@ -64,6 +65,10 @@ class LogisticRegression(LinearClassifier):
         Threads. The bits do not depend on it; so far this model uses one.
     penalize_intercept : bool
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise, and where C = inf.
+    on_separation : {"warn", "raise", "ignore"}
+        C = inf and classes that a hyperplane separates, completely or but for rows on it: no finite coefficients are best, and
+        those that come back are where the fit was left. "warn" gives a SeparationWarning that names margin, rows and columns,
+        "raise" raises it, "ignore" keeps silent. ``certificate_.separation`` has the proof (``gapless.separability``).
     time_limit : float or None
         Seconds. The model that comes back is usable and its gap is true.
     init : fitted model, certificate or None
@@ -100,6 +105,7 @@ class LogisticRegression(LinearClassifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         penalize_intercept: bool = False,
+        on_separation: str = "warn",
         time_limit: float | None = None,
         init: Any = None,
         device: str = "auto",
@@ -118,6 +124,7 @@ class LogisticRegression(LinearClassifier):
         self.warm_start = warm_start
         self.n_jobs = n_jobs
         self.penalize_intercept = penalize_intercept
+        self.on_separation = on_separation
         self.time_limit = time_limit
         self.init = init
         self.device = device
@@ -128,6 +135,7 @@ class LogisticRegression(LinearClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._one_of("dual", (True, False))
+        self._one_of("on_separation", ("warn", "raise", "ignore"))
         self._one_of("solver", ("auto", "newton", "coordinate_descent", *DESCENTS, *PEERS))
         self._require("l1_ratio", (int, float), "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
         if self.l1_ratio != 0.0:
@@ -143,6 +151,7 @@ class LogisticRegression(LinearClassifier):
             self.__dict__.pop(name, None)
         if task.C < math.inf:
             return fit_linear(task, X, y, sample_weight, **options)
+        task = replace(task, on_separation=self.on_separation)
         fitted = fit_unpenalised(task, X, y, sample_weight, **options)
         self.rank_, self.condition_ = fitted.certificate.rank, fitted.certificate.condition
         return fitted
@@ -154,6 +163,10 @@ class LogisticRegression(LinearClassifier):
         # Separation first: its coefficients mean nothing, whatever the columns are.
         separated = separation(certificate, fitted.outcome)
         dependent = dependent_columns(certificate, fitted.outcome)
+        if separated is not None and self.on_separation == "raise":
+            raise SeparationWarning(separated)
+        if separated is not None and self.on_separation == "ignore":
+            return None
         if separated is not None:
             warnings.warn(separated, SeparationWarning, stacklevel=stacklevel - 1)
         elif dependent is not None:

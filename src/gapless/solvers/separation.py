@@ -81,7 +81,7 @@ def _separate(problem: Separation, random: np.random.Generator) -> Proof:
             return overlap(problem, frame, R, random)
         if wrong.size == 0:
             if held.any():
-                return quasi(problem, frame, theta, R[held], random)
+                return quasi(problem, frame, theta, R[held], R[~held], random)
             return complete(problem, frame, theta, R)
         R = np.concatenate([R, wrong])
     raise Undecided(f"the rows did not settle in {ROUNDS} rounds")

@@ -12,6 +12,8 @@ from gapless.problems.separation import Separation
 
 #: Powers of two are kept within this, so that neither they nor their inverses overflow.
 MOST_POWER = 1000
+#: Numbers of a program up to which columns are tried one by one, and how many.
+SPARED, TRIES = 200_000, 20
 
 
 class Undecided(ArithmeticError):
@@ -95,6 +97,42 @@ class Frame:
         if self.problem.offset:
             out[:, d] -= out[:, :d] @ self.shift
         return out
+
+
+def fewest_columns(problem: Separation, outside: Any, on_plane: Any = None) -> np.ndarray | None:
+    """theta with a'theta >= 1 outside and 0 on the plane of least |w|_1; then, one by one, without what can be spared."""
+    d, lines, size = problem.d, problem.K - 1, problem.size
+    weight = np.tile(np.append(np.ones(d), np.zeros(int(problem.offset))), lines)
+    above, equal = _both_signs(-outside), None if on_plane is None else _both_signs(on_plane)
+
+    def least(dropped: set[int]) -> np.ndarray | None:
+        bounds = np.zeros((2 * size, 2))
+        bounds[:, 1] = np.inf
+        for j in dropped:
+            bounds[[k * problem.width + j + s for k in range(lines) for s in (0, size)], 1] = 0.0
+        zeros = None if on_plane is None else np.zeros(on_plane.shape[0])
+        cost = np.concatenate([weight, weight])
+        found = linprog(cost, above, -np.ones(outside.shape[0]), equal, zeros, bounds, method="highs")
+        return None if found.status != 0 else (found.x[:size] - found.x[size:]).reshape(lines, problem.width)
+
+    dropped: set[int] = set()
+    theta = least(dropped)
+    if theta is None:
+        return None
+    if outside.shape[0] * size > SPARED:
+        return theta
+    sizes = np.abs(theta[:, :d]).max(axis=0)
+    order = [j for j in np.argsort(sizes, kind="stable").tolist() if sizes[j] > 0]
+    dropped = set(np.flatnonzero(sizes == 0).tolist())
+    for j in order[:TRIES]:
+        without = least(dropped | {j})
+        if without is not None:
+            theta, dropped = without, dropped | {j}
+    return theta
+
+
+def _both_signs(A: Any) -> Any:
+    return sparse.hstack([A, -A], format="csc") if sparse.issparse(A) else np.hstack([A, -A])
 
 
 def lengths(A: Any) -> np.ndarray:

@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from gapless.problems.separation import Separation
 from gapless.solvers.exact_signs import Direction, exact_signs
 from gapless.solvers.hard_margin import hard_margin
 from gapless.solvers.loop import Stop
 from gapless.solvers.rational import Integers, echelon, solve
-from gapless.solvers.separation_frame import Frame, Undecided, columns_of, lengths, linear_program
+from gapless.solvers.separation_frame import Frame, Undecided, columns_of, fewest_columns, lengths, linear_program
 
 #: Draws of random coefficients before giving up.
 DRAWS = 4
@@ -141,16 +140,27 @@ def _unscaled(entries: list[Fraction], whole: Integers, problem: Separation) -> 
 # ------------------------------------------------------------------------------------------------- quasi
 
 
-def quasi(problem: Separation, frame: Frame, theta: np.ndarray, held: np.ndarray, random: np.random.Generator) -> Proof:
-    """theta > 0 on all pairs but those in the space of ``held``, which it has on its plane."""
+def quasi(
+    problem: Separation,
+    frame: Frame,
+    theta: np.ndarray,
+    held: np.ndarray,
+    outside: np.ndarray,
+    random: np.random.Generator,
+) -> Proof:
+    """theta > 0 on all pairs but those in the space of ``held``, which it has on its plane; ``outside``: those of its finding."""
     pairs, multipliers = _gordan(problem, frame, held, random)
     whole = integers_of(problem, held)
     rows, columns = echelon(whole.values)
-    for bits in (8, 24, 53):
-        entries = _through(problem, frame.back(theta), whole, rows, columns, bits)
-        signs = exact_signs(problem, Direction(entries))
-        if np.all(signs >= 0) and np.any(signs > 0):
-            return Proof("quasi", entries, signs, pairs, multipliers)
+    narrow = None
+    if problem.size <= FEW and (outside.size + rows.size) * problem.size <= SMALL:
+        narrow = fewest_columns(problem, frame.gather(outside), frame.gather(held[rows]))
+    for direction in (theta,) if narrow is None else (narrow, theta):
+        for bits in (8, 24, 53):
+            entries = _through(problem, frame.back(direction), whole, rows, columns, bits)
+            signs = exact_signs(problem, Direction(entries))
+            if np.all(signs >= 0) and np.any(signs > 0):
+                return Proof("quasi", entries, signs, pairs, multipliers)
     raise Undecided("the direction of quasi-separation does not survive rounding")
 
 
@@ -291,19 +301,13 @@ def _widest(problem: Separation) -> tuple[np.ndarray, np.ndarray, list[Fraction]
 
 
 def _few_columns(problem: Separation, frame: Frame, R: np.ndarray) -> np.ndarray | None:
-    """min |w|_1, a'theta >= 1, on R and what it gets wrong: few columns that separate alone; None where that is too much."""
-    d, lines = problem.d, problem.K - 1
-    weight = np.tile(np.append(np.ones(d), np.zeros(int(problem.offset))), lines)
-    cost = np.concatenate([weight, weight])
+    """Few columns that separate alone, on R and what they get wrong there; None where that is too much work."""
     for _ in range(10):
         if problem.size > FEW or R.size * problem.size > SMALL:
             return None
-        A = frame.gather(R)
-        both = sparse.hstack([-A, A], format="csc") if sparse.issparse(A) else np.hstack([-A, A])
-        found = linprog(cost, A_ub=both, b_ub=-np.ones(R.size), bounds=(0, None), method="highs")
-        if found.status != 0:
+        theta = fewest_columns(problem, frame.gather(R))
+        if theta is None:
             return None
-        theta = (found.x[: problem.size] - found.x[problem.size :]).reshape(lines, problem.width)
         floats = _best_offset(problem, frame.back(theta))
         wrong = np.flatnonzero(exact_signs(problem, Direction(floats)).ravel() <= 0)
         if wrong.size == 0:
