@@ -80,8 +80,11 @@ def rank_of(rows):
     return rank
 
 
-def proves(result, X, y, offset=True):
-    """Whether the result proves its status, by nothing but Fractions and the definitions."""
+def proves(result, X, y, offset=True, floats=True):
+    """Whether the result proves its status, by nothing but Fractions and the definitions.
+
+    ``floats``: the floats w of a complete separation must be the proof themselves.
+    """
     X = np.asarray(X.todense()) if hasattr(X, "todense") else np.asarray(X)
     classes, index = np.unique(y, return_inverse=True)
     K = len(classes)
@@ -109,7 +112,7 @@ def proves(result, X, y, offset=True):
             Fraction(float(v)) == u
             for v, u in zip(exact.ravel(), np.ravel([r[: X.shape[1]] for r in result.direction]))
         )
-        return same and min(signs) > 0
+        return (same or not floats) and min(signs) > 0
     if result.status == "quasi":
         on_plane = sorted({names[g][0] for g, v in enumerate(signs) if v == 0})
         return relation and min(signs) == 0 and max(signs) > 0 and on_plane == result.on_plane.tolist()

@@ -272,7 +272,8 @@ def _told(
     if found.theta is not None and found.signs is not None:
         lines = Direction(found.theta)
         direction = _fractions(found.theta if found.status == "complete" else lines.whole)
-        floats = np.asarray(found.theta, dtype=float) if found.status == "complete" else lines.floats
+        # Floats are the proof as they stand; Fractions are shown by the floats next to some multiple of them.
+        floats = found.theta if found.theta.dtype == np.float64 else lines.floats
         w, b = _lines(floats, problem)
         narrow = None if found.narrow is None else _fractions(found.narrow)
         used = found.theta if narrow is None else narrow

@@ -127,20 +127,31 @@ def _kept_apart(case: _Case, lines: Lines, margin: float) -> tuple[bool, float]:
             square = lengths[c, k]
             if not square:  # no boundary between these two: nothing to be away from
                 continue
-            length = math.sqrt(Fraction(square, 1 << (2 * lines.shift)))
+            length = _float_root(Fraction(square, 1 << (2 * lines.shift)))
             chosen = own == c
             if (sign[chosen] <= 0).any():
                 return False, 0.0
-            distance = low[chosen] / length
-            shown = min(shown, float(distance.min(initial=math.inf)))
+            # A length that float64 cannot hold decides nothing: then every row is looked at exactly.
+            usable = 1e-150 < length < 1e150
+            distance = low[chosen] / length if usable else np.zeros(int(chosen.sum()))
             close = np.flatnonzero(~(distance > margin * (1.0 + 1e-9)))
+            if usable:
+                shown = min(shown, float(distance.min(initial=math.inf)))
             if close.size:
                 rows = number[chosen][close]
                 values = exact_differences(chosen_rows(case.rows, rows), c, k, lines, case.offset)
                 if any(v * v < m2 * square for v in values):
                     return False, shown
-                shown = min(shown, *(float(v) / 2.0**lines.shift / length for v in values))
+                shown = min(shown, _float_root(min(v * v for v in values) / square))
     return True, shown
+
+
+def _float_root(x: Fraction) -> float:
+    """sqrt(x) as a float, for showing and for a first look; 0 or infinity where it is out of range."""
+    try:
+        return math.sqrt(x)
+    except OverflowError:
+        return math.inf
 
 
 def _largest(claims: list[Claim], case: _Case) -> None:
@@ -159,7 +170,7 @@ def _largest(claims: list[Claim], case: _Case) -> None:
     balanced = sum(alpha) == 1 and (not case.offset or sum(signed) == 0)
     claims.append(Claim("sum of multipliers", 1, None, balanced, "and 0 with the signs of y, where there is an offset"))
     square = squared_length(chosen_rows(case.rows, rows), signed)
-    shown = math.sqrt(float(square)) if square < 10**300 else math.inf
+    shown = _float_root(square)
     good = balanced and Fraction(upper) ** 2 >= square
     claims.append(Claim("margin, from above", upper, shown, good, "of any hyperplane"))
 

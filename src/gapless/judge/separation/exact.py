@@ -53,11 +53,11 @@ def differences(rows: Rows, index: np.ndarray, keep: np.ndarray, lines: Lines, o
         if not counted.all():
             block = block.take(counted)
         number = np.flatnonzero(counted)
-        own = index[number + _start(block)]
+        own = index[number + block.start]
         with np.errstate(all="ignore"):
             z = block.scores(W) + b
             size = block.absolute().scores(np.abs(W)) + np.abs(b)
-        room = 4.0 * gamma(block.depth + 8) * size + 1e-300
+            room = 4.0 * gamma(block.depth + 8) * size + 1e-300
         # Products that are all 0 have no rounding; below 2^-1000 they might only have vanished.
         nothing = (size == 0.0) & (not lines.lost) & (_least(block) > 2.0**-600)
         for k in range(len(W)):
@@ -65,18 +65,16 @@ def differences(rows: Rows, index: np.ndarray, keep: np.ndarray, lines: Lines, o
             if not mask.any():
                 continue
             at = np.flatnonzero(mask)
-            value = z[at, own[at]] - z[at, k]
-            reach = room[at, own[at]] + room[at, k]
-            sign = np.sign(value).astype(np.int8)
-            sure = (np.abs(value) > reach) | (nothing[at, own[at]] & nothing[at, k])
+            with np.errstate(all="ignore"):  # what overflows is not sure
+                value = z[at, own[at]] - z[at, k]
+                reach = room[at, own[at]] + room[at, k]
+                low = value - reach
+                sure = (np.isfinite(value) & (np.abs(value) > reach)) | (nothing[at, own[at]] & nothing[at, k])
+                sign = np.where(sure, np.sign(value), 0.0).astype(np.int8)
             unsure = np.flatnonzero(~sure)
             if unsure.size:
                 sign[unsure] = _integer_signs(block, at[unsure], own[at[unsure]], k, lines, d, offset)
-            yield number[at] + _start(block), own[at], k, sign, value - reach
-
-
-def _start(block: Block) -> int:
-    return block.start
+            yield number[at] + block.start, own[at], k, sign, low
 
 
 def _least(block: Block) -> float:
