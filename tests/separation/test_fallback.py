@@ -45,7 +45,7 @@ def test_large_problems_say_what_to_do():
         separability(X, np.arange(300) % 2)
 
 
-@pytest.mark.parametrize("n", [1, 4, 30])
+@pytest.mark.parametrize("n", [1, 4, 12])
 @pytest.mark.parametrize("kind", ["integers", "floats", "wide range"])
 def test_systems_are_solved_exactly(n, kind):
     random = np.random.default_rng(n)
