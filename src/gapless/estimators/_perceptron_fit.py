@@ -30,9 +30,10 @@ from gapless.rows.compact import compact
 from gapless.solvers.hard_margin import hard_margin
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Penalty, Run, drive
+from gapless.solvers.separation import Undecided
 
-#: Before anybody asks whether the classes can be separated: mistakes, and passes, more of them where they cost little.
-MISTAKES, PASSES, MOST_PASSES, VALUES = 1000, 10, 100, 50_000_000
+#: Passes, none of them clean, before anybody asks whether the classes can be separated: as many as read so many values.
+PASSES, MOST_PASSES, VALUES = 10, 100, 50_000_000
 #: Entries up to here are squared without overflow; beyond, everything is scaled by a power of two.
 LARGE = 2.0**400
 #: Passes from which on a compact copy of the rows pays.
@@ -243,7 +244,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     history: list[tuple[int, float, int, float]] = []
 
     def note(run: Run, made: int) -> None:
-        history.append((run.passes, time.perf_counter() - data.started, made, run.loss / data.scale**2))
+        history.append((run.passes, time.perf_counter() - data.started, made, run.loss / data.scale / data.scale))
         if data.note is not None:
             data.note(run, made)
 
@@ -279,8 +280,7 @@ def _until_it_ends(
 
     def due(run: Run) -> bool:
         enough = min(MOST_PASSES, max(PASSES, VALUES / max(1, n_stored(run.rows))))
-        waited = run.mistakes >= MISTAKES and run.passes >= enough
-        return plain and not asked and task.tol is None and bool(task.certify) and waited
+        return plain and not asked and task.tol is None and bool(task.certify) and run.passes >= enough
 
     score = (lambda run: _accuracy(run, y, data.held_out)) if data.held_out.size else None
     try:
@@ -301,8 +301,8 @@ def _until_it_ends(
                 witness, known = _ask(data, y)
                 if witness is not None:
                     return "infeasible", witness, None
-                if ending != "cycle":
-                    tol = None  # the classes can be separated: go on until they are
+                if ending == "ask" or (ending == "still" and known is not None):
+                    tol = None if known is not None else tol  # they can be separated: go on until they are
                     continue
             return {"max_iter": "max_iter", "not_finite": "not_finite"}.get(ending, "stalled"), None, known
     except Ended:
@@ -311,9 +311,12 @@ def _until_it_ends(
 
 
 def _ask(data: _Data, y: np.ndarray) -> tuple[Witness | None, np.ndarray | None]:
-    """Multipliers that prove that nothing separates the rows, or a direction that does."""
+    """Multipliers that prove that nothing separates the rows, or a direction that does; neither where rounding hides it."""
     learns = data.learns
-    found = separability(data.X[learns], y[learns], fit_intercept=data.task.fit_intercept)
+    try:
+        found = separability(data.X[learns], y[learns], fit_intercept=data.task.fit_intercept)
+    except Undecided:
+        return None, None
     if found.status != "complete":
         return Witness.of(learns[np.asarray(found.rows)].tolist(), found.multipliers), None
     return None, np.concatenate([found.w, [found.b if data.task.fit_intercept else 0.0]])  # type: ignore[list-item]
