@@ -12,10 +12,10 @@ from benchmarks import limits
 
 limits.limit_threads()  # before numpy is loaded
 
-from benchmarks import costs, datasets, least_squares, linear, linear_quick, memory, table  # noqa: E402
+from benchmarks import costs, datasets, least_squares, linear, linear_quick, memory, perceptron, table  # noqa: E402
 from benchmarks.solvers import PEERS  # noqa: E402
 
-SECTIONS = ("hinge", "logistic", "offset", "threads", "least_squares", "memory")
+SECTIONS = ("hinge", "logistic", "offset", "threads", "least_squares", "memory", "perceptron")
 
 
 def main() -> None:
@@ -62,6 +62,8 @@ def main() -> None:
             least_squares.run(say)
         if "memory" in options.only:
             memory.run(folder, say)
+        if "perceptron" in options.only:
+            perceptron.run(folder, say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

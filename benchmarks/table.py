@@ -35,7 +35,7 @@ def render() -> str:
             chosen = [row for row in rows if (row["loss"], row["target"]) == (loss, target)]
             if chosen:
                 parts.append(_duels(loss, target, chosen))
-    for section in (_offset, _threads, _least_squares, _memory):
+    for section in (_offset, _threads, _least_squares, _memory, _perceptron):
         if lines := section():
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -122,6 +122,26 @@ def _memory() -> list[str]:
     for row in rows:
         sizes = " | ".join(f"{row[part] / 1e6:.0f}" for part in ("X", "grew", "bound"))
         lines.append(f"| {row['model']} | {row['data']} | {sizes} |")
+    return lines
+
+
+def _perceptron() -> list[str]:
+    rows = objective.read("perceptron.json").values()
+    if not rows:
+        return []
+    lines = [
+        "### Perceptron: milliseconds an epoch, and seconds of a whole fit of so many",
+        "",
+        "| data | rows visited | gapless ms | sklearn ms | ratio | epochs | gapless s | sklearn s | ratio |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        epoch, fit = row["epoch"], row["fit"]
+        cells = (
+            f"{1e3 * epoch['gapless']:.3g} | {1e3 * epoch['sklearn']:.3g} | {epoch['sklearn'] / epoch['gapless']:.2f}"
+        )
+        whole = f"{fit['gapless']:.3g} | {fit['sklearn']:.3g} | {fit['sklearn'] / fit['gapless']:.2f}"
+        lines.append(f"| {row['data']} | {row['order']} | {cells} | {row['epochs'] + 1} | {whole} |")
     return lines
 
 

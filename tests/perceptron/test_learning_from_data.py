@@ -1,7 +1,7 @@
 """The random-target experiment of Learning From Data (Abu-Mostafa): N points in a square, a random line, from weights of 0.
 
-Two points drawn in [-1, 1]^2 give the line f. Published for 1,000 runs: N = 10 takes a median of 6 corrections and ends with a line g
-that disagrees with f on 0.107 of the square; N = 100 takes 59 and ends at 0.0137.
+Two points drawn in [-1, 1]^2 give the line f. Published for 1,000 runs: N = 10 takes a median of 6 corrections and ends with
+a line g that disagrees with f on 0.107 of the square; N = 100 takes 59 and ends at 0.0137.
 """
 
 from __future__ import annotations
