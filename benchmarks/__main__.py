@@ -63,7 +63,7 @@ def main() -> None:
         if "memory" in options.only:
             memory.run(folder, say)
         if "perceptron" in options.only:
-            perceptron.run(folder, say)
+            perceptron.run(folder, sets, say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

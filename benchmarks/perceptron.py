@@ -2,9 +2,9 @@
 
     seconds an epoch = (fit of 1 + EPOCHS passes - fit of 1 pass) / EPOCHS
 
-so that what is paid once (checks, hashing, proofs) is left out; the whole fits stand beside it.  Nobody may stop early (tol=None), and
-no set here is separable, so that nobody does.  One thread: both are sequential.  The weights differ with the order of visits, and in the
-order of the rows they are the same (`tests/perceptron/test_variants.py`).
+so that what is paid once (checks, hashing, proofs) is left out; the whole fits stand beside it.  Nobody may stop early
+(tol=None), and no set here is separable, so that nobody does.  One thread: both are sequential.  The weights differ with the
+order of visits, and in the order of the rows they are the same (`tests/perceptron/test_variants.py`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from benchmarks import datasets, limits, objective
 SETS = {"a9a": 200, "mnist": 20, "covtype": 20}
 
 
-def run(folder: Path, say: Callable[[str], None], sets: dict[str, int] | None = None) -> None:
+def run(folder: Path, sets: list[str], say: Callable[[str], None]) -> None:
     from sklearn.linear_model import Perceptron as Peer
 
     from gapless import Perceptron
 
-    for name, epochs in (sets or SETS).items():
+    for name in [name for name in SETS if name in sets]:
+        epochs = SETS[name]
         X, y = datasets.load(name, folder)
         for shuffle in (True, False):
             models: dict[str, Callable[[int], Any]] = {

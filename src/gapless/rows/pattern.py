@@ -10,13 +10,20 @@ from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import rows
 
 
-# One sum, not four as in csr.py: short rows are what these are, and their ends cost more than the additions.
+# Four at a time into two sums, and a plain end: measured the fastest on rows of a dozen entries, which these mostly are.
 def row_dot(rows, i, theta):
     indices = rows.indices
-    s = rows.constant * theta[theta.size - 1]
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])):
-        s += theta[np.uint64(indices[k])]
-    return s
+    k, stop = np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    s0, s1 = 0.0, 0.0
+    while k + four <= stop:
+        s0 += theta[np.uint64(indices[k])] + theta[np.uint64(indices[k + one])]
+        s1 += theta[np.uint64(indices[k + two])] + theta[np.uint64(indices[k + three])]
+        k += four
+    s0 += s1
+    for m in range(k, stop):
+        s0 += theta[np.uint64(indices[m])]
+    return s0 + rows.constant * theta[theta.size - 1]
 
 
 def row_axpy(rows, i, a, theta):

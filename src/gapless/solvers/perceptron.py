@@ -36,7 +36,7 @@ __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
 Ending = Literal["clean", "still", "max_iter", "cycle", "ask", "not_finite"]
 
 #: Rows that are asked of the memory this far ahead.
-AHEAD = 6
+AHEAD = 8
 #: Values read between two looks at the clock.
 CHUNK = 40_000_000
 #: Values of X up to which a pocket looks at all weights, not only at those with the longest run of right answers.
@@ -95,7 +95,7 @@ class Run:
         self.survived = 0
         self.cycle = np.zeros(0, dtype=np.int32)  # where a state came back: how often each row was corrected on the way
         self.trace: list[Update] = []
-        self.random = np.array([0x9E3779B97F4A7C15 * (2 * self.seed + 1) % 2**64], dtype=np.uint64)
+        self.random = np.array([0xD1B54A32D192ED03 * (self.seed + 1) % 2**64], dtype=np.uint64)
         self.pocket = self.theta.copy()
         self.run = np.zeros(2, dtype=np.int64)  # right answers in a row: now, and the most so far
         self.fewest = np.array([math.inf])
@@ -277,14 +277,18 @@ def drive(
 
 @compiled
 def _shuffle(order, random):
-    # Fisher and Yates, by xorshift64*: the high half of each number, scaled.
+    # Fisher and Yates, by splitmix64 (Steele, Lea and Flood 2014): two numbers of 32 bits from each of its words.
     x = random[0]
+    word = np.uint64(0)
     for i in range(order.size - 1, 0, -1):
-        x ^= x >> np.uint64(12)
-        x ^= x << np.uint64(25)
-        x ^= x >> np.uint64(27)
-        high = (x * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(32)
-        j = np.int64((high * np.uint64(i + 1)) >> np.uint64(32))
+        if (order.size - 1 - i) & 1 == 0:
+            x += np.uint64(0x9E3779B97F4A7C15)
+            word = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            word ^= word >> np.uint64(31)
+        else:
+            word <<= np.uint64(32)
+        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
         order[i], order[j] = order[j], order[i]
     random[0] = x
 
