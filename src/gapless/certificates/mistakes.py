@@ -40,6 +40,8 @@ from gapless.rows import CsrRows, Rows, n_features, norms2, scores
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
 UNIT = 2.0**-53
+#: What a product that underflows is off by.
+TINY = 2.0**-1073
 #: What a bound is widened by, so that two ways of computing it agree.
 ROOM = 1e-9
 
@@ -142,9 +144,9 @@ def entries(rows: Rows, i: int) -> tuple[list[int], list[float]]:
 def count_errors(rows: Rows, y: np.ndarray, visit: np.ndarray, theta: np.ndarray) -> int:
     """Rows of ``visit`` with y <theta, x> <= 0 in exact arithmetic: fractions decide where rounding could."""
     z = y * scores(rows, theta)
-    size = float(np.linalg.norm(theta))
+    size = float(np.abs(theta).max(initial=0.0)) * math.sqrt(theta.size)  # |theta| at most, and not 0 where squares are
     lengths = np.sqrt(norms2(rows))
-    unsure = np.abs(z) <= 2.0 * gamma(n_features(rows) + 8) * lengths * size
+    unsure = ~(np.abs(z) > 2.0 * gamma(n_features(rows) + 8) * lengths * size + theta.size * TINY)
     if size and _whole(rows, theta, float(lengths.max(initial=0.0)) * size):
         unsure[:] = False  # sums of integers below 2^53: every score is exact
     wrong = ~(z > 0.0)

@@ -264,6 +264,10 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
         errors = _outvoted(run, y, data.counted)
     else:
         errors = count_errors(data.rows, y, data.counted, weights)
+        if task.variant == "pocket" or (task.variant == "plain" and status == "infeasible"):
+            last = count_errors(data.rows, y, data.counted, run.theta)
+            if last < errors and not data.weighted:  # scores that underflow had the pocket choose by other errors
+                weights, errors = run.theta.copy(), last
     radius, margin, bound = proved if proved is not None else (None, None, None)
     claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
@@ -280,7 +284,8 @@ def _until_it_ends(
 
     def due(run: Run) -> bool:
         enough = min(MOST_PASSES, max(PASSES, VALUES / max(1, n_stored(run.rows))))
-        return plain and not asked and task.tol is None and bool(task.certify) and run.passes >= enough
+        wanted = bool(task.certify) and (task.tol is None or data.small)
+        return plain and wanted and not asked and run.passes >= enough
 
     score = (lambda run: _accuracy(run, y, data.held_out)) if data.held_out.size else None
     try:

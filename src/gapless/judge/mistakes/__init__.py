@@ -28,7 +28,7 @@ import numpy as np
 from ..classes import class_weights_agree, sorted_unique
 from ..document import is_number, number, refuse_unreadable
 from ..errors import CertificateError
-from ..rounding import UNIT, gamma
+from ..rounding import TINY, UNIT, gamma
 from ..rows import as_rows
 from ..statement import same_data
 from ..verdict import Claim, Verdict
@@ -184,7 +184,7 @@ class _Case:
         for block in self.rows.blocks():
             z = block.scores(W)[:, 0] + b
             size = block.absolute().scores(np.abs(W))[:, 0] + abs(b)
-            yield block, z, 2.0 * gamma(block.depth + 8) * size
+            yield block, z, 2.0 * gamma(block.depth + 8) * size + (block.depth + 2) * TINY
 
     def _wrong(self, y: np.ndarray, theta: np.ndarray) -> int:
         """Rows that count with y <theta, x> <= 0, decided by fractions where float64 cannot."""
