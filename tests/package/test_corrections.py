@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless import LinearSVC, convert, explain, margins
+from gapless import LinearSVC, Perceptron, convert, explain, margins, separability
 
 TIGHT = 1e-10
 
@@ -124,3 +124,72 @@ def test_support_vectors_alone_need_the_ends_of_the_offset():
     again = LinearSVC(C=np.inf).fit(X[support], y[support])
     assert again.coef_[0, 0] == pytest.approx(hard.coef_[0, 0], abs=1e-12)
     assert again.intercept_[0] == pytest.approx(hard.intercept_[0], abs=1e-12)
+
+
+@pytest.fixture(scope="module")
+def apart():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 2))
+    y = np.where(X @ [1.0, 2.0] > 0.3, 1, -1)
+    return X + 0.2 * np.outer(y, [1.0, 2.0]) / np.sqrt(5.0), y
+
+
+def test_the_plain_mistake_bound_is_for_a_start_of_0(apart):
+    X, y = apart
+    w = Perceptron(tol=None).fit(X, y).certificate_.direction
+    away = Perceptron(tol=None, max_iter=-1, eta0=0.01).fit(X, y, coef_init=[-9.0 * w[:2]], intercept_init=-9.0 * w[2:])
+    plain = (away.certificate_.radius / away.certificate_.margin) ** 2
+    assert plain < away.mistakes_ <= away.certificate_.bound
+    assert away.certificate_.bound <= (plain + 2 * 9.0 / (0.01 * away.certificate_.margin)) * (1 + 1e-6)
+
+
+def test_a_mistake_adds_at_most_the_square_of_its_row(apart):
+    X, y = apart
+    model = Perceptron(tol=None, trace=True).fit(X, y)
+    rows = np.column_stack([X, np.ones(60)])
+    before = 0.0
+    strictly = 0
+    for step in model.trace_:
+        most = before + rows[step.row] @ rows[step.row]
+        assert step.norm**2 <= most * (1 + 1e-12)
+        assert step.norm <= model.certificate_.radius * np.sqrt(step.k) * (1 + 1e-12)
+        strictly += step.norm**2 < most * (1 - 1e-6)  # the usual statement fails
+        before = step.norm**2
+    assert strictly
+
+
+def test_what_the_margin_depends_on(apart):
+    X, y = apart
+    whole = Perceptron(tol=None).fit(X, y).certificate_
+    some = Perceptron(tol=None).fit(X[:20], y[:20]).certificate_
+    assert whole.margin <= some.margin * (1 + 1e-6)
+    wider = np.hstack([X, np.zeros((60, 30))])  # thirty dimensions more
+    assert Perceptron(tol=None).fit(wider, y).certificate_.bound == pytest.approx(whole.bound, rel=1e-6)
+    functional = [np.min(y * (X @ (s * whole.direction[:2]) + s * whole.direction[2])) for s in (1.0, 5.0)]
+    assert functional[1] == pytest.approx(5.0 * functional[0])
+
+
+def test_the_rate_matters_from_a_start_that_is_not_0(apart):
+    X, y = apart
+    given = {"tol": None, "shuffle": False, "max_iter": 1, "certify": False}
+    one, three = (Perceptron(eta0=rate, **given).fit(X, y) for rate in (1.0, 4.0))
+    assert np.allclose(three.coef_, 4.0 * one.coef_)
+    one, three = (Perceptron(eta0=rate, **given).fit(X, y, coef_init=[[5.0, -5.0]]) for rate in (1.0, 4.0))
+    assert not np.allclose(three.coef_ / np.linalg.norm(three.coef_), one.coef_ / np.linalg.norm(one.coef_), atol=1e-3)
+
+
+def test_cycles_need_a_fixed_order():
+    X, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 1, 0]
+    fixed = Perceptron(shuffle=False, tol=None, variant="pocket", max_iter=-1).fit(X, y)
+    shuffled = Perceptron(tol=None, variant="pocket", max_iter=-1).fit(X, y)
+    assert fixed.passes_ < 10
+    assert shuffled.passes_ == 100  # no state is waited for: the separation test decides
+    assert fixed.status_ == shuffled.status_ == "infeasible"
+
+
+def test_the_origin_and_the_offset():
+    X, y = np.array([[0.0], [1.0], [2.0]]), [-1, 1, 1]
+    model = Perceptron(tol=None, max_iter=-1).fit(X, y)
+    assert np.sign(model.decision_function([[0.0]])[0]) == np.sign(model.intercept_[0]) == -1.0
+    assert separability(X, y).status == "complete"
+    assert separability(X, y, fit_intercept=False).status != "complete"
