@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from gapless import CertificateError, judge, separability
+from gapless import CertificateError, ModelFileError, judge, separability, verify
 
 IRIS = load_iris(return_X_y=True)
 CASES = {
@@ -147,3 +149,23 @@ def test_other_data_and_unreadable_proofs():
         judge.check({**document, "more": 1}, {}, X, y)
     with pytest.raises(CertificateError):
         judge.check({**document, "schema": 2}, {}, X, y)
+
+
+def test_a_stranger_checks_the_files(tmp_path):
+    """The proof as JSON and the data: the command of the judge needs nothing else."""
+    X, y = CASES["three"]
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    (tmp_path / "proof.json").write_text(separability(X, y).to_json(), encoding="utf-8")
+    assert verify(tmp_path / "proof.json", X, y)
+    call = [sys.executable, "-m", "gapless.judge", "proof.json", "data.npz"]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "rows on the plane" in done.stdout
+    text = (tmp_path / "proof.json").read_text(encoding="utf-8")
+    (tmp_path / "proof.json").write_text(text.replace('"status": "quasi"', '"status": "overlap"'), encoding="utf-8")
+    assert subprocess.run(call, capture_output=True, cwd=tmp_path).returncode == 1
+    for broken in ("{", "[1]", '{"format": "gapless separation"}'):
+        (tmp_path / "proof.json").write_text(broken, encoding="utf-8")
+        with pytest.raises(ModelFileError, match="proof.json"):
+            verify(tmp_path / "proof.json", X, y)
+        assert subprocess.run(call, capture_output=True, cwd=tmp_path).returncode == 2

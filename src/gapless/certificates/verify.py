@@ -34,7 +34,7 @@ def verify(
     Parameters
     ----------
     model : a fitted gapless estimator (or a pipeline that ends in one), its ``certificate_``, the path of a model file, or what
-        ``separability`` returned.
+        ``separability`` returned (or a file of its ``to_json()``).
     X, y, sample_weight : the data that it was trained on; other data raise CertificateError.
     rigorous : False for float64; True for bounds that hold in exact arithmetic; "exact" for fractions (small
         data).
@@ -44,7 +44,8 @@ def verify(
     Verdict : true where every claim holds; prints as a table; lists what it cannot check.
     """
     if isinstance(model, (str, os.PathLike)):
-        document, arrays = judge.read(Path(model))
+        path = Path(model)
+        document, arrays = (judge.read_proof(path), {}) if path.suffix.lower() == ".json" else judge.read(path)
     elif isinstance(
         model, Certificate | BoundCertificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate
     ):

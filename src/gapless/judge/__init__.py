@@ -10,6 +10,7 @@ from .fingerprint import fingerprint, row_hashes
 from .labels import gap_safe_labels
 from .reader import read
 from .recompute import Figures, Task, distance_bound, evaluate, row_weights
+from .separation import read_proof
 from .verdict import Claim, Verdict
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "fingerprint",
     "gap_safe_labels",
     "read",
+    "read_proof",
     "row_hashes",
     "row_weights",
 ]

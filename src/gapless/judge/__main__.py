@@ -11,6 +11,12 @@ from .check import Rigour, check
 from .data import read_data
 from .errors import CertificateError, DataError, ModelFileError
 from .reader import read
+from .separation import read_proof
+
+
+def is_proof(path: str) -> bool:
+    """A proof of separation is a text of its own."""
+    return path.lower().endswith(".json")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Check the certificate of a model file against its training data, trusting nobody.",
         epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged",
     )
-    parser.add_argument("model", help="model file written by gapless")
+    parser.add_argument("model", help="model file written by gapless, or a proof of separation (.json)")
     parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
     parser.add_argument(
         "--target",
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)
     try:
-        document, arrays = read(options.model)
+        document, arrays = (read_proof(options.model), {}) if is_proof(options.model) else read(options.model)
         data = read_data(options.data, document, options.target, options.weights)
         verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous)
     except (CertificateError, DataError, ModelFileError) as error:

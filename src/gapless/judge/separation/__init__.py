@@ -2,5 +2,6 @@
 
 from .case import check
 from .document import flaw, speaks_of
+from .reader import read_proof
 
-__all__ = ["check", "flaw", "speaks_of"]
+__all__ = ["check", "flaw", "read_proof", "speaks_of"]
