@@ -49,7 +49,7 @@ class LinearSVC(LinearClassifier):
     random_state : int, RandomState or None
         The order of visits of coordinate descent. The optimum does not depend on it.
     max_iter : int
-        Passes over the data; -1 or None: a finite cap of ours.
+        Passes over the data (C=inf: rounds of the working set); -1 or None: a finite cap of ours.
     penalize_intercept : bool
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
     solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton"} or a descent
@@ -58,9 +58,9 @@ class LinearSVC(LinearClassifier):
     time_limit : float or None
         Seconds. The model that comes back is usable and its gap is true.
     warm_start : bool
-        Start from the previous fit of this object.
+        Start from the previous fit of this object; without effect where C=inf.
     init : fitted model, certificate or None
-        Start from another fit.
+        Start from another fit; without effect where C=inf.
     n_jobs : int or None
         Threads for one-against-rest problems. The bits do not depend on it.
     device : {"auto", "cpu"}

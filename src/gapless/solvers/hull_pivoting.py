@@ -26,6 +26,8 @@ from gapless.solvers.loop import Ended, Loop, Stop
 PASSES = 60
 TRIES = 5
 ROUNDS = 30
+#: Residuals of the linear systems: few digits say who is wrong at first, the last few are for the end.
+TOLERANCES = (1e-4, 1e-8, 1e-15)
 #: Steps of conjugate gradients in one solve.
 STEPS = 3000
 
@@ -45,7 +47,11 @@ def pivoting(problem: HardMargin, loop: Loop) -> None:
 def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.ndarray:
     """Passes of coordinate descent from u."""
     c = np.full(problem.n, 1e15 / max(float(np.median(problem.norms2)), 1e-300))
-    soft = LinearERM(problem.rows, problem.y, c, Hinge(), problem.offset)
+    rows, offset = problem.rows, problem.offset
+    if problem.free:
+        # A constant as long as the rows, penalised: nearly the same rows hold it, and descent is much quicker than to sum u = 0.
+        rows, offset = rows._replace(constant=float(np.sqrt(np.mean(problem.norms2 - 1.0)))), "penalised"
+    soft = LinearERM(rows, problem.y, c, Hinge(), offset)
     inner = Loop(Stop(1e-14, passes), interruption=loop.interruption)
     inner.tick = loop.tick  # type: ignore[method-assign]
     try:
@@ -61,37 +67,28 @@ def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
     """True where the sets settled: the point is the optimum up to rounding."""
     y = problem.y
     held = u != 0.0
-    nu, ones, b = u.copy(), np.zeros(problem.n), 0.0
-    fewest, patience, tolerance = problem.n + 1, 4, 1e-8
+    nu, b = u.copy(), 0.0
+    level, fewest, patience = 0, problem.n + 1, 4
     for _ in range(ROUNDS):
         index = np.flatnonzero(held)
         if index.size == 0 or (problem.free and abs(int(y[index].sum())) == index.size):
             return False
-        gram = _Inner(problem, index, loop)
         nu[~held] = 0.0
-        start = nu[index]
-        base = gram.solve(y[index].astype(float), start + b * ones[index] if problem.free else start, tolerance)
-        if problem.free:
-            ones[~held] = 0.0
-            ones[index] = gram.solve(np.ones(index.size), ones[index], tolerance)
-            total = float(ones[index].sum())
-            b = float(base.sum()) / total if total > 0.0 else 0.0
-            base = base - b * ones[index]
-        nu[index] = base
+        nu[index], b = _Inner(problem, index, loop).solve(y[index].astype(float), nu[index], TOLERANCES[level])
         loop.advance()
         margins = _record(problem, loop, nu, b)
         alpha = nu * y
         size = float(np.abs(alpha).max(initial=0.0))
         if not np.isfinite(size):
             return False
-        room = max(1e-11, 100.0 * tolerance)
+        room = max(1e-11, 100.0 * TOLERANCES[level])
         leaves, joins = held & (alpha < -room * size), ~held & (margins < 1.0 - room)
         wrong = int(leaves.sum() + joins.sum())
         if wrong == 0:
-            if tolerance <= 1e-14:
+            level, fewest, patience = level + 1, problem.n + 1, 4
+            if level == len(TOLERANCES):
                 _record(problem, loop, nu, b, last=True)
                 return True
-            tolerance, fewest, patience = 1e-15, problem.n + 1, 4
             continue
         if wrong >= fewest:
             patience -= 1
@@ -103,31 +100,43 @@ def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
 
 
 class _Inner:
-    """X_F X_F' as an operator, the constant feature of a penalised offset included."""
+    """X_F X_F' as an operator, the constant feature of a penalised offset included.
+
+    With a free offset nu stays on 1'nu = 0, and what is left of the residual there is b: steps are projected, in the metric of
+    the preconditioner (Gould, Hribar and Nocedal, 2001).
+    """
 
     def __init__(self, problem: HardMargin, index: np.ndarray, loop: Loop) -> None:
         part = R.take(problem.rows, index)
         self.part = part._replace(constant=0.0) if problem.free else part
-        self.diagonal = np.maximum(R.norms2(self.part), 1e-300)
-        self.tick = loop.tick
+        self.weight = 1.0 / np.maximum(R.norms2(self.part), 1e-300)
+        self.free, self.tick = problem.free, loop.tick
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         return R.scores(self.part, R.combine(self.part, p, self.tick), self.tick)
 
-    def solve(self, right: np.ndarray, x: np.ndarray, tolerance: float) -> np.ndarray:
+    def offset(self, residual: np.ndarray) -> float:
+        """The constant that the residual may keep."""
+        return float(self.weight @ residual / self.weight.sum()) if self.free else 0.0
+
+    def solve(self, right: np.ndarray, x: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:
         """Conjugate gradients from x until the residual is ``tolerance`` of the right side; restarted to shed rounding."""
-        size = float(np.linalg.norm(right))
+        size, b = float(np.linalg.norm(right)), 0.0
         for _ in range(3):
+            if self.free:
+                x = x - self.weight * (float(x.sum()) / float(self.weight.sum()))
             residual = right - self.apply(x)
-            reached = float(np.linalg.norm(residual))
+            b = self.offset(residual)
+            reached = float(np.linalg.norm(residual - b))
             if reached <= tolerance * size:
                 break
             x = x + self._steps(residual, max(tolerance * size, 1e-10 * reached))
-        return x
+        return x, b
 
     def _steps(self, residual: np.ndarray, target: float) -> np.ndarray:
         x = np.zeros_like(residual)
-        z = residual / self.diagonal
+        residual = residual - self.offset(residual)
+        z = self.weight * residual
         p, rho = z.copy(), float(residual @ z)
         best = np.inf
         for step in range(STEPS):
@@ -142,7 +151,8 @@ class _Inner:
             a = rho / float(p @ q)
             x += a * p
             residual = residual - a * q
-            z = residual / self.diagonal
+            residual = residual - self.offset(residual)
+            z = self.weight * residual
             rho, old = float(residual @ z), rho
             p = z + (rho / old) * p
         return x
