@@ -139,6 +139,7 @@ def test_not_separable_carries_the_proof():
     with pytest.raises(gapless.NotSeparable, match="1 from the rest") as caught:
         hard().fit(X, SPECIES)
     assert proves(caught.value, X, SPECIES == 1)
+    assert gapless.verify(caught.value.witness, X, SPECIES == 1)
     names = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
     part = SPECIES > 0
     rows, y = X[part], names[part]
@@ -146,12 +147,14 @@ def test_not_separable_carries_the_proof():
         hard().fit(rows, y)
     assert "finite C" in str(caught.value)
     assert proves(caught.value, rows, y == "virginica")
+    assert gapless.verify(caught.value.witness, rows, y)
     # The proof speaks of the user's rows where some of them have no weight.
     weights = np.ones(100)
     weights[:10] = 0.0
     with pytest.raises(gapless.NotSeparable) as caught:
         hard(penalize_intercept=True).fit(rows, y, weights)
     assert caught.value.rows.min() >= 10
+    assert gapless.verify(caught.value.witness, rows, y, weights)
     assert proves(caught.value, rows, y == "virginica")
 
 
