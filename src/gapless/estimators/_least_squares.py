@@ -14,7 +14,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._config import report_convergence
-from gapless._threads import one_blas_thread
+from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.orthogonality import (
     LeastSquaresCertificate,
@@ -120,10 +120,13 @@ class LeastSquaresModel(BaseEstimator):
         started = time.perf_counter()
         n = X.shape[0]
         weights = check_sample_weight(sample_weight, n)
-        if labels is None:
-            marks = target_fingerprint(X, Y, weights)
-        else:
-            marks = fingerprint(X, labels.index, weights)
+        whole, targets_of_whole = X, Y
+
+        def named() -> dict[str, Any]:
+            if labels is None:
+                return target_fingerprint(whole, targets_of_whole, weights)
+            return fingerprint(whole, labels.index, weights)
+
         s = weights if class_weight is None or labels is None else weights * class_weight[labels.index]
         keep = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
         if keep is not None:
@@ -134,8 +137,10 @@ class LeastSquaresModel(BaseEstimator):
         with (
             interruptible() as interruption,
             one_blas_thread(),
+            team(self.n_jobs),
             np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
         ):
+            marks = aside(named)
             problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs)
             seconds = None if self.time_limit is None else float(self.time_limit)
             clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=started)
@@ -143,6 +148,7 @@ class LeastSquaresModel(BaseEstimator):
             # The certificate speaks of what is returned: float32 coefficients where X is float32.
             coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
             targets, dual = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=dtype)
+            fingerprints = marks()
         arrays = {"coef": coef, "intercept": intercept}
         if dual is not None:
             full = dual if keep is None else np.zeros((dual.shape[0], n))
@@ -159,7 +165,7 @@ class LeastSquaresModel(BaseEstimator):
             n_iter=answer.n_iter,
             seconds=time.perf_counter() - started,
             solver=answer.method,
-            fingerprint=marks,
+            fingerprint=fingerprints,
             statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight, columns_of_y),
             arrays=arrays,
         )
