@@ -14,7 +14,8 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -117,6 +118,18 @@ class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = [_Locator]
 
 
+@contextmanager
+def _one_at_a_time(file: Path) -> Iterator[None]:
+    """Among all processes, where the system has such locks: at worst something is compiled again."""
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            lock = stack.enter_context(file.open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 _announced = False
 
 
@@ -128,6 +141,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         if found is None:
             _announce()
         return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
+        with _one_at_a_time(cache_folder() / "lock"):
+            super().save_overload(sig, data)
 
 
 def _announce() -> None:

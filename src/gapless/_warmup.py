@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+#: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
+KINDS = ("dense", "CSR")
 
-def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
+
+def warmup(progress: Callable[[str, int, int], None] | None = None, kinds: tuple[str, ...] = KINDS) -> float:
     """Compile all variants: each loss × each solver × dense and CSR × float32 and float64; of the descents
     (`descend`, solver="sgd", ...), which fewer people use, the commonest. Returns the seconds taken.
 
     ``progress(what, done, total)`` is called before each step.
     """
     started = time.perf_counter()
-    steps = list(_steps())
+    steps = [(what, run) for what, run in _steps() if any(kind in what for kind in kinds)]
     for done, (what, run) in enumerate(steps):
         if progress is not None:
             progress(what, done, len(steps))
@@ -96,8 +99,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
                     yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
-    yield "perceptron, thin rows", partial(visit, thin)
-    yield "perceptron, rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
+    yield "perceptron, dense thin rows", partial(visit, thin)
+    yield "perceptron, CSR rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
 
 
 def _nothing() -> None:
