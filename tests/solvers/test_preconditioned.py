@@ -94,4 +94,5 @@ def test_a_start_worse_than_zero_is_dropped():
     far = np.append(np.random.default_rng(0).normal(size=5) * 1e4, 0.0)
     assert P.primal(far) > P.primal_at_zero()
     solution = solve(P, Stop(1e-8, 12), solver="newton", start=(far, np.zeros(P.n)))
-    assert solution.n_iter <= 12 and P.gap(solution.theta, solution.u) <= 1e-8 * P.primal(solution.theta)
+    assert solution.n_iter <= 12
+    assert P.gap(solution.theta, solution.u) <= 1e-8 * P.primal(solution.theta)

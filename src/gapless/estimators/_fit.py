@@ -243,8 +243,8 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)
     theta = problem.join(returned[:-1], float(returned[-1]))
-    known = solution.scores is not None and data.groups is None and np.array_equal(theta, solution.theta)
-    z = solution.scores if known else problem.scores(theta)
+    z = solution.scores if data.groups is None and np.array_equal(theta, solution.theta) else None
+    z = problem.scores(theta) if z is None else z
     claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z)
     return Part(returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history)
 

@@ -145,7 +145,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _task(self, dtype: Any) -> Task:
         passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
-        parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}
+        parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
         parameters["init"] = None  # a model to start from is not part of what was fitted
         seed = 0
         if self.random_state is not None:
