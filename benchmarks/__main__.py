@@ -12,10 +12,10 @@ from benchmarks import limits
 
 limits.limit_threads()  # before numpy is loaded
 
-from benchmarks import costs, datasets, least_squares, linear, linear_quick, memory, perceptron, table  # noqa: E402
+from benchmarks import costs, datasets, descent, least_squares, linear, linear_quick, memory, perceptron, table  # noqa: E402
 from benchmarks.solvers import PEERS  # noqa: E402
 
-SECTIONS = ("hinge", "logistic", "offset", "threads", "least_squares", "memory", "perceptron")
+SECTIONS = ("hinge", "logistic", "offset", "threads", "least_squares", "memory", "perceptron", "descent")
 
 
 def main() -> None:
@@ -60,6 +60,8 @@ def main() -> None:
             costs.threads(folder, sets, both, strengths, say)
         if "least_squares" in options.only:
             least_squares.run(say)
+        if "descent" in options.only:
+            descent.run(folder, sets, say)
         if "memory" in options.only:
             memory.run(folder, say)
         if "perceptron" in options.only:

@@ -35,7 +35,7 @@ def render() -> str:
             chosen = [row for row in rows if (row["loss"], row["target"]) == (loss, target)]
             if chosen:
                 parts.append(_duels(loss, target, chosen))
-    for section in (_offset, _threads, _least_squares, _memory, _perceptron):
+    for section in (_offset, _threads, _least_squares, _memory, _perceptron, _descent):
         if lines := section():
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -106,6 +106,24 @@ def _least_squares() -> list[str]:
     for row in rows:
         cells = [f"{row['seconds'][n]:.3g} ({row['distance'][n]:.0e})" if n in row["seconds"] else "" for n in names]
         lines.append(f"| {row['kind']} | {'free' if row['fit_intercept'] else 'none'} | {' | '.join(cells)} |")
+    return lines
+
+
+def _descent() -> list[str]:
+    rows = objective.read("descent.json").values()
+    if not rows:
+        return []
+    lines = [
+        "### Epochs of stochastic descent, hinge, lam = 1e-4",
+        "",
+        "| data | sklearn ms | gapless ms | ratio | traced ms | ratio | epochs | our value | relative gap | their value |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        peer, plain, traced = (row["seconds"][way] for way in ("sklearn", "plain", "traced"))
+        times = f"{1e3 * peer:.3g} | {1e3 * plain:.3g} | {peer / plain:.2f} | {1e3 * traced:.3g} | {peer / traced:.2f}"
+        values = f"{row['value']:.5f} | {row['relative_gap']:.1e} | {row['peer_value']:.5f}"
+        lines.append(f"| {row['data']} | {times} | {row['epochs']} | {values} |")
     return lines
 
 

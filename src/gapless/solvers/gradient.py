@@ -34,6 +34,8 @@ AVERAGES = {None: 0, "uniform": 1, "linear": 2, "tail": 1}
 #: Rows of a trace that nobody asked for more finely, and bytes of all its thetas and directions.
 ROWS = 200
 BYTES = 1 << 26
+#: The same of the stochastic methods, which never see the whole objective otherwise.
+LOOKS = 20
 #: The same where the user says every how many steps.
 MOST_BYTES = 1 << 28
 #: Steps of full gradients, and epochs of the others, where nothing is said.
@@ -238,7 +240,7 @@ def _finite(theta: np.ndarray) -> np.ndarray:
     return theta
 
 
-def room_for(trace: bool | int, entries: int, per_epoch: int) -> tuple[int, int, str]:
+def room_for(trace: bool | int, steps: int, entries: int, per_epoch: int) -> tuple[int, int, str]:
     """Every how many steps a row is written at first, how many rows are kept, and why not more. When they are full
     every second row goes, and from then on only every second one is written."""
     if trace is False or trace == 0:
@@ -247,11 +249,14 @@ def room_for(trace: bool | int, entries: int, per_epoch: int) -> tuple[int, int,
     if trace is not True:
         rows = max(4, MOST_BYTES // per_row)
         return int(trace), rows, f"at most {rows:,} rows of {entries:,} entries"
+    if per_epoch > 1:
+        # A look at the whole objective costs about as much as an epoch.
+        apart = max(1, -(-steps // (per_epoch * LOOKS)))
+        often = "once an epoch" if apart == 1 else f"once in {apart} epochs"
+        return per_epoch * apart, LOOKS + 2, f"{often}: each row costs as much as an epoch"
     rows = max(4, min(ROWS, BYTES // per_row))
     why = f"at most {rows} rows" if rows == ROWS else f"at most {rows} rows: theta has {entries:,} entries"
-    if per_epoch > 1:
-        why = f"once an epoch, for the whole objective costs as much as one; {why}"
-    return per_epoch, rows, why
+    return 1, rows, why
 
 
 def _stepwise(
@@ -268,7 +273,7 @@ def _stepwise(
     risk = goal if isinstance(goal, LinearRisk) else None
     view: Any = stepwise.Risk(risk) if risk is not None else goal
     steps = _limit(until, 1, STEPS)
-    every, room, why = room_for(trace, theta.size, 1)
+    every, room, why = room_for(trace, steps, theta.size, 1)
 
     def close(point: np.ndarray) -> bool:
         if risk is None or until.gap is None:
@@ -334,7 +339,7 @@ def _by_epochs(
     per_epoch = -(-risk.n // size)
     full = size == risk.n and method != "sgd"
     steps = _limit(until, per_epoch, STEPS if full else EPOCHS * per_epoch)
-    every, room, why = room_for(trace, theta.size, per_epoch)
+    every, room, why = room_for(trace, steps, theta.size, per_epoch)
     begin = steps // 2 if average == "tail" else 0
     engine = Engine(
         risk, theta, method, rates, size=size, visits=visits, seed=seed, average=AVERAGES[average], begin=begin, every=every,

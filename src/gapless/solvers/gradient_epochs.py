@@ -97,7 +97,7 @@ class Engine:
     def advance(self, most: int) -> bool:
         """Some more steps, not beyond ``most`` in all, nor beyond the end of an epoch; False where they ended by themselves."""
         if self.full:
-            count = min(most - self.steps, max(1, CHUNK // max(1, n_stored(self.data.whole))))
+            count = min(most - self.steps, max(1, CHUNK // max(1, n_stored(self.risk.problem.rows))))
             rates = self.schedule.rates(self.steps + 1, np.empty(count))
             self._densely(rates, 0, count)
             self.steps += count
@@ -110,7 +110,7 @@ class Engine:
             self._at = 0
             if self.steps:
                 self._checkpoint = self._now(), self.steps
-        per_step = self.size * n_stored(self.data.whole) / self.risk.n + (
+        per_step = self.size * n_stored(self.risk.problem.rows) / self.risk.n + (
             self._theta.size if self.way != "single" else 0
         )
         count = max(1, int(CHUNK / max(1.0, per_step)))

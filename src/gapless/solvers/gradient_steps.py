@@ -24,7 +24,7 @@ from gapless._jit import compiled
 from gapless.losses._protocol import slope, value
 from gapless.losses.softmax import softmax_row
 from gapless.rows._prefetch import ahead
-from gapless.rows._protocol import row_ahead, row_axpy, row_dot, row_fill
+from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_fill
 
 #: Steps between asking for a row and using it, where the order is one that the memory cannot guess.
 AHEAD = 8
@@ -154,8 +154,10 @@ def norm_of(gradient):
 
 
 @compiled
-def due(book, step):
-    return book.every[0] > 0 and step % book.every[0] == 0
+def next_due(every, step):
+    """The next step, from this one on, whose row is to be written; -1: none is. Asked once a row, not once a step: passing a book
+    costs more than a short step."""
+    return -(-step // every) * every if every > 0 else -1
 
 
 @compiled
@@ -211,18 +213,31 @@ def write_row(loss, data, v, sums, state, book, step, rate):
 @compiled(vectorise=True)
 def singly(loss, data, order, rates, first, last, t, v, sums, state, book, far):
     """Steps t + first + 1 ... t + last, one example each: those of order[first:last]."""
-    rows, y, p, lam, free = data.rows, data.y, data.p, data.lam, data.free
-    weighted, average, keep = data.weighted, sums.average, sums.keep
+    k = first
+    while k < last and state[BROKEN_OFF] < 0.0:
+        due = next_due(book.every[0], t + k) - t
+        if k == due:
+            write_row(loss, data, v, sums, state, book, t + k, rates[k])
+            due = next_due(book.every[0], t + k + 1) - t
+        stop = due if k < due < last else last
+        _stretch(
+            loss, data.rows, data.y, data.p, data.weighted, data.lam, data.free, order, rates, k, stop, t, v,
+            sums.u, sums.keep, sums.B, sums.average, sums.begin, state, far,
+        )  # fmt: skip
+        k = stop
+
+
+@compiled(vectorise=True)
+def _stretch(
+    loss, rows, y, p, weighted, lam, free, order, rates, first, last, t, v, u, keep, B, average, begin, state, far
+):  # fmt: skip
+    """The steps themselves: no call in the loop, for it would count a reference to every array."""
     s, b = state[SCALE], state[OFFSET]
     for k in range(first, last):
         if far and k + AHEAD < last:
-            row_ahead(rows, order[k + AHEAD])
+            row_fetch(rows, order[k + AHEAD])
             ahead(y, order[k + AHEAD])
         i, rate = order[k], rates[k]
-        if due(book, t + k):
-            state[SCALE], state[OFFSET] = s, b
-            write_row(loss, data, v, sums, state, book, t + k, rate)
-            s = 1.0
         z = s * row_dot(rows, i, v) + b
         if not abs(z) < HUGE:
             state[BROKEN_OFF] = t + k
@@ -230,21 +245,28 @@ def singly(loss, data, order, rates, first, last, t, v, sums, state, book, far):
         g = slope(loss, z, y[i])
         if weighted:
             g *= p[i]
-        s *= 1.0 - rate * lam
-        if not abs(s) > LEAST_SCALE:
-            state[SCALE] = s
-            multiply_out(v, sums, state)
-            s = 1.0
+        shrunk = s * (1.0 - rate * lam)
+        if not abs(shrunk) > LEAST_SCALE:  # as in `multiply_out`, but no call
+            for j in range(v.size):
+                if average:
+                    B[j] -= state[SUM] * v[j]
+                v[j] *= shrunk
+            if keep:
+                for j in range(u.size):
+                    u[j] *= shrunk
+            state[SUM] = 0.0
+            shrunk = 1.0
+        s = shrunk
         if g != 0.0:
             a = -rate * g / s
             if average:
-                row_axpy(rows, i, state[SUM] * a, sums.B)
+                row_axpy(rows, i, state[SUM] * a, B)
             row_axpy(rows, i, a, v)
             if keep:
-                sums.u[i] += a
+                u[i] += a
             if free:
                 b -= rate * g
-        if average and t + k >= sums.begin:
+        if average and t + k >= begin:
             weight = 1.0 if average == 1 else t + k + 1.0
             state[SUM] += weight * s
             state[OFFSET_SUM] += weight * b
@@ -257,19 +279,23 @@ def in_batches(loss, data, order, size, rates, first, last, t, v, sums, state, b
     """The same for batches: step t + k + 1 takes order[k size : (k + 1) size]."""
     rows, y, p, lam, free = data.rows, data.y, data.p, data.lam, data.free
     weighted, average, keep = data.weighted, sums.average, sums.keep
+    # Taken out of their tuples once: inside the loop each would count a reference.
+    u, B, begin = sums.u, sums.B, sums.begin
     s, b = state[SCALE], state[OFFSET]
+    due = next_due(book.every[0], t + first)
     for k in range(first, last):
         rate = rates[k]
-        if due(book, t + k):
+        if t + k == due:
             state[SCALE], state[OFFSET] = s, b
             write_row(loss, data, v, sums, state, book, t + k, rate)
             s = 1.0
+            due = next_due(book.every[0], t + k + 1)
         start, stop = k * size, min(order.size, (k + 1) * size)
         widest = 0.0
         total = 0.0
         for q in range(start, stop):
             if far and q + AHEAD < order.size:
-                row_ahead(rows, order[q + AHEAD])
+                row_fetch(rows, order[q + AHEAD])
             i = order[q]
             z = s * row_dot(rows, i, v) + b
             widest = z if not abs(z) < HUGE else widest
@@ -292,13 +318,13 @@ def in_batches(loss, data, order, size, rates, first, last, t, v, sums, state, b
                 i = order[q]
                 a = per * slopes[q - start]
                 if average:
-                    row_axpy(rows, i, state[SUM] * a, sums.B)
+                    row_axpy(rows, i, state[SUM] * a, B)
                 row_axpy(rows, i, a, v)
                 if keep:
-                    sums.u[i] += a
+                    u[i] += a
         if free:
             b -= rate * total / (stop - start)
-        if average and t + k >= sums.begin:
+        if average and t + k >= begin:
             weight = 1.0 if average == 1 else t + k + 1.0
             state[SUM] += weight * s
             state[OFFSET_SUM] += weight * b
@@ -312,11 +338,13 @@ def literally(loss, data, order, rates, first, last, t, theta, sums, state, book
     the first entry to the last."""
     rows, y, p, lam, free = data.rows, data.y, data.p, data.lam, data.free
     d = theta.size - 1 if free else theta.size
+    due = next_due(book.every[0], t + first)
     for k in range(first, last):
         i, rate = order[k], rates[k]
-        if due(book, t + k):
+        if t + k == due:
             J = look(loss, data, theta, book.gradient)
             note(book, t + k, rate, J, norm_of(book.gradient), theta)
+            due = next_due(book.every[0], t + k + 1)
         row_fill(rows, i, 1.0, x)
         z = 0.0
         for j in range(d):
@@ -483,6 +511,7 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
     n = data.y.size
     full = size >= n
     gradient = memory.gradient
+    due = next_due(book.every[0], t + first)
     for k in range(first, last):
         rate = rates[k]
         start, stop = (0, n) if full else (k * size, min(order.size, (k + 1) * size))
@@ -493,12 +522,14 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
             if watch.figures[ENDING] != GOES_ON:
                 state[LAST] = t + k
                 break
-            if due(book, t + k):
+            if t + k == due:
                 book.gradient[:] = gradient
                 note(book, t + k, rate, J, norm, theta)
-        elif due(book, t + k):
+                due = next_due(book.every[0], t + k + 1)
+        elif t + k == due:
             J = look(loss, data, theta, book.gradient)
             note(book, t + k, rate, J, norm_of(book.gradient), theta)
+            due = next_due(book.every[0], t + k + 1)
         if sums.keep:
             state[DUAL_SCALE] *= 1.0 - rate * data.lam
             if not abs(state[DUAL_SCALE]) > LEAST_SCALE:
