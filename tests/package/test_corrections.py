@@ -103,6 +103,18 @@ def test_the_norm_and_the_right_angle(hinge):
     assert margins(hinge, level, [1]).angle[0] == pytest.approx(90.0)
 
 
+def test_downhill_has_one_minus():
+    def f(x):
+        return float(x[0] ** 2 + 3.0 * x[1] ** 2)
+
+    start, small = np.array([1.0, -2.0]), 1e-3
+    row = gapless.descend((f, lambda x: np.array([2.0, 6.0]) * x), start, schedule=0.01, stop=1).trace[0]
+    gradient = np.array([2.0, -12.0])
+    assert row.direction == pytest.approx(-gradient / np.linalg.norm(gradient))
+    assert f(start + small * row.direction) < f(start)
+    assert f(start - small * (-gradient) / np.linalg.norm(gradient)) > f(start)
+
+
 def test_the_page_says_where_to_look():
     for name in ("convert", "margins", "explain"):
         assert name in gapless.__all__
