@@ -78,7 +78,9 @@ def test_what_is_refused(data):
 def test_random_state_is_the_order_of_visits(data):
     X, y = data
     with config_context(convergence="ignore"):
-        one, same, other = (LinearSVC(C=0.01, solver="sgd", max_iter=10, random_state=s).fit(X, y).coef_ for s in (0, 0, 1))
+        one, same, other = (
+            LinearSVC(C=0.01, solver="sgd", max_iter=10, random_state=s).fit(X, y).coef_ for s in (0, 0, 1)
+        )
     assert (one == same).all()
     assert (one != other).any()
 
