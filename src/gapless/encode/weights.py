@@ -58,6 +58,11 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     return np.ascontiguousarray(weight)
 
 
+def _all_one(sample_weight: np.ndarray) -> bool:
+    """Whether these are the ones that stand for no weights."""
+    return sample_weight.strides == (0,) and sample_weight.size > 0 and sample_weight[0] == 1.0
+
+
 def resolve_class_weight(class_weight: Any, labels: Labels, sample_weight: np.ndarray) -> np.ndarray:
     """The weight of each class, in the order of ``labels.classes``.
 
@@ -102,7 +107,8 @@ def weightless_classes(labels: Labels, sample_weight: np.ndarray, class_weight: 
 
     They stay in ``classes_``: their scores are those of a model that never saw them.
     """
-    mass = np.bincount(labels.index, weights=sample_weight, minlength=labels.n_classes) * class_weight
+    weights = None if _all_one(sample_weight) else sample_weight
+    mass = np.bincount(labels.index, weights=weights, minlength=labels.n_classes) * class_weight
     gone = mass <= 0.0
     left = labels.classes[~gone]
     if left.size == 0:
@@ -139,6 +145,8 @@ def costs(C: float, sample_weight: np.ndarray, class_weight: np.ndarray, index: 
     The order of the two products is part of the contract: the judge multiplies the same way, so that alpha =
     c here is alpha = c there, to the bit.
     """
+    if _all_one(sample_weight) and (class_weight == 1.0).all() and C > 0.0:
+        return Costs(np.full(index.size, C), None, index.size)
     of_row = class_weight[index]
     counts = (sample_weight > 0.0) & (of_row > 0.0)
     with np.errstate(invalid="ignore", over="ignore"):
