@@ -59,7 +59,8 @@ def _duels(loss: str, target: float, rows: list[dict[str, Any]]) -> str:
         else:
             peer = f"none within {limits.SECONDS:g} s | | > {limits.SECONDS:g} | "
         ratio = f"{'' if row['peer'] else '> '}{row['ratio']:.2f}"
-        mine = f"{row['seconds']:.3g} | {row['tol']:.2g} | {row['distance']:.0e} | {row['proved']:.3g}"
+        mine = f"{row['seconds']:.3g} | {row.get('tol', row['target']):.2g} | {row['distance']:.0e} | "
+        mine += f"{row.get('proved', row['seconds']):.3g}"
         mine += f" | {row['way'].replace('_', ' ')}"
         lines.append(f"| {row['data']} | {row['C']:g} | {mine} | {peer} | {ratio} |")
     ratios = [row["ratio"] for row in rows]
