@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris, load_wine
 
 from gapless import separability, verify
 from tests.separation.exact import proves, status_of
@@ -56,6 +56,26 @@ def test_iris():
     assert three.status == "quasi"  # setosa leaves, the other two overlap
     assert proves(three, X, y)
     assert set(three.on_plane.tolist()) == set(range(50, 150))
+
+
+def test_three_wines():
+    X, y = load_wine(return_X_y=True)
+    found = separability(X, y)
+    assert found.status == "complete"
+    assert verify(found, X, y)
+    assert found.w.shape == (3, 13)
+    assert ((X @ found.w.T + found.b).argmax(axis=1) == y).all()
+    # The two classes of each pair are separated then, too.
+    for k in range(3):
+        assert separability(X[y != k], y[y != k]).status == "complete"
+
+
+def test_ten_digits():
+    """585 coefficients, 16,173 pairs: softmax leads the way."""
+    X, y = load_digits(return_X_y=True)
+    found = separability(X, y)
+    assert found.status == "complete"
+    assert verify(found, X, y)
 
 
 def small(random, k):

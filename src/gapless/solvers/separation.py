@@ -11,7 +11,7 @@ At every optimum mu is 0 or 1: mu = 0 and alpha >= 1 on the rows that every such
 the theta found, the multiplier of A'alpha = 0, has at a'theta >= 1.  Rows that theta gets wrong join R.  Where the rows of the
 first kind have full rank, a subset's overlap is the whole's: there is no need to look at the others.
 
-Where columns are many a support vector machine is tried first: it often separates, and an exact look at its signs settles it.
+Where columns are many a machine is tried first: it often separates, and an exact look at its signs settles it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from scipy import linalg, sparse
 
 from gapless import losses
 from gapless.problems.linear_erm import LinearERM
+from gapless.problems.multinomial import Multinomial
 from gapless.problems.separation import Separation
-from gapless.solvers.choose import solve
+from gapless.solvers.choose import solve, solve_multinomial
 from gapless.solvers.exact_signs import Direction, exact_signs
 from gapless.solvers.loop import Stop
 from gapless.solvers.rational import Integers
@@ -45,7 +46,11 @@ NEAR = 1e-7
 FIRST, LEAST, JOIN = 4, 1200, 400
 ROUNDS = 80
 #: Coefficients from which on a machine is tried first, rows for each of them up to which, and its cost of an error.
-MANY, PER_COEFFICIENT, COST = 400, 4, 1e4
+MANY, PER_COEFFICIENT, COST = 150, 10, 1e4
+#: Its passes, or steps of Newton's method: no clock, so that a slow machine finds the same.
+PASSES, NEWTON = 300, 40
+#: Coefficients up to which all classes are taken at once.
+SOFTMAX = 5_000
 
 
 def separate(problem: Separation, seed: int = 0) -> Proof:
@@ -62,11 +67,12 @@ def separate(problem: Separation, seed: int = 0) -> Proof:
 
 
 def _separate(problem: Separation, random: np.random.Generator) -> Proof:
+    guess = None
     if problem.size >= MANY and problem.n <= PER_COEFFICIENT * problem.size:
-        theta = _by_machine(problem)
-        if theta is not None:
-            return complete_by(problem, theta)
-    R = _first(problem, random)
+        guess = _by_machine(problem)
+        if np.isfinite(guess).all() and np.all(exact_signs(problem, Direction(guess)) > 0):
+            return complete_by(problem, guess)
+    R = _first(problem, random, guess)
     for _ in range(ROUNDS):
         frame = Frame(problem, R)
         A = frame.gather(R)
@@ -87,31 +93,34 @@ def _separate(problem: Separation, random: np.random.Generator) -> Proof:
     raise Undecided(f"the rows did not settle in {ROUNDS} rounds")
 
 
-def _by_machine(problem: Separation) -> np.ndarray | None:
-    """theta of one-against-rest machines on rows of length 1, where their signs are right; else None."""
+def _by_machine(problem: Separation) -> np.ndarray:
+    """theta of a support vector machine, or of softmax, on rows of length 1: nearly without a penalty."""
     everything = np.arange(problem.n)
     frame = Frame(problem, problem.pairs(everything), shifted=False)
-    x = frame.examples(everything)
-    lines = []
-    for k in range(1 if problem.K == 2 else 0, problem.K):
-        y = np.where(problem.index == k, np.int8(1), np.int8(-1))
-        machine = LinearERM.build(x, y, np.full(problem.n, COST), losses.BY_NAME["squared_hinge"], "none")
-        found = solve(machine, Stop(1e-2, 300, 10.0), solver="coordinate_descent")
-        lines.append(machine.split(found.theta)[0])
-        if not np.all(y * (x @ lines[-1]) > 0.0):
-            return None
-    theta = np.array(lines)
-    if problem.K > 2:
-        theta = theta[1:] - theta[0]
-    theta = frame.back(theta)
-    return theta if np.all(exact_signs(problem, Direction(theta)) > 0) else None
+    x, cost = frame.examples(everything), np.full(problem.n, COST)
+    if problem.K > 2 and problem.size <= SOFTMAX:
+        softmax = Multinomial.build(x, problem.index, cost, problem.K, "none")
+        W = softmax.split(solve_multinomial(softmax, Stop(1e-2, NEWTON)).theta)[0]
+    else:  # one class against the rest
+        lines = []
+        for k in (1,) if problem.K == 2 else range(problem.K):
+            y = np.where(problem.index == k, np.int8(1), np.int8(-1))
+            machine = LinearERM.build(x, y, cost, losses.BY_NAME["squared_hinge"], "none")
+            lines.append(machine.split(solve(machine, Stop(1e-2, PASSES), solver="coordinate_descent").theta)[0])
+        W = np.array(lines)
+    theta = W if problem.K == 2 else W[1:] - W[0]
+    return frame.back(np.asarray(theta, dtype=np.float64))
 
 
-def _first(problem: Separation, random: np.random.Generator) -> np.ndarray:
-    """All pairs where they are few, else a sample."""
+def _first(problem: Separation, random: np.random.Generator, theta: np.ndarray | None) -> np.ndarray:
+    """All pairs where they are few, else a sample; with a theta that fails, half of it where it fails most."""
     most = max(FIRST * problem.size, LEAST)
-    if problem.n_pairs <= 2 * most:
+    if problem.n_pairs <= (2 if theta is None else 1) * most:
         return np.arange(problem.n_pairs)
+    if theta is not None:
+        value = problem.values(theta).ravel()
+        worst = np.argpartition(value, most // 2)[: most // 2]
+        return np.union1d(worst, random.choice(problem.n_pairs, most // 2, replace=False))
     rows = np.sort(random.choice(problem.n, max(1, most // (problem.K - 1)), replace=False))
     return problem.pairs(rows)
 
@@ -166,4 +175,8 @@ def _wrong(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, 
         unexplained.append(part[~space.has(frame.gather(part))])
         if sum(map(len, unexplained)) >= most:
             break
-    return np.concatenate([joined, *unexplained])[: 2 * most].astype(np.int64)
+    wrong = np.concatenate([joined, *unexplained])[: 2 * most].astype(np.int64)
+    if 0 < wrong.size < most:  # those that are next to it come along: they would be the wrong ones of the next round
+        above = np.flatnonzero(new & (value > NEAR))
+        wrong = np.concatenate([wrong, above[np.argsort(value[above], kind="stable")[: most - wrong.size]]])
+    return wrong
