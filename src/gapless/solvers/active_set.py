@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, lstsq
 
 from gapless import rows as R
-from gapless.problems.linear_erm import LinearERM
+from gapless.problems.linear_erm import SLICE, LinearERM
 from gapless.solvers.loop import Loop
 
 ROUNDS = 30
@@ -29,10 +29,13 @@ def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray,
     ``work`` caps the multiplications spent, counted and not timed, so that equal fits polish equally.
     """
     y, c = problem.y, problem.c
-    alpha = np.clip(u * y, 0.0, c)
-    inside = float(np.count_nonzero((alpha > 0.0) & (alpha < c)))
+    inside = 0.0
+    for start in range(0, problem.n, SLICE):  # in slices: here a fit needs the most memory
+        part = slice(start, start + SLICE)
+        inside += np.count_nonzero((u[part] != 0.0) & (np.abs(u[part]) < c[part]))
     if inside * inside * (inside / 3.0 + problem.d) > work:
         return False
+    alpha = np.clip(u * y, 0.0, c)
     margin = y * problem.scores(theta, loop.tick)
     seen: set[bytes] = set()
     for _ in range(ROUNDS):

@@ -54,8 +54,14 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
     system = _System(problem, loop)
 
     def own(point: np.ndarray) -> Callable[[], np.ndarray]:
-        """The dual point of a point, made when it is asked for: -g, if we are still there."""
-        return lambda: problem.repair(-g) if theta is point else problem.dual_from_primal(point)
+        """The dual point of a point, made when it is asked for, which is at the end: -g, if we are still there."""
+
+        def make() -> np.ndarray:
+            if theta is not point:
+                return problem.dual_from_primal(point)
+            return problem.repair(np.negative(g, out=along), out=along)
+
+        return make
 
     gap_before, primal_before, stale = np.inf, np.inf, 0
     while True:

@@ -60,7 +60,8 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
             if problem.free:
                 # The few that give way to sum u = 0 are inside the band, so that their sum costs little.
                 u = problem.repair(band.u, out=along)
-                moved = combined + problem.combine(u - band.u, loop.tick)
+                moved = combined + problem.combine(np.subtract(u, band.u, out=u), loop.tick)
+                u = problem.repair(band.u, out=along)  # again: a difference would take memory
                 loop.record(theta, u, primal, problem.dual(u, primal, moved))
             else:
                 loop.record(theta, band.u, primal, gain - problem.penalty(combined))
