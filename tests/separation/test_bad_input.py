@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_classification
 
 from gapless import separability, verify
 from tests.separation.exact import proves
@@ -113,3 +114,13 @@ def test_kinds_of_input():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     assert separability(frame, pandas.Series(y)).feature_names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("informative", [2, 10])
+def test_columns_that_are_dependent_but_for_rounding(seed, informative):
+    """Two columns are sums of others, rounded: their exact rank is full, which no float64 sees."""
+    X, y = make_classification(1_000, n_informative=informative, n_redundant=2, random_state=seed)
+    found = separability(X, y)
+    assert found.status == "overlap"
+    assert verify(found, X, y)

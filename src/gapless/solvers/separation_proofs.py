@@ -11,12 +11,13 @@ Whatever is returned has been checked: relations as sums of integers, signs of t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from gapless.problems.separation import Separation
 from gapless.solvers.exact_signs import Direction, exact_signs
@@ -27,6 +28,9 @@ from gapless.solvers.separation_frame import Frame, Undecided, columns_of, fewes
 
 #: Draws of random coefficients before giving up.
 DRAWS = 4
+#: Below this share of the largest a column counts as given by the others.
+NEARLY = 1e-9
+NO_RELATION = "no positive multipliers came out of the linear program"
 #: Seconds that the largest margin may take, and numbers converted for it.
 SECONDS, CONVERTED = 10.0, 30_000_000
 #: Coefficients, and numbers of a program, up to which few columns are looked for.
@@ -72,8 +76,12 @@ def _full_rank_relation(
     if rows.size == 0:  # rows of zeros only
         return held[:1], [Fraction(1)]
     basis = np.sort(order[rows])
-    A, length = frame.gather(held), lengths(frame.plain(held))
-    for _ in range(DRAWS):
+    length = lengths(frame.plain(held))
+    for draw in range(2 * DRAWS):
+        if draw == 0:
+            A = frame.gather(held)
+        elif draw == DRAWS:  # perhaps columns are dependent but for rounding
+            A = _sharpened(problem, held, columns) / length[:, None]
         c = 1.0 + random.integers(0, 1 << 10, basis.size) / (1 << 10)
         v = np.asarray(-(A[basis].T @ c)).ravel()
         found = linear_program(1.0 + random.random(held.size), columns_of(A), v, (0, None))
@@ -81,7 +89,32 @@ def _full_rank_relation(
         relation = _exact_relation(problem, held[basis], c / length[basis], T, columns)
         if relation is not None:
             return relation
-    raise Undecided("no positive multipliers came out of the linear program")
+    raise Undecided(NO_RELATION)
+
+
+def _sharpened(problem: Separation, held: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The rows after an invertible change of columns: one that others give but for rounding becomes what they leave of it.
+
+    No relation between rows minds, and what rounding left, brought to size 1, is as clear to the program as any column. The
+    rest is computed in integers: it would be lost in floats.
+    """
+    whole = integers_of(problem, held).values[:, columns].astype(object)
+    size = [max(1, max(abs(v) for v in column)) for column in whole.T]
+    plain = np.array([[float(Fraction(v, s)) for v in column] for column, s in zip(whole.T, size)]).T
+    _, R, order = linalg.qr(plain, mode="economic", pivoting=True)
+    rank = int((np.abs(R.diagonal()) > NEARLY * np.abs(R[0, 0])).sum())
+    kept, given = order[:rank], order[rank:]
+    if given.size == 0:  # no more to be seen than before
+        raise Undecided(NO_RELATION)
+    share = linalg.lstsq(plain[:, kept], plain[:, given])[0]
+    for k, j in enumerate(given.tolist()):
+        parts = [Fraction(float(b)) * size[j] / size[i] for b, i in zip(share[:, k], kept.tolist())]
+        common = math.lcm(*(part.denominator for part in parts))
+        weights = np.array([int(part * common) for part in parts], dtype=object)
+        left = whole[:, j] * common - whole[:, kept] @ weights
+        largest = max(1, max(abs(v) for v in left))
+        plain[:, j] = [float(Fraction(v, largest)) for v in left]
+    return plain
 
 
 def _exact_relation(
