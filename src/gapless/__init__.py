@@ -57,7 +57,19 @@ _HOME = {
 }
 
 # Rooms that can be reached as attributes, gapless.judge.check(...), without importing them first.
-_ROOMS = ("certificates", "errors", "estimators", "files", "judge", "losses", "problems", "rows", "solvers", "theory")
+_ROOMS = (
+    "certificates",
+    "errors",
+    "estimators",
+    "files",
+    "judge",
+    "kernels",
+    "losses",
+    "problems",
+    "rows",
+    "solvers",
+    "theory",
+)
 
 __all__ = ["__version__", *sorted(_HOME)]
 

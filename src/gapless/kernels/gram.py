@@ -1,0 +1,170 @@
+"""Blocks of the Gram matrix, in float64, within a budget of memory.
+
+    block(rows, columns)         K[rows, columns]
+    product(rows, v, at)         sum_j v_j K[at, rows_j]
+
+Nothing of size n x n is made unless it is given or fits the budget. Work is cut by shape, so that the bits do not depend
+on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless._threads import share
+from gapless.kernels.callable import Function
+from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import RBF
+
+#: Rows and columns of a tile: 4 MB of float64.
+TILE_ROWS = 256
+TILE_COLUMNS = 2048
+
+Tick = Callable[[], None]
+
+
+class Gram:
+    """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
+
+    n: int
+    kernel: Any
+
+    def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
+        self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        """K[rows, columns] in one piece."""
+        raise NotImplementedError
+
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
+        """K[rows, columns], all columns by default."""
+        rows = np.asarray(rows)
+        width = self.n if columns is None else len(columns)
+        out = np.empty((rows.size, width))
+        tiles = _tiles(rows.size, width)
+
+        def fill(k: int) -> None:
+            (r, s), (a, b) = tiles[k]
+            out[r:s, a:b] = self.values(rows[r:s], slice(a, b) if columns is None else columns[a:b])
+
+        share(fill, len(tiles), tick)
+        return out
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        """sum_j coefficients_j K[i, rows_j] for i in ``at`` (all by default); a matrix of coefficients gives a column each."""
+        rows, coefficients = np.asarray(rows), np.asarray(coefficients, dtype=np.float64)
+        height = self.n if at is None else len(at)
+        out = np.zeros((height, *coefficients.shape[1:]))
+        starts = range(0, height, TILE_COLUMNS)
+
+        def fill(k: int) -> None:
+            a, b = starts[k], min(height, starts[k] + TILE_COLUMNS)
+            place = slice(a, b) if at is None else at[a:b]
+            for r in range(0, rows.size, TILE_ROWS):
+                part = self.values(rows[r : r + TILE_ROWS], place)
+                out[a:b] += part.T @ coefficients[r : r + TILE_ROWS]
+
+        share(fill, len(starts), tick)
+        return out
+
+
+def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    return [
+        ((r, min(height, r + TILE_ROWS)), (a, min(width, a + TILE_COLUMNS)))
+        for r in range(0, height, TILE_ROWS)
+        for a in range(0, width, TILE_COLUMNS)
+    ]
+
+
+class _Points(Gram):
+    """Of rows x: inner products by BLAS or by a sparse product, then the kernel's map."""
+
+    def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
+        super().__init__(kernel, X.shape[0], cache_bytes)
+        if sparse.issparse(X):
+            self.X = X.tocsr().astype(np.float64, copy=False)
+            self.norms2 = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        else:
+            self.X = centred(X) if isinstance(kernel, RBF) else np.ascontiguousarray(X, dtype=np.float64)
+            self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.kernel.diagonal(self.norms2)
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        left, right = self.X[rows], self.X[columns]
+        if sparse.issparse(left):
+            inner = np.ascontiguousarray((right @ np.ascontiguousarray(left.toarray().T)).T)
+        else:
+            inner = left @ right.T
+        return self.kernel.of(inner, self.norms2[rows], self.norms2[columns])
+
+
+def centred(X: np.ndarray) -> np.ndarray:
+    """X less its column means, in float64: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
+    X = np.asarray(X)
+    return X - X.mean(axis=0, dtype=np.float64)
+
+
+class _Matrix(Gram):
+    """Given whole."""
+
+    def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
+        super().__init__(kernel, K.shape[0], cache_bytes)
+        self.K = K
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return np.diagonal(self.K) + self.kernel.shift
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        found = np.asarray(self.K[rows][:, columns], dtype=np.float64)
+        if self.kernel.shift:
+            found = found + self.kernel.shift * (_index(rows)[:, None] == _index(columns)[None, :])
+        return found
+
+
+def _index(rows: np.ndarray | slice) -> np.ndarray:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)
+
+
+class _Called(Gram):
+    """By a function of the user, block by block, where the whole does not fit the budget."""
+
+    def __init__(self, kernel: Function, X: Any, cache_bytes: int) -> None:
+        super().__init__(kernel, X.shape[0], cache_bytes)
+        self.X = X
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        parts = []
+        for start in range(0, self.n, 64):
+            some = np.arange(start, min(self.n, start + 64))
+            parts.append(np.diagonal(self.values(some, some)))
+        return np.concatenate(parts)
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        return self.kernel.values(self.X[rows], self.X[columns])
+
+
+def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
+    """The Gram matrix of the rows of X (dense or CSR); X is the matrix itself where the kernel is precomputed."""
+    if isinstance(kernel, Precomputed):
+        return _Matrix(kernel, X.toarray() if sparse.issparse(X) else np.asarray(X), cache_bytes)
+    if isinstance(kernel, Function):
+        if 8 * X.shape[0] ** 2 <= cache_bytes:
+            whole = kernel.values(X, X)
+            return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
+        return _Called(kernel, X, cache_bytes)
+    return _Points(kernel, X, cache_bytes)

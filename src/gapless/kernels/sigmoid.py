@@ -1,0 +1,24 @@
+"""K(x, z) = tanh(gamma <x, z> + coef0): no kernel in Mercer's sense, so that its dual bounds nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Sigmoid:
+    gamma: float
+    coef0: float
+    name = "sigmoid"
+    positive = False
+
+    def of(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Kernel values from inner products and squared norms, in place."""
+        inner *= self.gamma
+        inner += self.coef0
+        return np.tanh(inner, out=inner)
+
+    def diagonal(self, norms2: np.ndarray) -> np.ndarray:
+        return np.tanh(self.gamma * norms2 + self.coef0)
