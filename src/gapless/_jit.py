@@ -1,14 +1,16 @@
 """The only numba decorator of the project.
 
 Every kernel wears ``@compiled``. It releases the GIL, never starts threads of its own, and is kept on disk under a
-key made of *all* compiled sources: numba itself looks only at the file of the cached function, so that an edit of a
-loss would leave every solver that inlined it returning the old result.
+key made of *all* sources that can be in it: numba itself looks only at the file of the cached function, so that an
+edit of a loss would leave every solver that inlined it returning the old result. These are the verbs, which reach a
+kernel by the type of a value, and what the function's module imports, and so on.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -16,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +28,9 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLoca
 PACKAGE = Path(__file__).resolve().parent
 #: Rooms whose files can end up inside a kernel.
 COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates")
+#: Those whose functions are found by the type of an argument: they can be in any kernel, imported by it or not.
+VERBS = ("losses", "kernels", "rows")
+_IMPORT = re.compile(r"^\s*(?:from\s+(gapless[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE)
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
 
@@ -33,21 +38,58 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 @lru_cache(maxsize=1)
-def source_key() -> str:
-    """A hash of every source that can be compiled into a kernel."""
+def verbs_key() -> str:
+    """A hash of the sources that can be in any kernel."""
     digest = hashlib.blake2b(numba.__version__.encode(), digest_size=8)
     files = [PACKAGE / "_jit.py", PACKAGE / "judge" / "fingerprint.py"]  # its constants are in a kernel
-    for room in COMPILED_ROOMS:
+    for room in VERBS:
         files += sorted((PACKAGE / room).glob("*.py"))
     for file in files:
         digest.update(file.relative_to(PACKAGE).as_posix().encode())
-        try:
-            digest.update(file.read_bytes())
-        except OSError:  # a zipped or frozen install: its sources cannot be edited
-            from importlib.metadata import version
-
-            digest.update(version("gapless").encode())
+        digest.update(_source(file))
     return digest.hexdigest()
+
+
+@cache
+def module_key(module: str) -> str:
+    """A hash of the sources that can be in a kernel of this module: its own, and those it imports, near and far."""
+    closure, open_ = {module}, [module]
+    while open_:
+        for name in _imports(open_.pop()) - closure:
+            closure.add(name)
+            open_.append(name)
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(closure):
+        digest.update(name.encode())
+        digest.update(_source(_file(name)))
+    return digest.hexdigest()
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    """The modules of compiled rooms, but for the verbs, that a module imports."""
+    found = set()
+    for origin, names, plain in _IMPORT.findall(_source(_file(module)).decode()):
+        found.add(origin or plain)
+        found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
+    rooms = set(COMPILED_ROOMS) - set(VERBS)
+    return frozenset(
+        name for name in found if name.split(".")[1:2] and name.split(".")[1] in rooms and _file(name).is_file()
+    )
+
+
+def _file(module: str) -> Path:
+    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+@cache
+def _source(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # a zipped or frozen install: its sources cannot be edited
+        from importlib.metadata import version
+
+        return version("gapless").encode()
 
 
 def _writable(folder: Path) -> bool:
@@ -74,7 +116,7 @@ def _ours_alone(folder: Path) -> bool:
 @lru_cache(maxsize=1)
 def cache_folder() -> Path:
     """Where the kernels are kept: in the install, else in the user's cache, else in a temporary folder."""
-    name = f"kernels-{source_key()}"
+    name = f"kernels-{verbs_key()}"
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gapless"
     for root in (PACKAGE / "__pycache__", user):
         if _writable(root / name):
@@ -86,9 +128,20 @@ def cache_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="gapless-"))
 
 
-def _forget_old(root: Path, keep: str, days: float = 7.0) -> None:
+@cache
+def _module_folder(module: str) -> Path:
+    """A folder for the kernels of one module as it is now."""
+    name = module.removeprefix("gapless.")
+    folder = cache_folder() / f"{name}-{module_key(module)}"
+    if not folder.is_dir():
+        folder.mkdir(exist_ok=True)
+        _forget_old(cache_folder(), keep=folder.name, like=f"{name}-*")
+    return folder
+
+
+def _forget_old(root: Path, keep: str, like: str = "kernels-*", days: float = 7.0) -> None:
     """Kernels of sources that nobody has run for a week are of no more use."""
-    for folder in root.glob("kernels-*"):
+    for folder in root.glob(like):
         try:
             if folder.name != keep and time.time() - folder.stat().st_mtime > days * 86400:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -101,13 +154,13 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
         self._module = py_func.__module__
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        return str(_module_folder(self._module))
 
     def get_source_stamp(self) -> str:
-        return source_key()
+        return module_key(self._module)
 
     def get_disambiguator(self) -> str:
-        return hashlib.blake2b(self._module.encode(), digest_size=5).hexdigest()
+        return ""
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> _Locator:

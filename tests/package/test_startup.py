@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -253,3 +254,25 @@ def test_an_edited_constant_of_the_judge_is_seen_too(tmp_path):
     file.write_text(text.replace("0xD6E8FEB86659FD93", "0xD6E8FEB86659FD95"), encoding="utf-8")
     done = run(FIT, "squared_hinge", "dense", "verify", env=env)  # other data, it says, where they differ
     assert json.loads(done.stdout.splitlines()[-1])["verified"]
+
+
+def test_the_key_of_a_kernel_covers_what_its_module_imports():
+    """Found by a regular expression, for speed; here by Python's own grammar, and by what a solver is known to use."""
+    from gapless import _jit
+
+    found = 0
+    for room in set(_jit.COMPILED_ROOMS) - set(_jit.VERBS):
+        for file in sorted((_jit.PACKAGE / room).glob("*.py")):
+            wanted = set()
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom):
+                    assert node.level == 0, f"{file.name}: a relative import is not seen by the key"
+                    wanted |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+                elif isinstance(node, ast.Import):
+                    wanted |= {alias.name for alias in node.names}
+            rooms = tuple(f"gapless.{room}." for room in set(_jit.COMPILED_ROOMS) - set(_jit.VERBS))
+            wanted = {name for name in wanted if name and name.startswith(rooms) and _jit._file(name).is_file()}
+            assert _jit._imports(f"gapless.{room}.{file.stem}") == wanted
+            found += len(wanted)
+    assert found > 100
+    assert "gapless.problems.linear_erm" in _jit._imports("gapless.solvers.newton")
