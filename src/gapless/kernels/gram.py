@@ -32,6 +32,8 @@ class Gram:
 
     n: int
     kernel: Any
+    #: No computed value of K is further than this from the exact one.
+    error: float = 0.0
 
     def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
         self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes
@@ -97,6 +99,7 @@ class _Points(Gram):
         else:
             self.X = centred(X) if isinstance(kernel, RBF) else np.ascontiguousarray(X, dtype=np.float64)
             self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
+        self.error = kernel.error(self.X.shape[1], float(self.norms2.max(initial=0.0)))
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -123,6 +126,7 @@ class _Matrix(Gram):
     def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
         super().__init__(kernel, K.shape[0], cache_bytes)
         self.K = K
+        self.error = 2.0**-52 * float(np.abs(K).max(initial=0.0))  # of the symmetric part and its shift
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -168,3 +172,18 @@ def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
             return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
         return _Called(kernel, X, cache_bytes)
     return _Points(kernel, X, cache_bytes)
+
+
+class Part(Gram):
+    """The Gram matrix of some of the rows; pairs of classes share what the whole has."""
+
+    def __init__(self, whole: Gram, index: np.ndarray) -> None:
+        super().__init__(whole.kernel, index.size, whole.cache_bytes)
+        self.whole, self.index, self.error = whole, index, whole.error
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.whole.diagonal[self.index]
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        return self.whole.values(self.index[rows], self.index[columns])
