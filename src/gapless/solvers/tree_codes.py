@@ -1,0 +1,165 @@
+"""Columns as codes: the ranks of their distinct values, or of at most 255 bins of them; made once, shared by many trees.
+
+A tree compares values with thresholds and never computes with them: their ranks grow the same tree. Where a column has more
+distinct values than bins, each bin is a run of neighbouring values with about the same number of rows; thresholds then
+lie between bins only. The missing value (NaN) has the code after the last one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless._jit import compiled
+from gapless._threads import share
+
+__all__ = ["Columns", "prepare"]
+
+#: Above so many rows columns are cut into bins, unless asked otherwise.
+EXACT_ROWS = 200_000
+BINS = 255
+
+
+class Columns(NamedTuple):
+    """The columns of a training set: ``codes[j, i]`` stands for the values ``lowest`` to ``highest`` of its code."""
+
+    codes: np.ndarray  #: (columns, rows) of uint8, uint16 or uint32
+    n_codes: np.ndarray  #: of each column, without the missing value
+    missing: np.ndarray  #: whether a column has missing values
+    categorical: np.ndarray  #: whether a column holds categories
+    offset: np.ndarray  #: where each column starts in ``lowest`` and ``highest``
+    lowest: np.ndarray  #: float32
+    highest: np.ndarray  #: float32
+    exact: bool  #: whether each code is one value
+
+    @property
+    def n_rows(self) -> int:
+        return self.codes.shape[1]
+
+
+@compiled
+def rank_column(X: Any, j: int, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int]:
+    """Codes of X[:, j], and the values of each; the numbers of codes and of missing values. Radix sort of (bits, row)."""
+    n = X.shape[0]
+    m = 0
+    view = keys
+    for i in range(n):
+        x = X[i, j]
+        if x == x:
+            m += 1
+    none = n - m
+    bits = X[:, j].copy().view(np.uint32)
+    p = 0
+    for i in range(n):
+        x = X[i, j]
+        if x == x:
+            b = bits[i]
+            if b == np.uint32(0x80000000):  # -0 is 0
+                b = np.uint32(0)
+            b = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000))  # in the order of the floats
+            view[p] = (np.uint64(b) << np.uint64(32)) | np.uint64(i)
+            p += 1
+    place = np.zeros((3, 2048), dtype=np.int64)
+    for i in range(m):
+        b = view[i] >> np.uint64(32)
+        place[0, b & np.uint64(2047)] += 1
+        place[1, (b >> np.uint64(11)) & np.uint64(2047)] += 1
+        place[2, b >> np.uint64(22)] += 1
+    other = spare
+    for step in range(3):
+        shift = np.uint64(32 + 11 * step)
+        if m == 0 or place[step, (view[0] >> shift) & np.uint64(2047)] == m:
+            continue
+        before = 0
+        for b in range(2048):
+            here = place[step, b]
+            place[step, b] = before
+            before += here
+        for i in range(m):
+            key = view[i]
+            b = (key >> shift) & np.uint64(2047)
+            other[place[step, b]] = key
+            place[step, b] += 1
+        view, other = other, view
+    low = np.uint64(0xFFFFFFFF)
+    distinct = 0
+    previous = np.uint64(0xFFFFFFFFFF)
+    for i in range(m):
+        value = view[i] >> np.uint64(32)
+        if value != previous:
+            distinct += 1
+            previous = value
+    if distinct <= bins:
+        c = -1
+        previous = np.uint64(0xFFFFFFFFFF)
+        for i in range(m):
+            value = view[i] >> np.uint64(32)
+            row = view[i] & low
+            if value != previous:
+                c += 1
+                previous = value
+                lowest[c] = X[row, j] + np.float32(0.0)
+                highest[c] = lowest[c]
+            code[row] = c
+        c += 1
+    else:
+        # A bin ends with the value that reaches its share of the rows that are left.
+        c, start, left_rows = 0, 0, m
+        while start < m:
+            target = left_rows / (bins - c)
+            stop = start
+            while stop < m:
+                value = view[stop] >> np.uint64(32)
+                following = stop + 1
+                while following < m and view[following] >> np.uint64(32) == value:
+                    following += 1
+                # closer with this value, or without it?
+                if stop > start and (following - start) - target > target - (stop - start) and c < bins - 1:
+                    break
+                stop = following
+                if stop - start >= target and c < bins - 1:
+                    break
+            for i in range(start, stop):
+                code[view[i] & low] = c
+            lowest[c] = X[view[start] & low, j] + np.float32(0.0)
+            highest[c] = X[view[stop - 1] & low, j] + np.float32(0.0)
+            left_rows -= stop - start
+            start = stop
+            c += 1
+    for i in range(n):
+        x = X[i, j]
+        if x != x:
+            code[i] = c
+    return c, none
+
+
+def prepare(X: np.ndarray, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
+    """The columns of X, float32 of shape (n, d): exact where ``bins`` is None, else at most so many codes a column."""
+    n, d = X.shape
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    limit = n if bins is None else bins
+    of = [np.empty(0)] * d
+    found = np.zeros((d, 2), dtype=np.int64)
+    ranked = np.empty((d, n), dtype=np.uint32 if limit > 65_000 else np.uint16)
+
+    kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
+
+    def work(j: int) -> None:
+        keys, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+        values = np.empty((2, min(n, limit) + 1), dtype=np.float32)
+        many = n if kinds[j] else limit
+        found[j] = rank_column(X, j, keys, spare, values[0], values[1], many, ranked[j])
+        of[j] = values[:, : found[j, 0]].copy()
+
+    share(work, d)
+    n_codes = found[:, 0].copy()
+    small = np.uint8 if n_codes.max(initial=0) < 255 else (np.uint16 if n_codes.max(initial=0) < 65_535 else np.uint32)
+    codes = ranked if ranked.dtype == small else ranked.astype(small)
+    ends = np.cumsum(n_codes)
+    values = np.concatenate(of, axis=1) if d else np.empty((2, 0), dtype=np.float32)
+    exact = bins is None or bool((values[0] == values[1]).all())
+    return Columns(
+        codes, n_codes, found[:, 1] > 0, kinds, np.concatenate([[0], ends[:-1]]).astype(np.int64),
+        np.ascontiguousarray(values[0]), np.ascontiguousarray(values[1]), exact,
+    )  # fmt: skip

@@ -1,0 +1,694 @@
+"""Growth of one tree: greedy, depth first (or best first), each node split by its best cut over all columns.
+
+    minimise over columns j and cuts c:   W_L impurity(left) + W_R impurity(right)
+
+Columns hold codes, the ranks of their distinct values (or of bins of them), so that values are compared as integers and
+no column is sorted as a whole again. At a node a column is either counted into a histogram, where its codes are fewer than
+the rows, or its codes are sorted: insertion for few rows, radix for many. Each column remembers the range of
+codes that a node can still have; where that is one code it is constant, and stays so below. A node of few
+rows takes its codes along into a block of its own, which the cache holds for the whole subtree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapless._jit import compiled
+
+from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, scan_keys, score_of, sort_keys
+
+#: A subtree of at most so many rows works on its own copy of the codes.
+BLOCK = 4096
+#: A histogram costs this many rows for each of its entries.
+ENTRY = 0.25
+
+
+@compiled
+def node_sums(
+    mode: int, entropy: bool, rows: Any, start: int, end: int, y: Any, k_of: Any, Y: Any, w: Any, parts: Any, M: int,
+    centred: bool, node_w: Any, node_t: Any, node_k: Any, node_Y: Any, T: Any, mean: Any,
+) -> tuple[float, float, bool]:  # fmt: skip
+    """Weights and targets of a node's rows, one after the other; their sums T; weight, impurity, and whether it is pure.
+
+    ``centred``: targets lose the node's mean, so that no digits are lost where it is far from 0."""
+    m = end - start
+    W = 0.0
+    for i in range(m):
+        node_w[i] = w[rows[start + i]]
+        W += node_w[i]
+    for k in range(M):
+        T[k] = 0.0
+        mean[k] = 0.0
+    impurity, pure = 0.0, True
+    if mode == ONE:
+        first = y[rows[start]]
+        total = 0.0
+        for i in range(m):
+            value = y[rows[start + i]]
+            pure = pure and value == first
+            total += node_w[i] * (value - first)
+            node_t[i] = value
+        centre = first + total / W
+        mean[0] = centre
+        if centred:
+            for i in range(m):
+                gap = node_t[i] - centre
+                node_t[i] = node_w[i] * gap
+                T[0] += node_t[i]
+                impurity += node_t[i] * gap
+            impurity /= W
+        else:
+            for i in range(m):
+                node_t[i] *= node_w[i]
+                T[0] += node_t[i]
+            mean[0] = T[0] / W
+    elif mode == CLASSES:
+        first_k = k_of[rows[start]]
+        for i in range(m):
+            k = k_of[rows[start + i]]
+            pure = pure and k == first_k
+            node_k[i] = k
+            T[k] += node_w[i]
+        for k in range(M):
+            mean[k] = T[k] / W
+    else:
+        base = rows[start]
+        for i in range(m):
+            for k in range(M):
+                gap = Y[rows[start + i], k] - Y[base, k]
+                pure = pure and gap == 0.0
+                T[k] += node_w[i] * gap
+        for k in range(M):
+            mean[k] = Y[base, k] + T[k] / W
+            T[k] = 0.0
+        for i in range(m):
+            for k in range(M):
+                gap = Y[rows[start + i], k] - (mean[k] if centred else 0.0)
+                node_Y[i, k] = node_w[i] * gap
+                T[k] += node_Y[i, k]
+                if centred:
+                    impurity += node_Y[i, k] * gap
+        impurity /= W * M
+    if not centred:
+        # Classes: the mean over the outputs of 1 - sum of squared shares, or of -sum share log2 share.
+        outputs = parts.size - 1
+        for o in range(outputs):
+            if mode == ONE:
+                p1 = T[0] / W
+                p0 = (W - T[0]) / W
+                if entropy:
+                    impurity -= (p0 * np.log2(p0) if p0 > 0.0 else 0.0) + (p1 * np.log2(p1) if p1 > 0.0 else 0.0)
+                else:
+                    impurity += 1.0 - (T[0] * T[0] + (W - T[0]) * (W - T[0])) / (W * W)
+            else:
+                squares = 0.0
+                for k in range(parts[o], parts[o + 1]):
+                    p = T[k] / W
+                    if entropy:
+                        impurity -= p * np.log2(p) if p > 0.0 else 0.0
+                    else:
+                        squares += T[k] * T[k]
+                if not entropy:
+                    impurity += 1.0 - squares / (W * W)
+        impurity /= outputs
+    return W, impurity, pure
+
+
+@compiled
+def fill_histogram(
+    C: Any, j: int, rows: Any, start: int, m: int, mode: int, M: int, counted: bool, w: Any, t: Any, k_of: Any, Y: Any,
+    H: Any, count: Any,
+) -> None:  # fmt: skip
+    if mode == ONE:
+        for i in range(m):
+            c = np.int64(C[j, rows[start + i]]) * 2
+            H[c] += t[i]
+            H[c + 1] += w[i]
+    elif mode == CLASSES:
+        for i in range(m):
+            H[np.int64(C[j, rows[start + i]]) * M + k_of[i]] += w[i]
+    else:
+        for i in range(m):
+            c = np.int64(C[j, rows[start + i]]) * (M + 1)
+            for k in range(M):
+                H[c + k] += Y[i, k]
+            H[c + M] += w[i]
+    if counted:
+        for i in range(m):
+            count[C[j, rows[start + i]]] += 1
+
+
+@compiled
+def best_categories(
+    H: Any, count: Any, codes: int, mode: int, entropy: bool, parts: Any, T: Any, M: int, W: float, L: Any, n: int,
+    min_leaf: int, min_weight: float, scale: float, share: Any, order: Any, left_set: Any,
+) -> float:  # fmt: skip
+    """The best of the sets that are a prefix of the categories in order of their mean target (of each target in turn).
+
+    For one target some prefix is the best of all sets (Fisher 1958; Breiman et al. 1984, theorem 4.5); for more it is a rule of
+    thumb. Writes which codes go left; category ``codes`` is the missing value.
+    """
+    width = M if mode == CLASSES else M + 1
+    best = -np.inf
+    there = 0
+    for c in range(codes + 1):
+        if count[c] > 0:
+            order[there] = c
+            there += 1
+    for target in range(M):
+        for g in range(there):
+            c = order[g]
+            wc = 0.0
+            if mode == CLASSES:
+                for k in range(M):
+                    wc += H[c * width + k]
+            else:
+                wc = H[c * width + M]
+            share[c] = H[c * width + target] / wc
+        for g in range(1, there):
+            c = order[g]
+            p = g - 1
+            while p >= 0 and (share[order[p]] > share[c] or (share[order[p]] == share[c] and order[p] > c)):
+                order[p + 1] = order[p]
+                p -= 1
+            order[p + 1] = c
+        for k in range(M):
+            L[k] = 0.0
+        WL, nl = 0.0, 0
+        for g in range(there - 1):
+            c = order[g]
+            for k in range(M):
+                L[k] += H[c * width + k]
+                WL += H[c * width + k] if mode == CLASSES else 0.0
+            WL += 0.0 if mode == CLASSES else H[c * width + M]
+            nl += count[c]
+            if nl >= min_leaf and n - nl >= min_leaf and WL >= min_weight and W - WL >= min_weight:
+                score = score_of(mode, entropy, L, T, M, WL, W, parts)
+                if better(score, best, scale):
+                    best = score
+                    for q in range(codes + 1):
+                        left_set[q] = 0
+                    for q in range(g + 1):
+                        left_set[order[q]] = 1
+    return best
+
+
+@compiled
+def more(array: Any, size: int) -> Any:
+    """The array with room for ``size`` lines."""
+    larger = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
+    larger[: array.shape[0]] = array
+    return larger
+
+
+@compiled
+def heap_up(heap: Any, gain: Any, at: int) -> None:
+    while at > 0:
+        up = (at - 1) // 2
+        a, b = heap[at], heap[up]
+        if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
+            heap[at], heap[up] = b, a
+            at = up
+        else:
+            return
+
+
+@compiled
+def heap_down(heap: Any, gain: Any, size: int) -> None:
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size:
+            a, b = heap[child + 1], heap[child]
+            if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
+                child += 1
+        a, b = heap[child], heap[at]
+        if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
+            heap[child], heap[at] = b, a
+            at = child
+        else:
+            return
+
+
+@compiled
+def grow_tree(
+    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, mode: int,
+    entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M: int, w: Any, max_depth: int, min_split: int,
+    min_leaf: int, min_weight: float, max_features: int, max_leaves: int, min_decrease: float, at_random: bool, seed: Any,
+) -> Any:  # fmt: skip
+    """The nodes of a tree on the rows of positive weight. Codes: (column, row); code n_codes[j] is the missing value."""
+    d, n_all = codes.shape
+    rows = np.empty(n_all, dtype=np.int64)
+    n = 0
+    total_weight = 0.0
+    for i in range(n_all):
+        if w[i] > 0.0:
+            rows[n] = i
+            n += 1
+            total_weight += w[i]
+    aside = np.empty(n, dtype=np.int64)
+    node_w = np.empty(n)
+    node_t = np.empty(n if mode == ONE else 0)
+    node_k = np.empty(n if mode == CLASSES else 0, dtype=np.int64)
+    node_Y = np.empty((n if mode == MANY else 0, M))
+    T, L, mean, missing_T = np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M)
+    keys = np.empty((2, n), dtype=np.uint64)
+    width = M if mode == CLASSES else M + 1
+    widest = 0
+    for j in range(d):
+        widest = max(widest, n_codes[j])
+    H = np.zeros((widest + 1) * width)
+    count = np.zeros(widest + 1, dtype=np.int64)
+    words = 0
+    for j in range(d):
+        if categorical[j]:
+            words = max(words, (n_codes[j] + 32) // 32)
+    left_set = np.zeros(32 * words + 1, dtype=np.uint8)
+    best_set = np.zeros(32 * words + 1, dtype=np.uint8)
+    share = np.zeros(32 * words + 1)
+    order = np.zeros(32 * words + 1, dtype=np.int64)
+    state = np.array([seed], dtype=np.uint64)
+    turn = np.arange(d)
+    lo, hi = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+
+    # A subtree's own copies: codes, targets, weights.
+    block_start, block_end = 0, 0
+    cap = BLOCK if max_leaves < 0 else 0
+    block_C = np.empty((d, min(cap, n)), dtype=codes.dtype)
+    block_y = np.empty(block_C.shape[1] if mode == ONE else 0)
+    block_k = np.empty(block_C.shape[1] if mode == CLASSES else 0, dtype=k_of.dtype)
+    block_Y = np.empty((block_C.shape[1] if mode == MANY else 0, M))
+    block_w = np.empty(block_C.shape[1])
+
+    # Nodes.
+    room = 64
+    feature = np.empty(room, dtype=np.int64)
+    threshold = np.empty(room)
+    left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    goes_left = np.zeros(room, dtype=np.uint8)
+    value = np.empty((room, M))
+    impurity_of, weight_of = np.empty(room), np.empty(room)
+    samples_of = np.empty(room, dtype=np.int64)
+    sets = np.zeros((room, words), dtype=np.uint32)
+    gain = np.empty(room)
+    middle = np.empty((room if max_leaves >= 0 else 0, 4), dtype=np.int64)  # start, cut, end, depth: best first only
+    slot_of = np.empty(room, dtype=np.int64)
+    cut_of = np.empty((room, 2), dtype=np.int64)
+    nodes = 0
+
+    # Waiting nodes: start, end, depth, parent, whether a left child, slot of its ranges.
+    waiting = np.empty((64, 6), dtype=np.int64)
+    slots = np.empty((64, 2, d), dtype=np.int32)
+    free = np.empty(64, dtype=np.int64)
+    n_free, n_slots = 0, 1
+    for j in range(d):
+        slots[0, 0, j], slots[0, 1, j] = 0, n_codes[j] - 1
+    waiting[0] = np.array([0, n, 0, -1, 0, 0])
+    n_waiting = 1
+    heap = np.empty(64, dtype=np.int64)
+    n_heap, leaves_left = 0, max_leaves - 1
+    deepest = 0
+
+    while True:
+        if n_waiting == 0:
+            if max_leaves < 0 or n_heap == 0 or leaves_left <= 0:
+                break
+            top = heap[0]  # the best split of all leaves is made
+            n_heap -= 1
+            heap[0] = heap[n_heap]
+            heap_down(heap, gain, n_heap)
+            leaves_left -= 1
+            parent_slot = slot_of[top]
+            start, cut, end, depth = middle[top]
+            node, j = top, feature[top]
+            for q in range(d):
+                lo[q], hi[q] = slots[parent_slot, 0, q], slots[parent_slot, 1, q]
+            free[n_free] = parent_slot
+            n_free += 1
+            c_left, c_right = cut_of[top]
+            expand = True
+        else:
+            n_waiting -= 1
+            start, end, depth, parent, is_left, slot = waiting[n_waiting]
+            m = end - start
+            for j in range(d):
+                lo[j], hi[j] = slots[slot, 0, j], slots[slot, 1, j]
+            free[n_free] = slot
+            n_free += 1
+            if n_free + 2 >= free.size:
+                free = more(free, 2 * free.size)
+            if nodes == room:
+                room *= 2
+                feature, threshold, left, right = more(feature, room), more(threshold, room), more(left, room), more(right, room)
+                goes_left, value, impurity_of = more(goes_left, room), more(value, room), more(impurity_of, room)
+                weight_of, samples_of, sets, gain = more(weight_of, room), more(samples_of, room), more(sets, room), more(gain, room)
+                slot_of, cut_of = more(slot_of, room), more(cut_of, room)
+                if max_leaves >= 0:
+                    middle = more(middle, room)
+            node = nodes
+            nodes += 1
+            deepest = max(deepest, depth)
+            if parent >= 0:
+                if is_left == 1:
+                    left[parent] = node
+                else:
+                    right[parent] = node
+            feature[node], threshold[node], left[node], right[node] = -2, -2.0, -1, -1
+            samples_of[node] = m
+            if m <= cap and not (start >= block_start and end <= block_end):
+                for j in range(d):
+                    for i in range(m):
+                        block_C[j, i] = codes[j, rows[start + i]]
+                for i in range(m):
+                    r = rows[start + i]
+                    block_w[i] = w[r]
+                    if mode == ONE:
+                        block_y[i] = y[r]
+                    elif mode == CLASSES:
+                        block_k[i] = k_of[r]
+                    else:
+                        for k in range(M):
+                            block_Y[i, k] = Y[r, k]
+                    rows[start + i] = i
+                block_start, block_end = start, end
+            inside = start >= block_start and end <= block_end and block_end > block_start
+            C = block_C if inside else codes
+            W, impurity, pure = node_sums(
+                mode, entropy, rows, start, end, block_y if inside else y, block_k if inside else k_of,
+                block_Y if inside else Y, block_w if inside else w, parts, M, centred, node_w, node_t, node_k, node_Y,
+                T, mean,
+            )  # fmt: skip
+            for k in range(M):
+                value[node, k] = mean[k]
+            impurity_of[node], weight_of[node] = impurity, W
+            if pure or depth >= max_depth or m < min_split or m < 2 * min_leaf or W < 2.0 * min_weight:
+                continue
+
+            # The best cut of every column.
+            best, best_j, c_left, c_right, best_missing = -np.inf, -1, -1, -1, 0
+            scale = 0.0 if mode != CLASSES and not entropy else W
+            looked = 0
+            for q in range(d):
+                if max_features < d:
+                    if looked >= max_features and best_j >= 0:
+                        break
+                    p = q + np.int64(draw(state) % np.uint64(d - q))
+                    turn[q], turn[p] = turn[p], turn[q]
+                j = turn[q]
+                if lo[j] == hi[j] and not missing[j]:
+                    continue
+                span = hi[j] - lo[j] + 1
+                counted = min_leaf > 1 or missing[j] or categorical[j]
+                direct = at_random and not categorical[j]
+                histogram = not direct and (categorical[j] or span * width * ENTRY <= m)
+                n_missing, missing_W = 0, 0.0
+                for k in range(M):
+                    L[k] = 0.0
+                    missing_T[k] = 0.0
+                line, n_keys = 0, 0
+                if histogram:
+                    fill_histogram(C, j, rows, start, m, mode, M, counted, node_w, node_t, node_k, node_Y, H, count)
+                    none = n_codes[j]
+                    if missing[j]:
+                        n_missing = count[none]
+                        for k in range(M):
+                            missing_T[k] = H[none * width + k]
+                            missing_W += H[none * width + k] if mode == CLASSES else 0.0
+                        missing_W += 0.0 if mode == CLASSES else H[none * width + M]
+                    n_keys = m - n_missing
+                    a, b = lo[j], hi[j]
+                    if n_keys > 0:
+                        empty = True
+                        while empty:
+                            for k in range(width):
+                                empty = empty and H[a * width + k] == 0.0
+                            a += 1 if empty else 0
+                        empty = True
+                        while empty:
+                            for k in range(width):
+                                empty = empty and H[b * width + k] == 0.0
+                            b -= 1 if empty else 0
+                else:
+                    none_code = np.int64(n_codes[j]) if missing[j] else np.int64(-1)
+                    base = lo[j]
+                    a, b = hi[j], lo[j]
+                    for i in range(m):
+                        c = np.int64(C[j, rows[start + i]])
+                        if c == none_code:
+                            n_missing += 1
+                            missing_W += node_w[i]
+                            if mode == ONE:
+                                missing_T[0] += node_t[i]
+                            elif mode == CLASSES:
+                                missing_T[node_k[i]] += node_w[i]
+                            else:
+                                for k in range(M):
+                                    missing_T[k] += node_Y[i, k]
+                        else:
+                            keys[0, n_keys] = (np.uint64(c - base) << np.uint64(32)) | np.uint64(i)
+                            n_keys += 1
+                            a, b = min(a, c), max(b, c)
+                    if n_keys > 0 and a < b and not direct:
+                        line = sort_keys(keys, n_keys, span)
+                if n_keys > 0 and not categorical[j]:
+                    old_lo, old_hi = lo[j], hi[j]
+                    lo[j], hi[j] = a, b
+                else:
+                    old_lo, old_hi = lo[j], hi[j]
+                if n_keys > 0 and (a < b or n_missing > 0):
+                    looked += 1
+                    if categorical[j]:
+                        score = best_categories(
+                            H, count, n_codes[j], mode, entropy, parts, T, M, W, L, m, min_leaf, min_weight, scale, share,
+                            order, left_set,
+                        )  # fmt: skip
+                        if better(score, best, scale) or (
+                            score >= best - TIE * max(scale, best) and best_j > j and score > -np.inf
+                        ):
+                            best, best_j, c_left, c_right, best_missing = score, j, -1, -1, np.int64(left_set[n_codes[j]])
+                            for s in range(n_codes[j] + 1):
+                                best_set[s] = left_set[s]
+                    else:
+                        first_pass, passes = 0, 2 if n_missing > 0 else 1
+                        if at_random:
+                            # A threshold drawn evenly between the node's smallest and largest value.
+                            passes = 1
+                            x0, x1 = np.float64(lowest[offset[j] + a]), np.float64(highest[offset[j] + b])
+                            u = np.float64(draw(state) >> np.uint64(11)) * 2.0**-53
+                            cut_at = x0 + u * (x1 - x0)
+                            if cut_at >= x1:
+                                cut_at = x0
+                            first_pass = np.int64(draw(state) & np.uint64(1)) if n_missing > 0 else 0
+                            passes = first_pass + 1
+                            split_code, above = a, b + 1  # the last code whose values are not beyond the threshold
+                            while above - split_code > 1:
+                                half = (split_code + above) // 2
+                                if lowest[offset[j] + half] <= cut_at:
+                                    split_code = half
+                                else:
+                                    above = half
+                        for go in range(first_pass, passes):
+                            for k in range(M):
+                                L[k] = missing_T[k] if go == 1 else 0.0
+                            first_W = missing_W if go == 1 else 0.0
+                            first_n = n_missing if go == 1 else 0
+                            last_too = go == 0 and n_missing > 0
+                            if at_random:
+                                score, cl, cr = -np.inf, split_code, split_code
+                                WL, nl = first_W, first_n
+                                reach = np.uint64(split_code - old_lo)
+                                for p in range(n_keys):
+                                    if keys[0, p] >> np.uint64(32) <= reach:
+                                        i = keys[0, p] & np.uint64(0xFFFFFFFF)
+                                        WL += node_w[i]
+                                        nl += 1
+                                        if mode == ONE:
+                                            L[0] += node_t[i]
+                                        elif mode == CLASSES:
+                                            L[node_k[i]] += node_w[i]
+                                        else:
+                                            for k in range(M):
+                                                L[k] += node_Y[i, k]
+                                enough = nl >= min_leaf and m - nl >= min_leaf
+                                if enough and WL > 0.0 and W - WL > 0.0 and WL >= min_weight and W - WL >= min_weight:
+                                    score = score_of(mode, entropy, L, T, M, WL, W, parts)
+                            elif histogram:
+                                score, cl, cr = scan_histogram(
+                                    H, count, counted, a, b, mode, entropy, parts, T, M, W, L, first_W, first_n, m,
+                                    min_leaf, min_weight, scale, last_too,
+                                )  # fmt: skip
+                            else:
+                                score, cl, cr = scan_keys(
+                                    keys, line, n_keys, old_lo, mode, entropy, node_w, node_t, node_k, node_Y, parts, T, M, W,
+                                    L, first_W, first_n, m, min_leaf, min_weight, scale, last_too,
+                                )  # fmt: skip
+                            if score > -np.inf and (
+                                better(score, best, scale)
+                                or (score >= best - TIE * max(scale, best) and best_j > j)
+                            ):
+                                best, best_j, c_left, c_right, best_missing = score, j, cl, cr, go
+                                if at_random:
+                                    threshold[node] = cut_at
+                                if n_missing == 0:
+                                    best_missing = -1
+                if histogram:
+                    first, last = old_lo, old_hi
+                    for c in range(first * width, (last + 1) * width):
+                        H[c] = 0.0
+                    if counted:
+                        for c in range(first, last + 1):
+                            count[c] = 0
+                    if missing[j]:
+                        none = n_codes[j]
+                        for k in range(width):
+                            H[none * width + k] = 0.0
+                        count[none] = 0
+            if best_j < 0:
+                continue
+
+            # The rows of the left side go before those of the right, each in their order.
+            j = best_j
+            if categorical[j]:
+                for s in range(best_set.size):
+                    left_set[s] = best_set[s] if s <= n_codes[j] else 0
+            none_code = np.int64(n_codes[j]) if missing[j] else np.int64(-1)
+            cut, out = start, 0
+            for i in range(start, end):
+                r = rows[i]
+                c = np.int64(C[j, r])
+                if categorical[j]:
+                    here = left_set[c] == 1
+                elif c == none_code:
+                    here = best_missing == 1
+                else:
+                    here = c <= c_left
+                rows[cut] = r
+                aside[out] = r
+                cut += 1 if here else 0
+                out += 0 if here else 1
+            for i in range(out):
+                rows[cut + i] = aside[i]
+            WL = 0.0
+            source_w = block_w if inside else w
+            for i in range(start, cut):
+                WL += source_w[rows[i]]
+            decrease = split_decrease(mode, entropy, centred, best, T, M, W, parts)
+            gain[node] = decrease * W / total_weight
+            if gain[node] + 2.0**-52 < min_decrease:
+                continue
+            feature[node] = j
+            larger_left = cut - start > end - cut
+            if categorical[j]:
+                here_missing = False
+                for i in range(start, end):
+                    if C[j, rows[i]] == n_codes[j]:
+                        here_missing = True
+                        break
+                goes_left[node] = left_set[n_codes[j]] if here_missing else (1 if larger_left else 0)
+                seen = np.zeros(n_codes[j] + 1, dtype=np.uint8)
+                for i in range(start, end):
+                    seen[C[j, rows[i]]] = 1
+                for c in range(n_codes[j]):
+                    if left_set[c] == 1 or (seen[c] == 0 and larger_left):
+                        sets[node, c // 32] |= np.uint32(1) << np.uint32(c % 32)
+                threshold[node] = np.nan
+            else:
+                goes_left[node] = best_missing if best_missing >= 0 else (1 if larger_left else 0)
+                if not at_random:
+                    x0 = np.float64(highest[offset[j] + c_left])
+                    if c_right < 0:
+                        threshold[node] = np.inf
+                    else:
+                        x1 = np.float64(lowest[offset[j] + c_right])
+                        threshold[node] = x0 / 2.0 + x1 / 2.0
+                        if threshold[node] >= x1 or not np.isfinite(threshold[node]):
+                            threshold[node] = x0
+            expand = max_leaves < 0
+            if not expand:
+                middle[node, 0], middle[node, 1], middle[node, 2], middle[node, 3] = start, cut, end, depth
+                cut_of[node, 0], cut_of[node, 1] = c_left, c_right
+                if n_free > 0:
+                    n_free -= 1
+                    slot = free[n_free]
+                else:
+                    slot = n_slots
+                    n_slots += 1
+                    if n_slots > slots.shape[0]:
+                        slots = more(slots, 2 * slots.shape[0])
+                slot_of[node] = slot
+                for q in range(d):
+                    slots[slot, 0, q], slots[slot, 1, q] = lo[q], hi[q]
+                if n_heap == heap.size:
+                    heap = more(heap, 2 * heap.size)
+                heap[n_heap] = node
+                n_heap += 1
+                heap_up(heap, gain, n_heap - 1)
+        if expand:
+            if n_waiting + 2 > waiting.shape[0]:
+                waiting = more(waiting, 2 * waiting.shape[0])
+            for side in range(2):  # the right one first: the left one is taken first
+                if n_free > 0:
+                    n_free -= 1
+                    slot = free[n_free]
+                else:
+                    slot = n_slots
+                    n_slots += 1
+                    if n_slots > slots.shape[0]:
+                        slots = more(slots, 2 * slots.shape[0])
+                for q in range(d):
+                    slots[slot, 0, q], slots[slot, 1, q] = lo[q], hi[q]
+                if not categorical[j] and c_left >= 0:
+                    if side == 1:
+                        slots[slot, 1, j] = c_left
+                    elif c_right >= 0:
+                        slots[slot, 0, j] = max(c_right, c_left + 1) if not at_random else c_left + 1
+                waiting[n_waiting, 0] = start if side == 1 else cut
+                waiting[n_waiting, 1] = cut if side == 1 else end
+                waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, node
+                waiting[n_waiting, 4], waiting[n_waiting, 5] = side, slot
+                n_waiting += 1
+    for node in range(nodes):
+        if left[node] < 0:
+            feature[node], threshold[node], goes_left[node] = -2, -2.0, 0
+            sets[node] = 0
+    return (
+        feature[:nodes].copy(), threshold[:nodes].copy(), left[:nodes].copy(), right[:nodes].copy(), goes_left[:nodes].copy(),
+        value[:nodes].copy(), impurity_of[:nodes].copy(), weight_of[:nodes].copy(), samples_of[:nodes].copy(),
+        sets[:nodes].copy(), deepest,
+    )  # fmt: skip
+
+
+@compiled
+def split_decrease(
+    mode: int, entropy: bool, centred: bool, best: float, T: Any, M: int, W: float, parts: Any
+) -> float:
+    """What a split of this score takes off the node's impurity: impurity - (W_L impurity_L + W_R impurity_R) / W."""
+    outputs = parts.size - 1
+    if entropy:
+        nothing = 0.0
+        for o in range(outputs):
+            if mode == ONE:
+                nothing += xlogx_sum(T[0], W)
+            else:
+                for k in range(parts[o], parts[o + 1]):
+                    nothing += T[k] * np.log(T[k]) if T[k] > 0.0 else 0.0
+                nothing -= W * np.log(W)
+        return (best - nothing) / (W * outputs * np.log(2.0))
+    if mode == CLASSES:
+        squares = 0.0
+        for k in range(M):
+            squares += T[k] * T[k]
+        return (best - squares / W) / W
+    if centred:
+        return best / (W * W * M)
+    return best / (W * W) * (2.0 if mode == ONE else 1.0 / outputs)
+
+
+@compiled
+def xlogx_sum(part: float, W: float) -> float:
+    rest = W - part
+    total = part * np.log(part) if part > 0.0 else 0.0
+    total += rest * np.log(rest) if rest > 0.0 else 0.0
+    return total - W * np.log(W)
