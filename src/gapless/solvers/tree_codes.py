@@ -39,7 +39,9 @@ class Columns(NamedTuple):
 
 
 @compiled
-def rank_column(X: Any, j: int, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int]:
+def rank_column(
+    X: Any, j: int, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any
+) -> tuple[int, int]:
     """Codes of X[:, j], and the values of each; the numbers of codes and of missing values. Radix sort of (bits, row)."""
     n = X.shape[0]
     m = 0
@@ -57,7 +59,9 @@ def rank_column(X: Any, j: int, keys: Any, spare: Any, lowest: Any, highest: Any
             b = bits[i]
             if b == np.uint32(0x80000000):  # -0 is 0
                 b = np.uint32(0)
-            b = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000))  # in the order of the floats
+            b = b ^ (
+                np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000)
+            )  # in the order of the floats
             view[p] = (np.uint64(b) << np.uint64(32)) | np.uint64(i)
             p += 1
     place = np.zeros((3, 2048), dtype=np.int64)

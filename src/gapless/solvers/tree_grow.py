@@ -17,182 +17,13 @@ import numpy as np
 
 from gapless._jit import compiled
 
+from .tree_node import best_categories, fill_histogram, node_sums, split_decrease
 from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, scan_keys, score_of, sort_keys
 
 #: A subtree of at most so many rows works on its own copy of the codes.
 BLOCK = 4096
 #: A histogram costs this many rows for each of its entries.
 ENTRY = 0.25
-
-
-@compiled
-def node_sums(
-    mode: int, entropy: bool, rows: Any, start: int, end: int, y: Any, k_of: Any, Y: Any, w: Any, parts: Any, M: int,
-    centred: bool, node_w: Any, node_t: Any, node_k: Any, node_Y: Any, T: Any, mean: Any,
-) -> tuple[float, float, bool]:  # fmt: skip
-    """Weights and targets of a node's rows, one after the other; their sums T; weight, impurity, and whether it is pure.
-
-    ``centred``: targets lose the node's mean, so that no digits are lost where it is far from 0."""
-    m = end - start
-    W = 0.0
-    for i in range(m):
-        node_w[i] = w[rows[start + i]]
-        W += node_w[i]
-    for k in range(M):
-        T[k] = 0.0
-        mean[k] = 0.0
-    impurity, pure = 0.0, True
-    if mode == ONE:
-        first = y[rows[start]]
-        total = 0.0
-        for i in range(m):
-            value = y[rows[start + i]]
-            pure = pure and value == first
-            total += node_w[i] * (value - first)
-            node_t[i] = value
-        centre = first + total / W
-        mean[0] = centre
-        if centred:
-            for i in range(m):
-                gap = node_t[i] - centre
-                node_t[i] = node_w[i] * gap
-                T[0] += node_t[i]
-                impurity += node_t[i] * gap
-            impurity /= W
-        else:
-            for i in range(m):
-                node_t[i] *= node_w[i]
-                T[0] += node_t[i]
-            mean[0] = T[0] / W
-    elif mode == CLASSES:
-        first_k = k_of[rows[start]]
-        for i in range(m):
-            k = k_of[rows[start + i]]
-            pure = pure and k == first_k
-            node_k[i] = k
-            T[k] += node_w[i]
-        for k in range(M):
-            mean[k] = T[k] / W
-    else:
-        base = rows[start]
-        for i in range(m):
-            for k in range(M):
-                gap = Y[rows[start + i], k] - Y[base, k]
-                pure = pure and gap == 0.0
-                T[k] += node_w[i] * gap
-        for k in range(M):
-            mean[k] = Y[base, k] + T[k] / W
-            T[k] = 0.0
-        for i in range(m):
-            for k in range(M):
-                gap = Y[rows[start + i], k] - (mean[k] if centred else 0.0)
-                node_Y[i, k] = node_w[i] * gap
-                T[k] += node_Y[i, k]
-                if centred:
-                    impurity += node_Y[i, k] * gap
-        impurity /= W * M
-    if not centred:
-        # Classes: the mean over the outputs of 1 - sum of squared shares, or of -sum share log2 share.
-        outputs = parts.size - 1
-        for o in range(outputs):
-            if mode == ONE:
-                p1 = T[0] / W
-                p0 = (W - T[0]) / W
-                if entropy:
-                    impurity -= (p0 * np.log2(p0) if p0 > 0.0 else 0.0) + (p1 * np.log2(p1) if p1 > 0.0 else 0.0)
-                else:
-                    impurity += 1.0 - (T[0] * T[0] + (W - T[0]) * (W - T[0])) / (W * W)
-            else:
-                squares = 0.0
-                for k in range(parts[o], parts[o + 1]):
-                    p = T[k] / W
-                    if entropy:
-                        impurity -= p * np.log2(p) if p > 0.0 else 0.0
-                    else:
-                        squares += T[k] * T[k]
-                if not entropy:
-                    impurity += 1.0 - squares / (W * W)
-        impurity /= outputs
-    return W, impurity, pure
-
-
-@compiled
-def fill_histogram(
-    C: Any, j: int, rows: Any, start: int, m: int, mode: int, M: int, counted: bool, w: Any, t: Any, k_of: Any, Y: Any,
-    H: Any, count: Any,
-) -> None:  # fmt: skip
-    if mode == ONE:
-        for i in range(m):
-            c = np.int64(C[j, rows[start + i]]) * 2
-            H[c] += t[i]
-            H[c + 1] += w[i]
-    elif mode == CLASSES:
-        for i in range(m):
-            H[np.int64(C[j, rows[start + i]]) * M + k_of[i]] += w[i]
-    else:
-        for i in range(m):
-            c = np.int64(C[j, rows[start + i]]) * (M + 1)
-            for k in range(M):
-                H[c + k] += Y[i, k]
-            H[c + M] += w[i]
-    if counted:
-        for i in range(m):
-            count[C[j, rows[start + i]]] += 1
-
-
-@compiled
-def best_categories(
-    H: Any, count: Any, codes: int, mode: int, entropy: bool, parts: Any, T: Any, M: int, W: float, L: Any, n: int,
-    min_leaf: int, min_weight: float, scale: float, share: Any, order: Any, left_set: Any,
-) -> float:  # fmt: skip
-    """The best of the sets that are a prefix of the categories in order of their mean target (of each target in turn).
-
-    For one target some prefix is the best of all sets (Fisher 1958; Breiman et al. 1984, theorem 4.5); for more it is a rule of
-    thumb. Writes which codes go left; category ``codes`` is the missing value.
-    """
-    width = M if mode == CLASSES else M + 1
-    best = -np.inf
-    there = 0
-    for c in range(codes + 1):
-        if count[c] > 0:
-            order[there] = c
-            there += 1
-    for target in range(M):
-        for g in range(there):
-            c = order[g]
-            wc = 0.0
-            if mode == CLASSES:
-                for k in range(M):
-                    wc += H[c * width + k]
-            else:
-                wc = H[c * width + M]
-            share[c] = H[c * width + target] / wc
-        for g in range(1, there):
-            c = order[g]
-            p = g - 1
-            while p >= 0 and (share[order[p]] > share[c] or (share[order[p]] == share[c] and order[p] > c)):
-                order[p + 1] = order[p]
-                p -= 1
-            order[p + 1] = c
-        for k in range(M):
-            L[k] = 0.0
-        WL, nl = 0.0, 0
-        for g in range(there - 1):
-            c = order[g]
-            for k in range(M):
-                L[k] += H[c * width + k]
-                WL += H[c * width + k] if mode == CLASSES else 0.0
-            WL += 0.0 if mode == CLASSES else H[c * width + M]
-            nl += count[c]
-            if nl >= min_leaf and n - nl >= min_leaf and WL >= min_weight and W - WL >= min_weight:
-                score = score_of(mode, entropy, L, T, M, WL, W, parts)
-                if better(score, best, scale):
-                    best = score
-                    for q in range(codes + 1):
-                        left_set[q] = 0
-                    for q in range(g + 1):
-                        left_set[order[q]] = 1
-    return best
 
 
 @compiled
@@ -234,12 +65,24 @@ def heap_down(heap: Any, gain: Any, size: int) -> None:
 
 @compiled
 def grow_tree(
-    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, mode: int,
-    entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M: int, w: Any, max_depth: int, min_split: int,
+    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, mode_of_all: int,
+    entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M_of_all: int, w: Any, max_depth: int, min_split: int,
     min_leaf: int, min_weight: float, max_features: int, max_leaves: int, min_decrease: float, at_random: bool, seed: Any,
 ) -> Any:  # fmt: skip
     """The nodes of a tree on the rows of positive weight. Codes: (column, row); code n_codes[j] is the missing value."""
+    a: Any
+    b: Any
+    first_pass: Any
+    best_missing: Any
+    none_code: Any
+    cut: Any
+    p: Any
+    i: Any
+    c: Any
     d, n_all = codes.shape
+    mode, M = mode_of_all, M_of_all
+    node_parts = parts.copy()
+    present = np.zeros(M, dtype=np.int64)
     rows = np.empty(n_all, dtype=np.int64)
     n = 0
     total_weight = 0.0
@@ -250,7 +93,7 @@ def grow_tree(
             total_weight += w[i]
     aside = np.empty(n, dtype=np.int64)
     node_w = np.empty(n)
-    node_t = np.empty(n if mode == ONE else 0)
+    node_t = np.empty(n if mode != MANY else 0)
     node_k = np.empty(n if mode == CLASSES else 0, dtype=np.int64)
     node_Y = np.empty((n if mode == MANY else 0, M))
     T, L, mean, missing_T = np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M)
@@ -341,9 +184,19 @@ def grow_tree(
                 free = more(free, 2 * free.size)
             if nodes == room:
                 room *= 2
-                feature, threshold, left, right = more(feature, room), more(threshold, room), more(left, room), more(right, room)
+                feature, threshold, left, right = (
+                    more(feature, room),
+                    more(threshold, room),
+                    more(left, room),
+                    more(right, room),
+                )
                 goes_left, value, impurity_of = more(goes_left, room), more(value, room), more(impurity_of, room)
-                weight_of, samples_of, sets, gain = more(weight_of, room), more(samples_of, room), more(sets, room), more(gain, room)
+                weight_of, samples_of, sets, gain = (
+                    more(weight_of, room),
+                    more(samples_of, room),
+                    more(sets, room),
+                    more(gain, room),
+                )
                 slot_of, cut_of = more(slot_of, room), more(cut_of, room)
                 if max_leaves >= 0:
                     middle = more(middle, room)
@@ -357,6 +210,7 @@ def grow_tree(
                     right[parent] = node
             feature[node], threshold[node], left[node], right[node] = -2, -2.0, -1, -1
             samples_of[node] = m
+            mode, M = mode_of_all, M_of_all
             if m <= cap and not (start >= block_start and end <= block_end):
                 for j in range(d):
                     for i in range(m):
@@ -385,6 +239,26 @@ def grow_tree(
             impurity_of[node], weight_of[node] = impurity, W
             if pure or depth >= max_depth or m < min_split or m < 2 * min_leaf or W < 2.0 * min_weight:
                 continue
+
+            # Classes that are not here take no part; two that are left are one target of 0 and 1.
+            mode, M = mode_of_all, M_of_all
+            if mode == CLASSES:
+                M = 0
+                for k in range(M_of_all):
+                    if T[k] > 0.0:
+                        present[k] = M
+                        T[M] = T[k]
+                        M += 1
+                if M == 2:
+                    mode, M = ONE, 1
+                    T[0] = T[1]
+                    for i in range(m):
+                        node_t[i] = node_w[i] if present[node_k[i]] == 1 else 0.0
+                else:
+                    for i in range(m):
+                        node_k[i] = present[node_k[i]]
+                node_parts[1] = M
+            width = M if mode == CLASSES else M + 1
 
             # The best cut of every column.
             best, best_j, c_left, c_right, best_missing = -np.inf, -1, -1, -1, 0
@@ -461,13 +335,19 @@ def grow_tree(
                     looked += 1
                     if categorical[j]:
                         score = best_categories(
-                            H, count, n_codes[j], mode, entropy, parts, T, M, W, L, m, min_leaf, min_weight, scale, share,
+                            H, count, n_codes[j], mode, entropy, node_parts, T, M, W, L, m, min_leaf, min_weight, scale, share,
                             order, left_set,
                         )  # fmt: skip
                         if better(score, best, scale) or (
                             score >= best - TIE * max(scale, best) and best_j > j and score > -np.inf
                         ):
-                            best, best_j, c_left, c_right, best_missing = score, j, -1, -1, np.int64(left_set[n_codes[j]])
+                            best, best_j, c_left, c_right, best_missing = (
+                                score,
+                                j,
+                                -1,
+                                -1,
+                                np.int64(left_set[n_codes[j]]),
+                            )
                             for s in range(n_codes[j] + 1):
                                 best_set[s] = left_set[s]
                     else:
@@ -499,34 +379,33 @@ def grow_tree(
                                 score, cl, cr = -np.inf, split_code, split_code
                                 WL, nl = first_W, first_n
                                 reach = np.uint64(split_code - old_lo)
-                                for p in range(n_keys):
-                                    if keys[0, p] >> np.uint64(32) <= reach:
-                                        i = keys[0, p] & np.uint64(0xFFFFFFFF)
-                                        WL += node_w[i]
+                                for key_at in range(n_keys):
+                                    if keys[0, key_at] >> np.uint64(32) <= reach:
+                                        at = keys[0, key_at] & np.uint64(0xFFFFFFFF)
+                                        WL += node_w[at]
                                         nl += 1
                                         if mode == ONE:
-                                            L[0] += node_t[i]
+                                            L[0] += node_t[at]
                                         elif mode == CLASSES:
-                                            L[node_k[i]] += node_w[i]
+                                            L[node_k[at]] += node_w[at]
                                         else:
                                             for k in range(M):
-                                                L[k] += node_Y[i, k]
+                                                L[k] += node_Y[at, k]
                                 enough = nl >= min_leaf and m - nl >= min_leaf
                                 if enough and WL > 0.0 and W - WL > 0.0 and WL >= min_weight and W - WL >= min_weight:
-                                    score = score_of(mode, entropy, L, T, M, WL, W, parts)
+                                    score = score_of(mode, entropy, L, T, M, WL, W, node_parts)
                             elif histogram:
                                 score, cl, cr = scan_histogram(
-                                    H, count, counted, a, b, mode, entropy, parts, T, M, W, L, first_W, first_n, m,
+                                    H, count, counted, a, b, mode, entropy, node_parts, T, M, W, L, first_W, first_n, m,
                                     min_leaf, min_weight, scale, last_too,
                                 )  # fmt: skip
                             else:
                                 score, cl, cr = scan_keys(
-                                    keys, line, n_keys, old_lo, mode, entropy, node_w, node_t, node_k, node_Y, parts, T, M, W,
-                                    L, first_W, first_n, m, min_leaf, min_weight, scale, last_too,
+                                    keys, line, n_keys, old_lo, mode, entropy, node_w, node_t, node_k, node_Y, node_parts, T, M,
+                                    W, L, first_W, first_n, m, min_leaf, min_weight, scale, last_too,
                                 )  # fmt: skip
                             if score > -np.inf and (
-                                better(score, best, scale)
-                                or (score >= best - TIE * max(scale, best) and best_j > j)
+                                better(score, best, scale) or (score >= best - TIE * max(scale, best) and best_j > j)
                             ):
                                 best, best_j, c_left, c_right, best_missing = score, j, cl, cr, go
                                 if at_random:
@@ -574,7 +453,7 @@ def grow_tree(
             source_w = block_w if inside else w
             for i in range(start, cut):
                 WL += source_w[rows[i]]
-            decrease = split_decrease(mode, entropy, centred, best, T, M, W, parts)
+            decrease = split_decrease(mode, entropy, centred, best, T, M, W, node_parts)
             gain[node] = decrease * W / total_weight
             if gain[node] + 2.0**-52 < min_decrease:
                 continue
@@ -658,37 +537,3 @@ def grow_tree(
         value[:nodes].copy(), impurity_of[:nodes].copy(), weight_of[:nodes].copy(), samples_of[:nodes].copy(),
         sets[:nodes].copy(), deepest,
     )  # fmt: skip
-
-
-@compiled
-def split_decrease(
-    mode: int, entropy: bool, centred: bool, best: float, T: Any, M: int, W: float, parts: Any
-) -> float:
-    """What a split of this score takes off the node's impurity: impurity - (W_L impurity_L + W_R impurity_R) / W."""
-    outputs = parts.size - 1
-    if entropy:
-        nothing = 0.0
-        for o in range(outputs):
-            if mode == ONE:
-                nothing += xlogx_sum(T[0], W)
-            else:
-                for k in range(parts[o], parts[o + 1]):
-                    nothing += T[k] * np.log(T[k]) if T[k] > 0.0 else 0.0
-                nothing -= W * np.log(W)
-        return (best - nothing) / (W * outputs * np.log(2.0))
-    if mode == CLASSES:
-        squares = 0.0
-        for k in range(M):
-            squares += T[k] * T[k]
-        return (best - squares / W) / W
-    if centred:
-        return best / (W * W * M)
-    return best / (W * W) * (2.0 if mode == ONE else 1.0 / outputs)
-
-
-@compiled
-def xlogx_sum(part: float, W: float) -> float:
-    rest = W - part
-    total = part * np.log(part) if part > 0.0 else 0.0
-    total += rest * np.log(rest) if rest > 0.0 else 0.0
-    return total - W * np.log(W)

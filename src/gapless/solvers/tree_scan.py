@@ -115,7 +115,9 @@ def scan_keys(
     """Best cut of a sorted column. L and first_W hold what lies left of every cut (missing values that go left).
 
     Returns its score and the codes on both sides of it (the right one is -1 where only missing values lie right)."""
-    best, c_left, c_right = -np.inf, -1, -1
+    best = -np.inf
+    c_left: Any = -1
+    c_right: Any = -1
     WL, nl = first_W, first_n
     low = np.uint64(0xFFFFFFFF)
     a, b = 0.0, 0.0
@@ -195,15 +197,15 @@ def scan_histogram(
                 break
             wc = 0.0
         WR = W - WL
-        if previous >= 0 and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
-            if not counted or (nl >= min_leaf and n - nl >= min_leaf):
-                if mode == ONE and not entropy:
-                    gap = L[0] * W - T[0] * WL
-                    score = gap * gap / (WL * WR)
-                else:
-                    score = score_of(mode, entropy, L, T, M, WL, W, parts)
-                if score > best and better(score, best, scale):
-                    best, c_left, c_right = score, previous, c if c <= hi else -1
+        enough = not counted or (nl >= min_leaf and n - nl >= min_leaf)
+        if previous >= 0 and enough and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
+            if mode == ONE and not entropy:
+                gap = L[0] * W - T[0] * WL
+                score = gap * gap / (WL * WR)
+            else:
+                score = score_of(mode, entropy, L, T, M, WL, W, parts)
+            if score > best and better(score, best, scale):
+                best, c_left, c_right = score, previous, c if c <= hi else -1
         if c <= hi:
             for k in range(M):
                 L[k] += H[base + k]

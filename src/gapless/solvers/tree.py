@@ -1,0 +1,240 @@
+"""A decision tree as arrays: what grows it, and the way from rows to leaves.
+
+    columns = prepare(X)                                        ranks or bins of every column, once
+    target = Target.classes(index, K)  or  Target.values(y)
+    tree = grow(columns, target, weights, Limits(), seed)       as often as wanted, in any thread; a weight of 0 is no row
+    leaves(pack(tree), X)                                       tree.value[leaf] is what it predicts
+
+The same arguments give the same bits. Of cuts that are equally good (scores equal but for rounding) the one of the lowest
+column and, there, of the lowest threshold is taken. Nothing is known of how far a greedy tree is from the best one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless._jit import compiled
+from gapless._threads import share
+
+from .tree_codes import Columns, prepare
+from .tree_grow import grow_tree
+from .tree_scan import CLASSES, MANY, ONE
+
+__all__ = ["Columns", "Limits", "Packed", "Target", "Tree", "grow", "leaves", "pack", "prepare"]
+
+LEAF = -1
+#: Rows that one thread takes at a time.
+ROWS = 16_384
+
+
+class Limits(NamedTuple):
+    """Where growth stops; scikit-learn's parameters as numbers."""
+
+    max_depth: int = 2**31 - 1
+    min_split: int = 2
+    min_leaf: int = 1
+    min_weight: float = 0.0  #: the least weight of a leaf
+    max_features: int = 2**31 - 1
+    max_leaves: int = -1  #: best first, up to so many leaves; -1: depth first
+    min_decrease: float = 0.0
+    at_random: bool = False  #: one threshold a column, drawn at random
+    entropy: bool = False
+
+
+class Target(NamedTuple):
+    """What is predicted: one number a row, one of K classes, or several of either."""
+
+    mode: int
+    centred: bool
+    y: np.ndarray
+    k_of: np.ndarray
+    Y: np.ndarray
+    parts: np.ndarray  #: where each output's classes start
+    M: int
+
+    @classmethod
+    def classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> Target:
+        """Class numbers of shape (n,), or (n, outputs) with the number of classes of each output."""
+        index = np.asarray(index)
+        if index.ndim == 2 and index.shape[1] == 1:
+            index, n_classes = index[:, 0], int(np.atleast_1d(n_classes)[0])
+        if index.ndim == 1:
+            K = int(np.atleast_1d(n_classes)[0])
+            if K == 2:
+                return cls(ONE, False, index.astype(np.float64), _NO_K, _NO_Y, np.array([0, 1]), 1)
+            return cls(CLASSES, False, _NO_y, index.astype(np.int32), _NO_Y, np.array([0, K]), K)
+        parts = np.concatenate([[0], np.cumsum(n_classes)]).astype(np.int64)
+        Y = np.zeros((index.shape[0], int(parts[-1])))
+        for o in range(index.shape[1]):
+            Y[np.arange(index.shape[0]), parts[o] + index[:, o]] = 1.0
+        return cls(MANY, False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
+
+    @classmethod
+    def values(cls, y: np.ndarray) -> Target:
+        """Numbers of shape (n,) or (n, outputs)."""
+        y = np.asarray(y, dtype=np.float64)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim == 1:
+            return cls(ONE, True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1)
+        outputs = y.shape[1]
+        return cls(MANY, True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs)
+
+
+_NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
+
+
+class Tree(NamedTuple):
+    """Node 0 is the root; a node's children are its ``left`` and ``right``, -1 where it is a leaf.
+
+    Depth first, children stand after their parent, the left one next to it; this is scikit-learn's numbering.
+    """
+
+    feature: np.ndarray  #: int32; -2 for leaves
+    threshold: np.ndarray  #: float64; left is x <= threshold; -2 for leaves, NaN for a split of categories
+    left: np.ndarray  #: int32
+    right: np.ndarray  #: int32
+    missing_left: np.ndarray  #: uint8: whether NaN goes left
+    value: np.ndarray  #: float64, (nodes, classes of all outputs, or outputs): shares of the classes, or means
+    impurity: np.ndarray
+    weighted_n: np.ndarray
+    n_samples: np.ndarray  #: int64, rows of positive weight
+    categories: (
+        np.ndarray
+    )  #: uint32, (nodes, words): bit c of a split's set is 1 where the category of rank c goes left
+    depth: int
+
+    @property
+    def n_nodes(self) -> int:
+        return self.feature.size
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.left < 0))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in self if isinstance(a, np.ndarray))
+
+
+def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: Limits, seed: int = 0) -> Tree:
+    """One tree on the rows whose weight is positive."""
+    n = columns.n_rows
+    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    feature, threshold, left, right, goes_left, value, impurity, weight, samples, sets, depth = grow_tree(
+        columns.codes, columns.n_codes, columns.missing, columns.categorical, columns.offset, columns.lowest,
+        columns.highest, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of, target.Y, target.parts,
+        target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
+        min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves), float(limits.min_decrease),
+        bool(limits.at_random), np.uint64(seed % 2**64),
+    )  # fmt: skip
+    if target.mode == ONE and not target.centred:
+        value = np.concatenate([1.0 - value, value], axis=1)
+    return Tree(
+        feature.astype(np.int32), threshold, left.astype(np.int32), right.astype(np.int32), goes_left, value, impurity,
+        weight, samples, sets, int(depth),
+    )  # fmt: skip
+
+
+# -- from rows to leaves
+
+
+class Packed(NamedTuple):
+    """A tree as the walk reads it: feature, threshold, left and right of a node in one line of the cache.
+
+    x <= t for a float32 x and a float64 t is x <= the largest float32 that is not above t."""
+
+    nodes: np.ndarray  #: int32, (nodes, 4): feature, bits of the threshold, left, right; a leaf points to itself
+    thresholds: np.ndarray  #: the same memory as float32
+    missing_left: np.ndarray
+    categorical: np.ndarray  #: uint8: whether the split is one of categories
+    sets: np.ndarray
+    plain: bool  #: no categories
+
+
+def pack(tree: Tree) -> Packed:
+    nodes = np.empty((tree.n_nodes, 4), dtype=np.int32)
+    leaf = tree.left < 0
+    own = np.arange(tree.n_nodes, dtype=np.int32)
+    with np.errstate(over="ignore"):
+        below = tree.threshold.astype(np.float32)
+        below = np.where(below > tree.threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    nodes[:, 0] = np.where(leaf, 0, tree.feature)
+    nodes[:, 1] = np.where(leaf, np.float32(0.0), below).astype(np.float32).view(np.int32)
+    nodes[:, 2] = np.where(leaf, own, tree.left)
+    nodes[:, 3] = np.where(leaf, own, tree.right)
+    categorical = (~leaf & np.isnan(tree.threshold)).astype(np.uint8)
+    return Packed(nodes, nodes.view(np.float32), tree.missing_left, categorical, tree.categories, not categorical.any())
+
+
+@compiled
+def _step(X: Any, i: int, at: Any, nodes: Any, thresholds: Any) -> Any:
+    return nodes[at, 2] if X[i, nodes[at, 0]] <= thresholds[at, 1] else nodes[at, 3]
+
+
+@compiled
+def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) -> None:
+    """Leaves of the rows start to stop, eight rows at a time: while one waits for its node the others go on."""
+    i = start
+    while i + 8 <= stop:
+        a, b, c, d = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+        e, f, g, h = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+        moving = True
+        while moving:
+            a1, b1 = np.uint32(_step(X, i, a, nodes, thresholds)), np.uint32(_step(X, i + 1, b, nodes, thresholds))
+            c1, d1 = np.uint32(_step(X, i + 2, c, nodes, thresholds)), np.uint32(_step(X, i + 3, d, nodes, thresholds))
+            e1, f1 = np.uint32(_step(X, i + 4, e, nodes, thresholds)), np.uint32(_step(X, i + 5, f, nodes, thresholds))
+            g1, h1 = np.uint32(_step(X, i + 6, g, nodes, thresholds)), np.uint32(_step(X, i + 7, h, nodes, thresholds))
+            moving = ((a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)) != 0
+            a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = e, f, g, h
+        i += 8
+    while i < stop:
+        at = np.uint32(0)
+        to = np.uint32(_step(X, i, at, nodes, thresholds))
+        while to != at:
+            at = to
+            to = np.uint32(_step(X, i, at, nodes, thresholds))
+        out[i] = at
+        i += 1
+
+
+@compiled
+def _walk_with_care(
+    X: Any, nodes: Any, thresholds: Any, missing_left: Any, categorical: Any, sets: Any, start: int, stop: int, out: Any
+) -> None:
+    """The same with missing values and categories; a category is its rank, one never seen is NaN."""
+    for i in range(start, stop):
+        at = 0
+        while nodes[at, 2] != at:
+            x = X[i, nodes[at, 0]]
+            if x != x:
+                goes_left = missing_left[at] == 1
+            elif categorical[at] == 1:
+                c = np.int64(x)
+                goes_left = (sets[at, c // 32] >> np.uint32(c % 32)) & np.uint32(1) == 1
+            else:
+                goes_left = x <= thresholds[at, 1]
+            at = nodes[at, 2] if goes_left else nodes[at, 3]
+        out[i] = at
+
+
+def leaves(tree: Packed, X: np.ndarray, *, missing: bool = True) -> np.ndarray:
+    """The leaf of each row of X (float32, rows one after the other). ``missing``: whether X can have NaN."""
+    n = X.shape[0]
+    out = np.empty(n, dtype=np.int32)
+
+    def work(part: int) -> None:
+        start, stop = part * ROWS, min(n, (part + 1) * ROWS)
+        if tree.plain and not missing:
+            _walk(X, tree.nodes, tree.thresholds, start, stop, out)
+        else:
+            _walk_with_care(
+                X, tree.nodes, tree.thresholds, tree.missing_left, tree.categorical, tree.sets, start, stop, out
+            )
+
+    share(work, -(-n // ROWS))
+    return out
