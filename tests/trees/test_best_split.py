@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gapless.solvers.tree import Limits, Target, grow, prepare
-
-from .exhaustive import best_cut
+from tests.trees.exhaustive import best_cut
 
 PROBLEMS = 300
 
