@@ -116,11 +116,54 @@ def test_kinds_of_input():
     assert separability(frame, pandas.Series(y)).feature_names == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n", [100, 1_000])
 @pytest.mark.parametrize("informative", [2, 10])
-def test_columns_that_are_dependent_but_for_rounding(seed, informative):
-    """Two columns are sums of others, rounded: their exact rank is full, which no float64 sees."""
-    X, y = make_classification(1_000, n_informative=informative, n_redundant=2, random_state=seed)
-    found = separability(X, y)
-    assert found.status == "overlap"
+def test_columns_that_are_dependent_but_for_rounding(n, informative):
+    """Two columns are sums of others, rounded: their exact rank is full, which no float64 sees, and at 100 rows the digits that
+    were rounded away may be all that separates."""
+    for seed in range(12):
+        X, y = make_classification(n, n_informative=informative, n_redundant=2, random_state=seed)
+        found = separability(X, y)
+        assert found.status == "overlap" or n == 100
+        assert verify(found, X, y), seed
+
+
+@pytest.mark.parametrize("status", ["complete", "quasi", "overlap"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "no offset"])
+def test_what_rounding_left_decides(status, n_classes, kind):
+    """Column 2 is column 0 plus column 1 but for 2^-40 e: e tells the class, with all rows strictly on their sides, with one of
+    each class on the plane, or not at all. The program sees nothing below 1e-7."""
+    random = np.random.default_rng(n_classes)
+    n = 60
+    X = random.integers(-8, 9, (n, 3)).astype(float)
+    y = np.arange(n) % n_classes
+    left = np.array([-1.0, 1.0, 3.0])[y]
+    if status == "quasi":
+        X[:n_classes] = X[0]
+        left[:n_classes] = 1.0 if n_classes == 3 else 0.0
+    if status == "overlap":
+        left = random.integers(-3, 4, n).astype(float)
+    X[:, 2] = X[:, 0] + X[:, 1] + 2.0**-40 * left
+    if n_classes == 3 and status != "overlap":
+        X = np.hstack([X, ((y == 1) & (np.arange(n) >= n_classes))[:, None]])
+    offset = kind != "no offset"
+    if not offset:
+        X = np.hstack([X, np.ones((n, 1))])
+    found = separability(sparse.csr_array(X) if kind == "sparse" else X, y, fit_intercept=offset)
+    assert found.status == status
     assert verify(found, X, y)
+    assert proves(found, X, y, offset, floats=False)
+
+
+def test_a_margin_that_floats_underflow_is_exact():
+    """Columns 400 orders of magnitude apart: products vanish in float64, and the smallest distance is found in fractions."""
+    for seed in (9, 19):
+        X, y = make_classification(
+            60, n_informative=10, n_redundant=1, n_repeated=2, n_clusters_per_class=1, random_state=seed
+        )
+        X[:, 3] *= 1e200
+        X[:, 5] *= 1e-200
+        found = separability(X, y)
+        assert found.status == "complete"
+        assert verify(found, X, y), (seed, found)

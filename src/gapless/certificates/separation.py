@@ -31,10 +31,10 @@ from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import listed, short
 from gapless.problems.separation import Separation
-from gapless.solvers.exact_signs import Direction, exact_values
+from gapless.solvers.exact_signs import Direction, bounds_hold, exact_values
 from gapless.solvers.separation import separate
-from gapless.solvers.separation_frame import Undecided
-from gapless.solvers.separation_proofs import Proof, integers_of
+from gapless.solvers.separation_frame import Undecided, integers_of
+from gapless.solvers.separation_proofs import Proof
 
 __all__ = ["Separability", "separability"]
 
@@ -316,8 +316,11 @@ def _margin(problem: Separation, theta: Direction) -> float:
         own, others = problem.index[:, None], np.arange(problem.K - 1)[None, :]
         length = lengths[own, others + (others >= own)]
         low, high = (value - room) / length * (1.0 - 2.0**-40), (value + room) / length * (1.0 + 2.0**-40)
-    candidates = np.flatnonzero((~(low > np.nanmin(high))).any(axis=1))
+    safe = bounds_hold(problem, theta)
+    candidates = np.flatnonzero((~(low > np.nanmin(high))).any(axis=1)) if safe else np.arange(problem.n)
     if candidates.size > CANDIDATES:
+        if not safe:
+            return 0.0
         least = float(np.nanmin(np.where(length > 0, low, np.inf)))
         return least if 0.0 < least < math.inf else 0.0
     whole = [[0] * problem.d, *theta.whole[:, : problem.d].tolist()]

@@ -41,15 +41,20 @@ def exact_signs(problem: Separation, theta: Direction) -> np.ndarray:
     floats = theta.floats
     value, room = problem.enclosed(floats)
     sign = np.sign(value).astype(np.int8)
-    # Entries of theta too small for a float, or products that may underflow: nothing is left to float64 there.
-    lost = any(v != 0 and f == 0.0 for v, f in zip(theta.whole.ravel().tolist(), floats.ravel().tolist()))
-    safe = not lost and _smallest(problem.X) * np.min(np.abs(floats[floats != 0]), initial=np.inf) > TINY
+    safe = bounds_hold(problem, theta)
     open_ = ~(np.abs(value) > room) & ~(room == 0.0) if safe else np.ones(value.shape, dtype=bool)
     rows = np.flatnonzero(open_.any(axis=1))
     if rows.size:
         for part, own, j, value, _ in _in_integers(problem, theta, rows):
             sign[part[own], j] = (value > 0).astype(np.int8) - (value < 0)
     return sign
+
+
+def bounds_hold(problem: Separation, theta: Direction) -> bool:
+    """Whether `enclosed` is to be trusted: no entry of theta is too small for a float, and no product may underflow."""
+    floats = theta.floats
+    lost = any(v != 0 and f == 0.0 for v, f in zip(theta.whole.ravel().tolist(), floats.ravel().tolist()))
+    return not lost and _smallest(problem.X) * np.min(np.abs(floats[floats != 0]), initial=np.inf) > TINY
 
 
 def _smallest(X: Any) -> float:

@@ -40,6 +40,13 @@ class Integers:
             values = (whole >> zeros).astype(object)
             self.values = values * _powers(shift + zeros)
 
+    @classmethod
+    def of(cls, values: np.ndarray, exponents: np.ndarray) -> Integers:
+        """Integers that are there already."""
+        out = cls(np.zeros((0, values.shape[1])))
+        out.values, out.exponents = values, np.asarray(exponents, dtype=np.int64)
+        return out
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.values.shape

@@ -30,6 +30,7 @@ from gapless.solvers.exact_signs import Direction, exact_signs
 from gapless.solvers.loop import Stop
 from gapless.solvers.rational import Integers
 from gapless.solvers.rational_simplex import classify_exactly, fits
+from gapless.solvers.separation_columns import Sharp
 from gapless.solvers.separation_frame import Frame, Undecided, linear_program
 from gapless.solvers.separation_proofs import (
     Proof,
@@ -56,25 +57,29 @@ SOFTMAX = 5_000
 def separate(problem: Separation, seed: int = 0) -> Proof:
     """Decide, and prove. Undecided where rounding leaves no way to a proof."""
     try:
-        return _separate(problem, np.random.default_rng(seed))
+        return _separate(problem, np.random.default_rng(seed), Frame)
+    except Undecided as error:
+        undecided = error
+    try:  # perhaps columns are dependent but for rounding
+        return _separate(problem, np.random.default_rng(seed), Sharp)
     except Undecided:
         if not fits(problem.n_pairs, problem.size):
-            raise
+            raise undecided from None
     A = problem.gather(np.arange(problem.n_pairs))
     whole = Integers(A.toarray() if sparse.issparse(A) else A)
     theta, alpha = classify_exactly(whole.values)
     return exactly(problem, whole, theta, alpha)
 
 
-def _separate(problem: Separation, random: np.random.Generator) -> Proof:
+def _separate(problem: Separation, random: np.random.Generator, coordinates: type[Frame]) -> Proof:
     guess = None
-    if problem.size >= MANY and problem.n <= PER_COEFFICIENT * problem.size:
+    if coordinates is Frame and problem.size >= MANY and problem.n <= PER_COEFFICIENT * problem.size:
         guess = _by_machine(problem)
         if np.isfinite(guess).all() and np.all(exact_signs(problem, Direction(guess)) > 0):
             return complete_by(problem, guess)
     R = _first(problem, random, guess)
     for _ in range(ROUNDS):
-        frame = Frame(problem, R)
+        frame = coordinates(problem, R)
         A = frame.gather(R)
         theta, alpha = _classify(A)
         theta = theta.reshape(problem.K - 1, problem.width)

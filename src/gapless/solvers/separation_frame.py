@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from gapless.problems.separation import Separation
+from gapless.solvers.rational import Integers
 
 #: Powers of two are kept within this, so that neither they nor their inverses overflow.
 MOST_POWER = 1000
@@ -35,6 +37,9 @@ def columns_of(A: Any) -> Any:
 
 class Frame:
     """Columns shifted (dense rows with an offset) and scaled by powers of two; a power of two taken out of each row."""
+
+    #: Whether a coordinate is more than one column, shifted and scaled.
+    mixed = False
 
     def __init__(self, problem: Separation, pairs: np.ndarray, shifted: bool = True) -> None:
         self.problem = problem
@@ -65,7 +70,7 @@ class Frame:
         """... at lengths of about 1."""
         A = self.plain(pairs)
         length = lengths(A)
-        return sparse.csr_array(sparse.diags_array(1.0 / length) @ A) if self.problem.is_sparse else A / length[:, None]
+        return sparse.csr_array(sparse.diags_array(1.0 / length) @ A) if sparse.issparse(A) else A / length[:, None]
 
     def examples(self, rows: np.ndarray) -> Any:
         """(x, 1) of some rows, at lengths of about 1."""
@@ -97,6 +102,35 @@ class Frame:
         if self.problem.offset:
             out[:, d] -= out[:, :d] @ self.shift
         return out
+
+    def exact(self, theta: np.ndarray) -> np.ndarray:
+        """... in fractions: an offset may be there that no float has."""
+        d = self.problem.d
+        out = np.empty(theta.shape, dtype=object)
+        for k, line in enumerate(theta.tolist()):
+            w = [Fraction(v) * Fraction(float(s)) for v, s in zip(line[:d], self.scale)]
+            out[k, :d] = w
+            if self.problem.offset:
+                out[k, d] = Fraction(line[d]) - sum(v * Fraction(float(s)) for v, s in zip(w, self.shift))
+        return out
+
+    def whole(self, pairs: np.ndarray) -> Integers:
+        """The rows a of pairs in coordinates that are exact, as integers: here the user's."""
+        return integers_of(self.problem, pairs)
+
+    def start(self, theta: np.ndarray) -> np.ndarray:
+        """theta in the coordinates of `whole`."""
+        return self.back(theta)
+
+    def home(self, entries: np.ndarray) -> np.ndarray:
+        """Fractions in the coordinates of `whole`, in the user's units."""
+        return entries
+
+
+def integers_of(problem: Separation, pairs: np.ndarray) -> Integers:
+    """The rows as integers; columns have powers of two as factors of their own, which no relation between rows minds."""
+    A = problem.gather(pairs)
+    return Integers(A.toarray() if sparse.issparse(A) else A)
 
 
 def fewest_columns(problem: Separation, outside: Any, on_plane: Any = None) -> np.ndarray | None:

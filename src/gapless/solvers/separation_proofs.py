@@ -11,26 +11,30 @@ Whatever is returned has been checked: relations as sums of integers, signs of t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from gapless.problems.separation import Separation
 from gapless.solvers.exact_signs import Direction, exact_signs
 from gapless.solvers.hard_margin import hard_margin
 from gapless.solvers.loop import Stop
 from gapless.solvers.rational import Integers, echelon, solve
-from gapless.solvers.separation_frame import Frame, Undecided, columns_of, fewest_columns, lengths, linear_program
+from gapless.solvers.separation_frame import (
+    Frame,
+    Undecided,
+    columns_of,
+    fewest_columns,
+    integers_of,
+    lengths,
+    linear_program,
+)
 
 #: Draws of random coefficients before giving up.
 DRAWS = 4
-#: Below this share of the largest a column counts as given by the others.
-NEARLY = 1e-9
-NO_RELATION = "no positive multipliers came out of the linear program"
 #: Seconds that the largest margin may take, and numbers converted for it.
 SECONDS, CONVERTED = 10.0, 30_000_000
 #: Coefficients, and numbers of a program, up to which few columns are looked for.
@@ -53,12 +57,6 @@ class Proof:
     narrow: np.ndarray | None = None
 
 
-def integers_of(problem: Separation, pairs: np.ndarray) -> Integers:
-    """The rows as integers; columns have powers of two as factors of their own, which no relation between rows minds."""
-    A = problem.gather(pairs)
-    return Integers(A.toarray() if sparse.issparse(A) else A)
-
-
 # ----------------------------------------------------------------------------------------------- overlap
 
 
@@ -76,12 +74,8 @@ def _full_rank_relation(
     if rows.size == 0:  # rows of zeros only
         return held[:1], [Fraction(1)]
     basis = np.sort(order[rows])
-    length = lengths(frame.plain(held))
-    for draw in range(2 * DRAWS):
-        if draw == 0:
-            A = frame.gather(held)
-        elif draw == DRAWS:  # perhaps columns are dependent but for rounding
-            A = _sharpened(problem, held, columns) / length[:, None]
+    A, length = frame.gather(held), lengths(frame.plain(held))
+    for _ in range(DRAWS):
         c = 1.0 + random.integers(0, 1 << 10, basis.size) / (1 << 10)
         v = np.asarray(-(A[basis].T @ c)).ravel()
         found = linear_program(1.0 + random.random(held.size), columns_of(A), v, (0, None))
@@ -89,32 +83,7 @@ def _full_rank_relation(
         relation = _exact_relation(problem, held[basis], c / length[basis], T, columns)
         if relation is not None:
             return relation
-    raise Undecided(NO_RELATION)
-
-
-def _sharpened(problem: Separation, held: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The rows after an invertible change of columns: one that others give but for rounding becomes what they leave of it.
-
-    No relation between rows minds, and what rounding left, brought to size 1, is as clear to the program as any column. The
-    rest is computed in integers: it would be lost in floats.
-    """
-    whole = integers_of(problem, held).values[:, columns].astype(object)
-    size = [max(1, max(abs(v) for v in column)) for column in whole.T]
-    plain = np.array([[float(Fraction(v, s)) for v in column] for column, s in zip(whole.T, size)]).T
-    _, R, order = linalg.qr(plain, mode="economic", pivoting=True)
-    rank = int((np.abs(R.diagonal()) > NEARLY * np.abs(R[0, 0])).sum())
-    kept, given = order[:rank], order[rank:]
-    if given.size == 0:  # no more to be seen than before
-        raise Undecided(NO_RELATION)
-    share = linalg.lstsq(plain[:, kept], plain[:, given])[0]
-    for k, j in enumerate(given.tolist()):
-        parts = [Fraction(float(b)) * size[j] / size[i] for b, i in zip(share[:, k], kept.tolist())]
-        common = math.lcm(*(part.denominator for part in parts))
-        weights = np.array([int(part * common) for part in parts], dtype=object)
-        left = whole[:, j] * common - whole[:, kept] @ weights
-        largest = max(1, max(abs(v) for v in left))
-        plain[:, j] = [float(Fraction(v, largest)) for v in left]
-    return plain
+    raise Undecided("no positive multipliers came out of the linear program")
 
 
 def _exact_relation(
@@ -183,14 +152,14 @@ def quasi(
 ) -> Proof:
     """theta > 0 on all pairs but those in the space of ``held``, which it has on its plane; ``outside``: those of its finding."""
     pairs, multipliers = _gordan(problem, frame, held, random)
-    whole = integers_of(problem, held)
+    whole = frame.whole(held)
     rows, columns = echelon(whole.values)
     narrow = None
-    if problem.size <= FEW and (outside.size + rows.size) * problem.size <= SMALL:
+    if not frame.mixed and problem.size <= FEW and (outside.size + rows.size) * problem.size <= SMALL:
         narrow = fewest_columns(problem, frame.gather(outside), frame.gather(held[rows]))
     for direction in (theta,) if narrow is None else (narrow, theta):
         for bits in (8, 24, 53):
-            entries = _through(problem, frame.back(direction), whole, rows, columns, bits)
+            entries = frame.home(_through(problem, frame.start(direction), whole, rows, columns, bits))
             signs = exact_signs(problem, Direction(entries))
             if np.all(signs >= 0) and np.any(signs > 0):
                 return Proof("quasi", entries, signs, pairs, multipliers)
@@ -268,14 +237,7 @@ def complete(problem: Separation, frame: Frame, theta: np.ndarray, R: np.ndarray
     floats = _best_offset(problem, frame.back(theta))
     if np.all(exact_signs(problem, Direction(floats)) > 0):
         return complete_by(problem, floats, _few_columns(problem, frame, R))
-    # No float has this offset: in fractions it is there.
-    d = problem.d
-    exact = np.empty(theta.shape, dtype=object)
-    for k, line in enumerate(theta.tolist()):
-        w = [Fraction(v) * Fraction(float(s)) for v, s in zip(line[:d], frame.scale)]
-        exact[k, :d] = w
-        if problem.offset:
-            exact[k, d] = Fraction(line[d]) - sum(v * Fraction(float(s)) for v, s in zip(w, frame.shift))
+    exact = frame.exact(theta)  # perhaps no float has this offset
     signs = exact_signs(problem, Direction(exact))
     if not np.all(signs > 0):
         raise Undecided("the separating direction does not survive rounding")
@@ -336,7 +298,7 @@ def _widest(problem: Separation) -> tuple[np.ndarray, np.ndarray, list[Fraction]
 def _few_columns(problem: Separation, frame: Frame, R: np.ndarray) -> np.ndarray | None:
     """Few columns that separate alone, on R and what they get wrong there; None where that is too much work."""
     for _ in range(10):
-        if problem.size > FEW or R.size * problem.size > SMALL:
+        if frame.mixed or problem.size > FEW or R.size * problem.size > SMALL:
             return None
         theta = fewest_columns(problem, frame.gather(R))
         if theta is None:
