@@ -16,6 +16,11 @@ _HOME = {
     # estimators
     "Perceptron": "gapless.estimators.perceptron",
     "LinearSVC": "gapless.estimators.linear_svc",
+    "SVC": "gapless.estimators.svc",
+    "NuSVC": "gapless.estimators.svc",
+    "SVR": "gapless.estimators.svr",
+    "NuSVR": "gapless.estimators.svr",
+    "OneClassSVM": "gapless.estimators.one_class",
     "LogisticRegression": "gapless.estimators.logistic",
     "LinearRegression": "gapless.estimators.linear",
     "Ridge": "gapless.estimators.linear",

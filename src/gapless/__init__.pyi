@@ -3,6 +3,7 @@ from gapless import errors as errors
 from gapless import estimators as estimators
 from gapless import files as files
 from gapless import judge as judge
+from gapless import kernels as kernels
 from gapless import losses as losses
 from gapless import problems as problems
 from gapless import rows as rows
@@ -36,7 +37,12 @@ from gapless.estimators.linear import LinearRegression as LinearRegression
 from gapless.estimators.linear import Ridge as Ridge
 from gapless.estimators.linear_svc import LinearSVC as LinearSVC
 from gapless.estimators.logistic import LogisticRegression as LogisticRegression
+from gapless.estimators.one_class import OneClassSVM as OneClassSVM
 from gapless.estimators.perceptron import Perceptron as Perceptron
+from gapless.estimators.svc import SVC as SVC
+from gapless.estimators.svc import NuSVC as NuSVC
+from gapless.estimators.svr import SVR as SVR
+from gapless.estimators.svr import NuSVR as NuSVR
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
 from gapless.solvers.gradient import Until as Until

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import gradient, least_squares, mistakes, moments, separation
+from . import gradient, kernel_machines, least_squares, mistakes, moments, separation
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
@@ -53,6 +53,8 @@ def check(
         return separation.check(document, X, y, sample_weight)
     if least_squares.speaks_of(document):
         return least_squares.check(document, arrays, X, y, sample_weight, rigorous)
+    if kernel_machines.speaks_of(document):
+        return kernel_machines.check(document, arrays, X, y, sample_weight, rigorous)
     if moments.speaks_of(document):  # nothing is optimised: there is nothing to bound beyond the figures
         return moments.check(document, arrays, X, y, sample_weight)
     if mistakes.speaks_of(document):

@@ -6,11 +6,13 @@ from typing import Any
 
 from . import document as classifier
 from .gradient import document as gradient
+from .kernel_machines import document as kernel_machines
 from .least_squares import document as least_squares
 from .mistakes import document as mistakes
 from .moments import document as moments
 
 _FORMS: dict[str, Any] = {
+    **dict.fromkeys(kernel_machines.ESTIMATORS, kernel_machines),
     **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
     **dict.fromkeys(mistakes.ESTIMATORS, mistakes),
     **dict.fromkeys(moments.ESTIMATORS, moments),

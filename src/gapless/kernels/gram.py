@@ -17,6 +17,7 @@ from scipy import sparse
 
 from gapless._threads import share
 from gapless.kernels.callable import Function
+from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
 
@@ -114,6 +115,16 @@ class _Points(Gram):
         return self.kernel.of(inner, self.norms2[rows], self.norms2[columns])
 
 
+class _LinearPoints(_Points):
+    """<x, z>: a product with all rows goes through w = sum v x."""
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        w = self.X[rows].T @ np.asarray(coefficients, dtype=np.float64)
+        return np.asarray((self.X if at is None else self.X[at]) @ w)
+
+
 def centred(X: np.ndarray) -> np.ndarray:
     """X less its column means, in float64: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
     X = np.asarray(X)
@@ -171,7 +182,7 @@ def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
             whole = kernel.values(X, X)
             return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
         return _Called(kernel, X, cache_bytes)
-    return _Points(kernel, X, cache_bytes)
+    return (_LinearPoints if isinstance(kernel, Linear) else _Points)(kernel, X, cache_bytes)
 
 
 class Part(Gram):
@@ -187,3 +198,11 @@ class Part(Gram):
 
     def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         return self.whole.values(self.index[rows], self.index[columns])
+
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
+        return self.whole.block(self.index[rows], self.index if columns is None else self.index[columns], tick)
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        return self.whole.product(self.index[rows], coefficients, self.index if at is None else self.index[at], tick)

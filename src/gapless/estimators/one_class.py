@@ -1,0 +1,103 @@
+"""OneClassSVM: the region that holds all but a share of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import OutlierMixin
+
+from ._kernel_machine import KernelMachine
+
+#: Scores below this part of rho are taken for 0.
+ROUNDING = 1e-12
+
+
+class OneClassSVM(OutlierMixin, KernelMachine):
+    """One-class support vector machine, certified.
+
+    Minimises ``1/2 |w|^2 - nu rho sum_i weight_i + sum_i weight_i max(0, rho - <w, phi(x_i)>)`` over w and rho. At most a share
+    nu of the weight lies outside (f < 0), at least a share nu belongs to support vectors.
+
+    Parameters
+    ----------
+    kernel, degree, gamma, coef0, tol, shrinking, cache_size, verbose, max_iter, time_limit, warm_start, init, n_jobs, device :
+        as for SVC
+    nu : float in (0, 1]
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, fit_status_, shape_fit_, n_iter_
+    coef_ : where the kernel is linear
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, None)``
+    status_, history_, objective_, alpha_, slack_
+    """
+
+    _kind = "one_class"
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-4,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int | None = -1,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        init: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.init = init
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
+        self.intercept_ = scalars[:, 0] + 0.0
+        lines = u[:, self.support_]
+        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
+
+    @property
+    def offset_(self) -> np.ndarray:
+        """rho"""
+        if not hasattr(self, "intercept_"):
+            raise AttributeError("offset_")
+        return -self.intercept_
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """<w, phi(x)>"""
+        return self._sums(X, [slice(None)])[0].ravel()
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """<w, phi(x)> - rho: below 0 outside. Free support vectors lie on the boundary: what rounding leaves of it is 0."""
+        f = (self._sums(X, [slice(None)])[0] + self.intercept_).ravel()
+        return np.where(np.abs(f) <= ROUNDING * np.abs(self.intercept_[0]), 0.0, f)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """+1 inside and on the boundary, -1 outside."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """max(0, rho - f) of each training row; NaN for rows of weight 0."""
+        self._certificate("slack_")
+        return np.maximum(0.0, -self._training_scores()[0])

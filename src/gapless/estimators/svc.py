@@ -1,0 +1,292 @@
+"""SVC and NuSVC: support vector classification with kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from gapless.certificates.kernel_slackness import KernelSlackness, kernel_slackness
+from gapless.errors import no_probabilities_message
+
+from ._kernel_machine import KernelMachine
+
+
+def _has_no_probabilities(self: Any) -> bool:
+    raise AttributeError(no_probabilities_message(type(self).__name__))
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    """Pairs of classes, votes, scores."""
+
+    classes_: np.ndarray
+
+    def _pairs(self) -> list[tuple[int, int]]:
+        K = len(self.classes_)
+        return [(1, 0)] if K == 2 else [(i, j) for i in range(K) for j in range(i + 1, K)]
+
+    def _scales(self, scalars: np.ndarray) -> np.ndarray:
+        """What the dual point and the offset of each pair are multiplied by."""
+        return np.ones(len(scalars))
+
+    def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
+        K, rows = len(self.classes_), self.support_
+        scale = self._scales(scalars)
+        # 0.0 is added so that no coefficient is -0.
+        self.intercept_ = scalars[:, 0] * scale + 0.0
+        lines = u[:, rows] * scale[:, None] + 0.0
+        if K > 2:
+            dual = np.zeros((K - 1, rows.size))
+            own = np.repeat(np.arange(K), self._n_support)
+            for line, (i, j) in zip(lines, self._pairs()):
+                dual[j - 1, own == i] = line[own == i]
+                dual[i, own == j] = line[own == j]
+            lines = dual
+        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
+
+    def _coefficients_of_features(self) -> Any:
+        if len(self.classes_) == 2:
+            return self.dual_coef_ @ self.support_vectors_
+        dual, own = self._plain_dual(), np.repeat(np.arange(len(self.classes_)), self._n_support)
+        lines = np.zeros((len(self._pairs()), own.size))
+        for line, (i, j) in zip(lines, self._pairs()):
+            line[own == i], line[own == j] = dual[j - 1, own == i], dual[i, own == j]
+        return (sparse.csr_matrix(lines) if self._sparse else lines) @ self.support_vectors_
+
+    # -- prediction ------------------------------------------------------------------------------------------
+
+    def _pair_scores(self, X: Any) -> np.ndarray:
+        """(rows, pairs): above 0 for the first class of the pair, for two classes above 0 for the second of them."""
+        K = len(self.classes_) if hasattr(self, "classes_") else 2
+        if K == 2:
+            return self._sums(X, [slice(None)])[0] + self.intercept_
+        ends = np.concatenate(([0], np.cumsum(self._n_support)))
+        sums = self._sums(X, [slice(ends[k], ends[k + 1]) for k in range(K)])
+        columns = [sums[i][:, j - 1] + sums[j][:, i] for i, j in self._pairs()]
+        return np.stack(columns, axis=1) + self.intercept_
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Two classes: (n_samples,). More: a column a class ("ovr": votes and confidences), or a pair ("ovo")."""
+        scores = self._pair_scores(X)
+        if scores.shape[1] == 1:
+            return scores.ravel()
+        return scores if self.decision_function_shape == "ovo" else self._by_class(scores)
+
+    def _by_class(self, scores: np.ndarray) -> np.ndarray:
+        """Votes of the pairs, and the sum of their scores squashed below half a vote, as scikit-learn does."""
+        K = len(self.classes_)
+        votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
+        for column, (i, j) in zip(scores.T, self._pairs()):
+            sums[:, i] += column
+            sums[:, j] -= column
+            votes[:, i] += column >= 0.0
+            votes[:, j] += column < 0.0
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with most votes; with ``break_ties`` the one with the largest decision_function."""
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        scores = self._pair_scores(X)
+        if scores.shape[1] == 1:
+            return self.classes_[(scores.ravel() > 0.0).astype(np.intp)]
+        if self.break_ties:
+            return self.classes_[self._by_class(scores).argmax(axis=1)]
+        votes = np.zeros((len(scores), len(self.classes_)), np.int64)
+        for column, (i, j) in zip(scores.T, self._pairs()):
+            votes[:, i] += column > 0.0
+            votes[:, j] += column <= 0.0
+        return self.classes_[votes.argmax(axis=1)]
+
+    @available_if(_has_no_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Never there: an SVM's scores are no probabilities. The error says what gives them."""
+
+    # -- what a certified fit knows --------------------------------------------------------------------------
+
+    def _signs(self) -> np.ndarray:
+        assert self._label_index is not None
+        return np.stack([np.where(self._label_index == i, 1.0, -1.0) for i, _ in self._pairs()])
+
+    @property
+    def slack_(self) -> np.ndarray:
+        """xi of each training row: max(0, 1 - yf) (NuSVC: rho - yf); NaN for rows that are not in the problem."""
+        levels = np.ones(len(self._pairs())) if self._kind == "c_svc" else -self.certificate_.arrays["scalars"][:, 1]
+        xi = np.maximum(0.0, levels[:, None] - self._signs() * self._training_scores())
+        return xi[0] if len(xi) == 1 else xi
+
+    @property
+    def slackness_(self) -> KernelSlackness:
+        """The complementary-slackness class of each training row, read twice, and certified where the gap proves it."""
+        return kernel_slackness(self)
+
+
+class SVC(KernelClassifier):
+    """Support vector classification with kernels, certified.
+
+    Minimises ``1/2 |w|^2 + C * sum_i weight_i * max(0, 1 - y_i (<w, phi(x_i)> + b))`` and says how far the result can be from
+    the optimum (``certificate_``). More than two classes are fitted one against one, on one kernel matrix.
+
+    Parameters
+    ----------
+    C : float
+        Multiplies the sum of the losses.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+        "linear" is solved by the linear solver. The sigmoid is no kernel in Mercer's sense: it is fitted, without a gap. A
+        matrix or a function is tested; where it is not positive semidefinite a vector shows it, and there is no gap.
+    degree, gamma, coef0 : of the kernel; gamma="scale" is 1 / (n_features * variance of X), with weights, "auto" 1 / n_features
+    shrinking : bool
+        Without effect: the optimum is the same.
+    tol : float
+        The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
+    cache_size : float
+        Megabytes that the kernel matrix may take.
+    class_weight : dict, "balanced" or None
+        Weights of the classes; "balanced" uses the weighted counts.
+    verbose : int
+        1 prints the falling gap.
+    max_iter : int
+        Working sets; -1 or None: a finite cap of ours.
+    decision_function_shape : {"ovr", "ovo"}
+        How scores of more than two classes are shaped.
+    break_ties : bool
+        Predict by the largest decision_function where votes are equal.
+    random_state : without effect
+    time_limit : float or None
+        Seconds. The model that comes back is usable and its gap is true.
+    warm_start : bool
+        Start from the previous fit of this object.
+    init : fitted model, certificate or None
+        Start from another fit.
+    n_jobs : int or None
+        Threads. The bits do not depend on it.
+    device : {"auto", "cpu"}
+        Where to compute.
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_
+    coef_ : where the kernel is linear
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
+    status_, history_, objective_, alpha_, slack_, slackness_
+    """
+
+    _kind = "c_svc"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-4,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: int = False,
+        max_iter: int | None = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        init: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.init = init
+        self.n_jobs = n_jobs
+        self.device = device
+
+
+class NuSVC(KernelClassifier):
+    """nu-support vector classification, certified.
+
+    Minimises ``1/2 |w|^2 - nu rho sum_i weight_i + sum_i weight_i max(0, rho - y_i (<w, phi(x_i)> + b))`` over w, b and rho.
+    At most a share nu of the weight lies inside the margin, at least a share nu belongs to support vectors. dual_coef_ and
+    intercept_ are divided by rho, as scikit-learn does, so that the margin is at 1: it is the SVC with C = 1 / rho.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+        Infeasible values, which the classes have not enough weight for, raise a ValueError that says which are feasible.
+    kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape,
+    break_ties, random_state, time_limit, warm_start, init, n_jobs, device : as for SVC
+
+    Attributes
+    ----------
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_
+    coef_ : where the kernel is linear
+    certificate_ : of the problem above, before the division by rho
+    status_, history_, objective_, alpha_, slack_, slackness_
+    """
+
+    _kind = "nu_svc"
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-4,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: int = False,
+        max_iter: int | None = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        time_limit: float | None = None,
+        warm_start: bool = False,
+        init: Any = None,
+        n_jobs: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.time_limit = time_limit
+        self.warm_start = warm_start
+        self.init = init
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _scales(self, scalars: np.ndarray) -> np.ndarray:
+        rho = -scalars[:, 1]
+        return 1.0 / np.where(rho > 0.0, rho, 1.0)

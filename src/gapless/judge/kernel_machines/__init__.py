@@ -1,0 +1,352 @@
+"""Certificates of kernel machines: the gap of each problem from u, the scalars and the training rows.
+
+w = sum u phi(x) is the model itself: there is nothing to compare it with.  The kernel is the judge's own (`values`); for a
+matrix that was given, K + shift I is proved to be positive semidefinite, without which the dual would bound nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
+from ..document import is_number, number, refuse_unreadable
+from ..errors import CertificateError
+from ..fingerprint import digest, row_hashes
+from ..recompute import row_weights
+from ..rounding import UNIT, Interval
+from ..rows import DenseRows, SparseRows, as_rows, first_non_finite
+from ..verdict import Claim, Verdict
+from .document import ESTIMATORS, MATRICES, array_forms, flaw, pairs_of
+from .figures import Found, evaluate, posed
+from .values import Values, gamma_of_scale, proved_positive
+
+#: A certificate may admit at most this many times what float64 needs, or this part of its tolerance.
+ROUNDING_FACTOR = 4.0
+ROUNDING_SHARE = 0.05
+#: gamma="scale" was computed by somebody else, in floats.
+GAMMA_ROOM = 1e-9
+
+_CHECKED = ("C", "nu", "epsilon", "kernel", "degree", "gamma", "coef0", "tol", "class_weight")
+
+
+def speaks_of(document: Any) -> bool:
+    """Whether a document is one of these."""
+    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+
+
+def check(
+    document: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    rigorous: bool | Literal["exact"] = False,
+) -> Verdict:
+    """Judge the certificate of a kernel machine; the verdict and the errors are those of ``judge.check``."""
+    refuse_unreadable(document, flaw)
+    case = _Case(dict(document), arrays, X, y, sample_weight)
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
+    bounds: list[tuple[float, float, float]] = []
+    with np.errstate(all="ignore"):
+        if case.statement_claims(claims):
+            bounds = case.figure_claims(claims, bool(rigorous))
+    case.total_claims(claims)
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
+    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
+    unchecked = ["seconds", "backend", "n_iter", "which ending, if not converged", "version", "names of features"]
+    tier = "proved bounds, float64" if rigorous else "float64"
+    return Verdict(
+        claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], bounds if rigorous else [], tier
+    )
+
+
+class _Case:
+    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
+        self.document, self.problem, self.block = document, document["problem"], document["certificate"]
+        self.parameters, self.subs = document["parameters"], self.block["subproblems"]
+        self.kernel, self.kind = self.problem["kernel"], self.problem["kind"]
+        self.gap = self.block["kind"] == "gap"
+        self.rows = as_rows(X)
+        self.matrix = self.kernel["name"] in MATRICES
+        n, d = self.rows.shape
+        mark, advice = self.block["fingerprint"], "give the judge exactly what fit was given"
+        if (n, d) != (mark["n_rows"], mark["n_features"]) or d != document["n_features"]:
+            fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
+            raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
+        bad = first_non_finite(self.rows)
+        if bad is not None:
+            raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
+        if self.matrix and (n != d or isinstance(self.rows, SparseRows)):
+            raise CertificateError("the certificate cannot be read: its kernel is a matrix, and X is no square array")
+        self.weights = weights_of_rows(sample_weight, n)
+        self.index, self.targets, seen = np.zeros(n, np.int64), np.zeros(n), ""
+        if document["classes"] is not None:
+            self.index = label_index(y, document["classes"], n)
+            seen = digest(self.index, "<i8")
+        else:
+            self.targets = np.zeros(n) if self.kind == "one_class" else _targets(y, n)
+            seen = digest(self.targets[:, None] + 0.0, "<f8")
+        if digest(row_hashes(self.rows), "<u8") != mark["rows"]:
+            raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
+        if seen != mark["labels"]:
+            raise CertificateError(f"other labels: y is not that of the fit ({advice})")
+        if digest(self.weights, "<f8") != mark["weights"]:
+            missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
+            raise CertificateError(f"other weights: {missing} ({advice})")
+        self.arrays: dict[str, np.ndarray] = {}
+        for name, (dtype, shape) in array_forms(document).items():
+            array = np.asarray(arrays.get(name))
+            wanted = np.dtype(dtype).newbyteorder("=")
+            if array.dtype != wanted or array.shape != tuple(shape):
+                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
+                raise CertificateError(f"the certificate cannot be read: {given}")
+            self.arrays[name] = array
+        self.pairs: list[Any] = [None] if document["classes"] is None else pairs_of(len(document["classes"]["values"]))
+
+    # -- what was asked for
+
+    def statement_claims(self, claims: list[Claim]) -> bool:
+        p, problem, kernel = self.parameters, self.problem, self.kernel
+        wanted = {"C": 1.0, "nu": 0.0, "epsilon": 0.0}
+        sound = True
+        for key, default in wanted.items():
+            asked = p.get(key, default)
+            value = number(problem[key])
+            good = is_number(asked) and number(asked) == value and math.isfinite(value)
+            good = good and (value > 0.0 if key == "C" or (key == "nu" and key in p) else value >= 0.0)
+            claims.append(Claim(key, value, asked, good))
+            sound = sound and good
+        tol, asked = number(self.block["tol"]), p.get("tol")
+        claims.append(Claim("tol", tol, asked, is_number(asked) and number(asked) == tol and 0.0 < tol < math.inf))
+        name = p.get("kernel")
+        same = kernel["name"] == ("callable" if name is None else name)
+        claims.append(Claim("kernel", kernel["name"], name, same))
+        sound = sound and same and self._kernel_claims(claims)
+        values = self.document["classes"]
+        self.c = np.zeros(0)
+        resolved = np.ones(1)
+        if values is not None:
+            weights = [number(w) for w in problem["class_weight"]]
+            agree, expected = class_weights_agree(
+                p.get("class_weight", ""), values["values"], weights, self.index, self.weights
+            )
+            claims.append(Claim("class weights", weights, expected, agree))
+            claims.append(Claim("classes", f"{len(values['values'])} classes", None, sorted_unique(values["values"])))
+            stated = [(sub["positive"], sub["negative"]) for sub in self.subs]
+            claims.append(Claim("subproblems", stated[:5], self.pairs[:5], stated == self.pairs))
+            sound = sound and agree and stated == self.pairs
+            resolved = np.array(weights)
+        if sound:
+            self.c = row_weights(number(problem["C"]), self.weights, resolved, self.index)
+            sound = bool(np.isfinite(self.c).all())
+        finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values())
+        claims.append(Claim("finite", "dual point and scalars", None, finite))
+        return self._support_claim(claims) and sound and finite
+
+    def _kernel_claims(self, claims: list[Claim]) -> bool:
+        p, kernel = self.parameters, self.kernel
+        name = kernel["name"]
+        gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
+        good = math.isfinite(shift) and shift >= 0.0 and (shift == 0.0 or self.matrix)
+        if name in ("poly", "rbf", "sigmoid"):
+            asked = p.get("gamma")
+            if asked == "scale":
+                wanted = gamma_of_scale(self.rows, self.weights)
+                close = abs(gamma - wanted) <= GAMMA_ROOM * wanted
+            elif asked == "auto":
+                wanted = 1.0 / self.rows.shape[1]
+                close = gamma == wanted
+            else:
+                wanted = number(asked) if is_number(asked) else math.nan
+                close = gamma == wanted
+            claims.append(Claim("gamma", gamma, wanted, close and 0.0 < gamma < math.inf))
+            good = good and close and 0.0 < gamma < math.inf
+        if name in ("poly", "sigmoid"):
+            asked = p.get("coef0")
+            same = is_number(asked) and number(asked) == coef0 and math.isfinite(coef0)
+            claims.append(Claim("coef0", coef0, asked, same))
+            good = good and same
+        if name == "poly":
+            same = kernel["degree"] == p.get("degree")
+            claims.append(Claim("degree", kernel["degree"], p.get("degree"), same))
+            good = good and same
+        return good
+
+    def _support_claim(self, claims: list[Claim]) -> bool:
+        """The support vectors of the file are the rows with a part in some problem."""
+        rows = np.flatnonzero(self.arrays["dual"].any(axis=0))
+        support = self.problem["support"]
+        good = support["rows"] == rows.size
+        if good and support["stored"] == "dense":
+            mine = self.rows.values[rows] if isinstance(self.rows, DenseRows) else self._filled(rows)
+            good = bool(np.array_equal(np.asarray(mine, dtype=np.float64), self.arrays["vectors"]))
+        elif good and support["stored"] == "csr":
+            good = self._same_csr(rows)
+        elif good:
+            good = self.matrix
+        claims.append(Claim("support vectors", support["rows"], int(rows.size), good, "are rows of X"))
+        return True
+
+    def _filled(self, rows: np.ndarray) -> np.ndarray:
+        assert isinstance(self.rows, SparseRows)
+        out = np.zeros((rows.size, self.rows.n_features))
+        for line, i in enumerate(rows.tolist()):
+            part = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
+            out[line, self.rows.indices[part]] = self.rows.data[part]
+        return out
+
+    def _same_csr(self, rows: np.ndarray) -> bool:
+        values, columns, starts = (self.arrays[f"vector_{key}"] for key in ("values", "columns", "starts"))
+        if starts[0] != 0 or starts[-1] != values.size or (np.diff(starts) < 0).any():
+            return False
+        for line, i in enumerate(rows.tolist()):
+            part = slice(int(starts[line]), int(starts[line + 1]))
+            theirs = {int(j): float(v) for j, v in zip(columns[part], values[part], strict=True) if v != 0.0}
+            if isinstance(self.rows, SparseRows):
+                own = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
+                pairs = zip(self.rows.indices[own].tolist(), self.rows.data[own].tolist(), strict=True)
+                mine = {int(j): float(v) for j, v in pairs if v != 0.0}
+            else:
+                row = np.asarray(self.rows.values[i], dtype=np.float64)
+                mine = {int(j): float(row[j]) for j in np.flatnonzero(row)}
+            if mine != theirs:
+                return False
+        return True
+
+    # -- figures
+
+    def figure_claims(self, claims: list[Claim], proved: bool) -> list[tuple[float, float, float]]:
+        bounds = []
+        nu, epsilon = number(self.problem["nu"]), number(self.problem["epsilon"])
+        counted = self.c > 0.0
+        if self.gap:
+            claims.append(self._mercer(np.flatnonzero(counted)))
+        for k, (pair, sub) in enumerate(zip(self.pairs, self.subs, strict=True)):
+            which = f"[{k}] " if len(self.subs) > 1 else ""
+            inside = counted if pair is None else counted & ((self.index == pair[0]) | (self.index == pair[1]))
+            keep = np.flatnonzero(inside)
+            u = self.arrays["dual"][k]
+            outside = bool(u[~inside].any())
+            claims.append(Claim(which + "rows", "of its classes", None, not outside, "no other has a part"))
+            y = self.targets[keep] if pair is None else np.where(self.index[keep] == pair[0], 1.0, -1.0)
+            if keep.size == 0 or (pair is not None and abs(float(y.sum())) == y.size):
+                claims.append(
+                    Claim(which + "one class", number(sub["primal"]), 0.0, not u.any() and sub["primal"] == 0.0)
+                )
+                continue
+            values = Values(self.rows, self.kernel, keep, proved)
+            f, off = values.sums(u[keep])
+            R2 = float(values.norms.max(initial=0.0)) ** 2 * (1.0 + 1e-9)
+            problem = posed(self.kind, self.c[keep], y, nu, epsilon)
+            found = evaluate(problem, u[keep], self.arrays["scalars"][k], f, off, R2, self.gap)
+            self._subproblem_claims(claims, which, sub, found)
+            bounds.append((found.primal.up, found.dual.low, found.gap.up))
+        return bounds if self.gap else []
+
+    def _mercer(self, keep: np.ndarray) -> Claim:
+        """That the kernel is positive semidefinite: by its form, or proved for the matrix."""
+        name, shift = self.kernel["name"], number(self.kernel["shift"])
+        if self.matrix:
+            assert isinstance(self.rows, DenseRows)
+            K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
+            K = K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
+            close = bool((np.abs(self.rows.values - self.rows.values.T) <= 2e-7 * np.abs(K).max(initial=0.0)).all())
+            shown = proved_positive(K, shift) and close
+            return Claim("positive semidefinite", True, shown, shown, f"K + {shift:g} I, by a Cholesky factorisation")
+        if name == "poly" and number(self.kernel["coef0"]) < 0.0 and self.kernel["degree"] > 0:
+            values = Values(self.rows, self.kernel, keep, True)
+            X = np.concatenate(list(values._tiles())) if keep.size else np.zeros((0, 1))
+            shown = proved_positive(
+                values._of(X @ X.T) - values._off(float(values.lengths.max())) * np.eye(keep.size), 0.0
+            )
+            return Claim("positive semidefinite", True, shown, shown, "by a Cholesky factorisation")
+        return Claim("positive semidefinite", True, name != "sigmoid", name != "sigmoid", f"by the form of {name}")
+
+    def _subproblem_claims(self, claims: list[Claim], which: str, sub: dict[str, Any], found: Found) -> None:
+        values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding", "violation")}
+        note = "exactly in its domain" if found.feasible else "outside its domain: there is no dual value"
+        claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
+        share = ROUNDING_SHARE * number(self.block["tol"]) * max(abs(values["primal"]), 0.0)
+        most = max(ROUNDING_FACTOR * found.textbook, share)
+        honest = math.isfinite(most) and 0.0 <= values["rounding"] <= most
+        claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
+        room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * abs(values["primal"])
+        known = [("primal", found.primal)]
+        if self.gap:
+            room += 2.0 * UNIT * abs(values["dual"])
+            known += [("dual", found.dual), ("gap", found.gap)]
+        else:
+            none = all(math.isnan(number(sub[key])) for key in ("dual", "gap", "relative_gap"))
+            claims.append(Claim(which + "no gap", True, none, none, "the kernel has no dual bound"))
+        for name, interval in known:
+            middle = 0.5 * interval.low + 0.5 * interval.up
+            claims.append(Claim(which + name, values[name], middle, _inside(values[name], interval, room)))
+        swing = found.violation.up - found.violation.low
+        holds = _inside(values["violation"], found.violation, swing + room)
+        claims.append(Claim(which + "violation", values["violation"], found.violation.up, holds))
+
+    # -- totals
+
+    def total_claims(self, claims: list[Claim]) -> None:
+        tol = number(self.block["tol"])
+        S = len(self.subs)
+        for k, sub in enumerate(self.subs):
+            which = f"[{k}] " if S > 1 else ""
+            reached = number(sub["violation"]) <= tol if not self.gap else self._gap_claims(claims, which, sub, tol)
+            status = sub["status"]
+            wanted = "converged" if reached else "not converged"
+            claims.append(Claim(which + "status", status, wanted, (status == "converged") == reached))
+        sizes = 0.0
+        for name in ("primal", "dual", "gap", "rounding"):
+            parts = [number(sub[name]) for sub in self.subs]
+            claimed = number(self.block[name])
+            if name in ("dual", "gap") and not self.gap:
+                claims.append(Claim(name, claimed, None, math.isnan(claimed), "there is none"))
+                continue
+            finite = all(map(math.isfinite, parts))
+            total = math.fsum(parts) if finite else math.nan
+            size = math.fsum(map(abs, parts)) if finite else math.inf
+            sizes += size
+            claims.append(Claim(name, claimed, total, finite and abs(claimed - total) <= 8.0 * UNIT * size, "the sum"))
+        if self.gap:
+            rounding = max(0.0, number(self.block["rounding"]))
+            self._gap_claims(claims, "total ", self.block, tol, rounding + 16.0 * UNIT * sizes)
+        every = all(sub["status"] == "converged" for sub in self.subs)
+        claims.append(Claim("status", self.block["status"], every, (self.block["status"] == "converged") == every))
+
+    def _gap_claims(
+        self, claims: list[Claim], which: str, block: dict[str, Any], tol: float, room: float | None = None
+    ) -> bool:
+        """gap and primal - dual agree within the rounding; relative_gap follows from the gap."""
+        primal, dual, gap, relative = (number(block[key]) for key in ("primal", "dual", "gap", "relative_gap"))
+        room = max(0.0, number(block["rounding"])) if room is None else room
+        difference = primal - dual
+        holds = math.isfinite(difference) and abs(gap - difference) <= room + 8.0 * UNIT * (abs(primal) + abs(dual))
+        claims.append(Claim(which + "gap = primal - dual", gap, difference, holds))
+        scale = max(abs(primal), abs(dual))
+        expected = gap / scale if scale > 0 else 0.0
+        holds = math.isfinite(relative) and abs(relative - expected) <= 8.0 * UNIT * abs(expected)
+        claims.append(Claim(which + "relative gap", relative, expected, holds))
+        return relative <= tol
+
+
+def _inside(claimed: float, found: Interval, room: float) -> bool:
+    return math.isfinite(claimed) and found.low - room <= claimed <= found.up + room
+
+
+def _targets(y: Any, n: int) -> np.ndarray:
+    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
+        y = y.to_numpy()
+    try:
+        values = np.asarray(y, dtype=np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape != (n,):
+        raise CertificateError(f"other targets: y has shape {values.shape}, X has {n} rows")
+    return values

@@ -1,0 +1,75 @@
+"""f(x) = sum_j v_j K(x, x_j) of new rows x: blocks of a product with all support vectors, then the kernel's map.
+
+float32 rows are computed in float32, float64 rows in float64; the sums are float64 either way. Work is cut by shape, so that
+the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless._threads import share
+from gapless.kernels.callable import Function
+from gapless.kernels.linear import Linear
+from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import RBF
+
+#: Rows and support vectors of a tile: it stays in the second-level cache.
+TILE_ROWS = 512
+TILE_VECTORS = 1024
+
+
+def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
+    """(rows of X, lines of coefficients); ``vectors`` are the support vectors, for a precomputed kernel their columns of X."""
+    columns = np.ascontiguousarray(coefficients.T, dtype=np.float64)
+    out = np.zeros((X.shape[0], columns.shape[1]))
+    if columns.shape[0] == 0:
+        return out
+    if isinstance(kernel, Precomputed):
+        share_rows(X.shape[0], lambda a, b: _add(out[a:b], np.asarray(X[a:b][:, vectors], np.float64), columns))
+        return out
+    if isinstance(kernel, Function):
+        share_rows(X.shape[0], lambda a, b: _add(out[a:b], kernel.values(X[a:b], vectors), columns))
+        return out
+    if isinstance(kernel, Linear):
+        w = np.asarray(vectors.T @ columns)
+        share_rows(X.shape[0], lambda a, b: _add(out[a:b], X[a:b], w))
+        return out
+    dtype = np.float32 if X.dtype == np.float32 else np.float64
+    centre = None
+    if sparse.issparse(X) or sparse.issparse(vectors):
+        V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
+        right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
+        dtype = np.float64
+    else:
+        V = np.asarray(vectors, dtype=np.float64)
+        centre = V.mean(axis=0) if isinstance(kernel, RBF) else None
+        V = np.ascontiguousarray(V if centre is None else V - centre, dtype=dtype)
+        right = np.einsum("ij,ij->i", V, V)
+
+    def fill(a: int, b: int) -> None:
+        left = X[a:b]
+        if sparse.issparse(V):
+            left = left.toarray() if sparse.issparse(left) else left
+            left = np.asarray(left, dtype=np.float64)
+        else:
+            left = np.ascontiguousarray(left if centre is None else left - centre, dtype=dtype)
+        norms = np.einsum("ij,ij->i", left, left)
+        for start in range(0, V.shape[0], TILE_VECTORS):
+            part = slice(start, start + TILE_VECTORS)
+            inner = np.ascontiguousarray((V[part] @ left.T).T) if sparse.issparse(V) else left @ V[part].T
+            _add(out[a:b], kernel.of(inner, norms, right[part]), columns[part])
+
+    share_rows(X.shape[0], fill)
+    return out
+
+
+def _add(out: np.ndarray, K: Any, columns: np.ndarray) -> None:
+    out += K @ columns
+
+
+def share_rows(n: int, fill: Any) -> None:
+    share(lambda k: fill(k * TILE_ROWS, min(n, (k + 1) * TILE_ROWS)), -(-n // TILE_ROWS))
