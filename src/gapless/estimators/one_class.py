@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 
 from ._kernel_machine import KernelMachine
 
-#: Scores below this part of rho are taken for 0.
+#: Scores that are so close to rho, relatively, are rho.
 ROUNDING = 1e-12
 
 
@@ -84,13 +84,13 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         return -self.intercept_
 
     def score_samples(self, X: Any) -> np.ndarray:
-        """<w, phi(x)>"""
-        return self._sums(X, [slice(None)])[0].ravel()
+        """<w, phi(x)>. Free support vectors lie on the boundary: what rounding leaves between them and rho is taken away."""
+        f, rho = self._sums(X, [slice(None)])[0].ravel(), -float(self.intercept_[0])
+        return np.where(np.abs(f - rho) <= ROUNDING * abs(rho), rho, f)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """<w, phi(x)> - rho: below 0 outside. Free support vectors lie on the boundary: what rounding leaves of it is 0."""
-        f = (self._sums(X, [slice(None)])[0] + self.intercept_).ravel()
-        return np.where(np.abs(f) <= ROUNDING * np.abs(self.intercept_[0]), 0.0, f)
+        """<w, phi(x)> - rho: below 0 outside."""
+        return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> np.ndarray:
         """+1 inside and on the boundary, -1 outside."""
