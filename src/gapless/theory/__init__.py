@@ -1,1 +1,24 @@
-"""What can be known, and what it costs to know it."""
+"""What can be known, and what it costs to know it. The modules are loaded when they are first used."""
+
+import importlib
+
+_MODULES = (
+    "bias_variance",
+    "confusion",
+    "convexity",
+    "global_minimum",
+    "growth",
+    "hoeffding",
+    "learning_curve",
+    "vc",
+)
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return importlib.import_module(f"gapless.theory.{name}")
+    raise AttributeError(f"module 'gapless.theory' has no attribute {name!r}; it has {', '.join(_MODULES)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

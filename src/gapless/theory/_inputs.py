@@ -1,0 +1,52 @@
+"""What the numbers of a statement may be, and the sentences where they are not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+def probability(value: Any, name: str = "delta") -> float:
+    """A number strictly between 0 and 1."""
+    number = _number(value, name)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name} is a probability strictly between 0 and 1; got {value!r}")
+    return number
+
+
+def positive(value: Any, name: str = "epsilon") -> float:
+    number = _number(value, name)
+    if not (number > 0.0 and math.isfinite(number)):
+        raise ValueError(f"{name} must be a positive number; got {value!r}")
+    return number
+
+
+def fraction(value: Any, name: str) -> float:
+    """A number from 0 to 1, ends included."""
+    number = _number(value, name)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must lie between 0 and 1; got {value!r}")
+    return number
+
+
+def whole(value: Any, name: str = "n", least: int = 1) -> int:
+    """A whole number, as an integer of any size; 1000.0 and 1e7 are whole, 10.5 is not."""
+    if isinstance(value, bool | np.bool_ | str) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} must be a whole number; got {value!r}")
+    if isinstance(value, float | np.floating) and not (math.isfinite(value) and float(value).is_integer()):
+        raise ValueError(f"{name} must be a whole number; got {value!r}")
+    number = int(value)
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}; got {value!r}")
+    return number
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool | np.bool_ | str):
+        raise ValueError(f"{name} must be a number; got {value!r}")
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number; got {value!r}") from None
