@@ -1,4 +1,7 @@
-"""Local against global search.
+"""Local against global search, and when a local minimum is a global one.
+
+`at_point` decides that for models with more directions than data (rank(A) = n, see `theory/critical.py`); `wide`, `deep` and
+`skip` are networks that do and do not have them.
 
 Descent ends where its start leads it: in one of two wells, or, from a start on the ridge, on a saddle.  A search over
 a grid or over random points looks everywhere instead, and pays for it: k points along each of d axes are k^d
@@ -20,6 +23,13 @@ import numpy as np
 
 from gapless.solvers.gradient import descend
 from gapless.solvers.gradient_trace import Descent
+from gapless.theory.critical import AtPoint, at_point, of_torch
+from gapless.theory.networks import Network, deep, fit, skip, wide
+
+__all__ = [
+    "AtPoint", "Ends", "Landscape", "Network", "Search", "at_point", "deep", "ends", "fit", "grid_cost", "grid_search",
+    "of_torch", "random_search", "saddle", "skip", "two_wells", "wide",
+]  # fmt: skip
 
 #: Evaluations that a search does without being told twice.
 MOST = 10_000_000

@@ -105,7 +105,7 @@ class CentralLimit:
 
 
 def central_limit(mu: Any, n: Any, draws: Any = 100_000, seed: int = 0) -> CentralLimit:
-    """How normal nu is: its distance is at most 0.4748 (mu^2 + (1 - mu)^2)/sqrt(mu (1 - mu) n) (Berry, Esseen, Shevtsova 2011)."""
+    """How normal nu is: the distance is at most 0.4748 (mu^2 + (1 - mu)^2)/sqrt(mu (1 - mu) n) (Berry, Esseen)."""
     from scipy.special import bdtr, ndtr
 
     mu, n, draws = fraction(mu, "mu"), whole(n), whole(draws, "draws", 2)
@@ -161,8 +161,8 @@ class Verification:
         union = f"{self.union_bound:.3g}" + (" (vacuous)" if self.union_bound >= 1.0 else "")
         return (
             f"{self.hypotheses:,} hypotheses of true error {self.mu:g}, {self.n:,} rows, {self.draws:,} draws: |E_in - E_out| > "
-            f"{self.epsilon:g} for the fixed one in {self.fixed:.3g} of them (Hoeffding: at most {self.single_bound:.3g}), for the "
-            f"one with the lowest E_in, {self.lowest:.4f} on average, in {self.chosen:.3g} (with the factor M: at most {union})"
+            f"{self.epsilon:g} for the fixed one in {self.fixed:.3g} of them (Hoeffding: at most {self.single_bound:.3g}), for "
+            f"the one with the lowest E_in, {self.lowest:.4f} on average, in {self.chosen:.3g} (with M: at most {union})"
         )
 
 

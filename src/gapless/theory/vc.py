@@ -122,9 +122,9 @@ class SampleSize:
 
     def __str__(self) -> str:
         return (
-            f"{self.n:,} rows make E_out - E_in at most {self.epsilon:g} for VC dimension {self.vc_dimension}, but for a failure of "
-            f"probability {self.delta:g} ({self.kind}); the rule of thumb, 10 d_VC = {self.rule_of_thumb:,}, is a habit that no "
-            "bound supports"
+            f"{self.n:,} rows make E_out - E_in at most {self.epsilon:g} for VC dimension {self.vc_dimension}, but for a failure "
+            f"of probability {self.delta:g} ({self.kind}); the rule of thumb, 10 d_VC = {self.rule_of_thumb:,}, is a habit that "
+            "no bound supports"
         )
 
 
