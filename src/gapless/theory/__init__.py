@@ -1,7 +1,9 @@
 """What can be known, and what it costs to know it. The modules are loaded when they are first used."""
 
 import importlib
+import importlib.util
 
+#: What a newcomer should see of this room.
 _MODULES = (
     "bias_variance",
     "confusion",
@@ -15,7 +17,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
+    if not name.startswith("_") and importlib.util.find_spec(f"gapless.theory.{name}") is not None:
         return importlib.import_module(f"gapless.theory.{name}")
     raise AttributeError(f"module 'gapless.theory' has no attribute {name!r}; it has {', '.join(_MODULES)}")
 
