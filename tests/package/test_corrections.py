@@ -205,3 +205,41 @@ def test_the_origin_and_the_offset():
     assert np.sign(model.decision_function([[0.0]])[0]) == np.sign(model.intercept_[0]) == -1.0
     assert separability(X, y).status == "complete"
     assert separability(X, y, fit_intercept=False).status != "complete"
+
+
+def test_a_stochastic_step_changes_w():
+    # w <- w + eta (y - yhat) x, against a rule that adds to a Delta that nobody adds to w.
+    X, y = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -2.0]]), np.array([1.0, 2.0, -1.0])
+    w, delta, eta = np.zeros(2), np.zeros(2), 0.1
+    for x, target in zip(X, y):
+        w = w + eta * (target - w @ x) * x
+        delta = delta + eta * (target - np.zeros(2) @ x) * x  # w itself never moves, nor do the predictions
+    risk = gapless.linear_risk(X, y, loss="squared", lam=1e-12, offset="none")
+    found = gapless.descend(risk, np.zeros(2), "sgd", schedule=eta, visits=[0, 1, 2], stop=3, literal=True)
+    assert found.theta == pytest.approx(w)
+    assert not np.allclose(delta, w)
+
+
+def test_convex_functions_and_their_negatives():
+    from gapless.theory import convexity
+
+    assert convexity.quadratic([[1.0]]).convex
+    assert not convexity.quadratic([[-1.0]]).convex
+    assert convexity.quadratic([[0.0]]).convex  # affine: both ways
+
+
+def test_intervals_shatter_two_points_and_never_three():
+    from gapless.theory import growth, vc
+
+    patterns = {tuple(a < x < b for x in (1, 2, 3)) for a in np.arange(0.5, 4) for b in np.arange(0.5, 4)}
+    assert len(patterns) == growth.growth("intervals", 3) == 7
+    assert (True, False, True) not in patterns
+    assert len({p[:2] for p in patterns}) == 4
+    assert vc.dimension("intervals") == 2
+
+
+def test_a_bag_has_not_two_thirds_of_the_rows():
+    from gapless.theory.bias_variance import distinct_share
+
+    assert distinct_share(100) == pytest.approx(1 - 0.99**100)
+    assert abs(distinct_share(10**6) - 0.632) < 1e-3 < abs(distinct_share(10**6) - 0.67)

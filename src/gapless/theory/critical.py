@@ -89,7 +89,7 @@ def at_point(
     theta : the point
     y : targets; labels -1 and 1 for the logistic loss
     loss : "squared" or "logistic"
-    critical : how small |A v| must be, relative to |A| |v| at outputs of 0
+    critical : how small ``|A v|`` must be, relative to ``|A| |v|`` at outputs of 0
     jacobian_error : a bound on the error of the Jacobian (spectral norm) where it is not exact to rounding
     """
     if loss not in LOSSES:

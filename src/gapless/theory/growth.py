@@ -79,7 +79,7 @@ def rays() -> HypothesisClass:
 
 
 def intervals(k: Any = 1) -> HypothesisClass:
-    """Inside at most k intervals of the line: C(n + 1, 0) + C(n + 1, 2) + ... + C(n + 1, 2k), which is sum_(i <= 2k) C(n, i)."""
+    """Inside at most k intervals of the line: C(n + 1, 0) + C(n + 1, 2) + ... + C(n + 1, 2k) = ``sum_(i <= 2k) C(n, i)``."""
     k = whole(k, "k")
     name = "positive intervals" if k == 1 else f"unions of {k} positive intervals"
     return HypothesisClass(name, 2 * k, lambda n: sauer(n, 2 * k))
@@ -93,7 +93,7 @@ def convex_sets(d: Any = 2) -> HypothesisClass:
 
 
 def halfspaces(d: Any, offset: bool = True) -> HypothesisClass:
-    """<w, x> + b > 0 in R^d: 2 sum_(k <= d) C(n - 1, k) (Cover 1965); without offset d - 1 stands for d."""
+    """<w, x> + b > 0 in R^d: ``2 sum_(k <= d) C(n - 1, k)`` (Cover 1965); without offset d - 1 stands for d."""
     d = whole(d, "d")
     dimension = d + 1 if offset else d
     name = f"halfspaces of R^{d}" if offset else f"halfspaces of R^{d} through 0"
@@ -158,7 +158,7 @@ def break_point(what: Any, **parameters: Any) -> int | None:
 
 
 def sauer(n: Any, d: Any) -> int:
-    """sum_(i <= d) C(n, i), the most dichotomies of n points with VC dimension d; 2^n where n <= d."""
+    """``sum_(i <= d) C(n, i)``, the most dichotomies of n points with VC dimension d; 2^n where n <= d."""
     n = whole(n, "n", 0)
     if isinstance(d, float) and math.isinf(d):
         return 1 << n

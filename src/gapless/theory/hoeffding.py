@@ -56,7 +56,7 @@ class Hoeffding:
 def solve(n: Any = None, epsilon: Any = None, delta: Any = None, *, hypotheses: Any = 1, sides: int = 2) -> Hoeffding:
     """The third of n, epsilon and delta: sides * hypotheses * exp(-2 epsilon^2 n) = delta; n is rounded up.
 
-    ``hypotheses``: how many the data chose among; ``sides``: 2 for |nu - mu|, 1 for mu - nu alone.
+    ``hypotheses``: how many the data chose among; ``sides``: 2 for ``|nu - mu|``, 1 for mu - nu alone.
     """
     if sum(v is None for v in (n, epsilon, delta)) != 1:
         raise ValueError("give two of n, epsilon and delta; the third is what is solved for")
