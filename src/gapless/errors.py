@@ -46,7 +46,7 @@ STATUSES = {
     "stalled": "rounding kept the gap from falling further",
     "interrupted": "the user stopped the fit",
     "infeasible": "no model satisfies the constraints, or none attains the optimum",
-    "not_finite": "the numbers overflowed",
+    "not_finite": "the numbers overflowed, or a descent diverged",
 }
 
 
@@ -176,10 +176,12 @@ def convergence_message(
     unconverged: int = 1,
     subproblems: int = 1,
     what: str = "classes",
+    diverged: str | None = None,
 ) -> str:
     """What a fit that did not converge says: where it stopped, how far the optimum can be, what to do.
 
-    The figures are those of the worst subproblem; ``worst`` describes it, e.g. ``"'cat' against the rest"``.
+    The figures are those of the worst subproblem; ``worst`` describes it, e.g. ``"'cat' against the rest"``. ``diverged``: the
+    descent whose steps were too long.
     """
     if status not in STATUSES or status == "converged":
         raise ValueError(f"status is {status!r}; a fit without convergence ends as one of {[*STATUSES][1:]}")
@@ -197,6 +199,11 @@ def convergence_message(
         "not_finite": f"met numbers that are not finite{passes}",
     }[status]
     head = f"{estimator_name} {stopped} after {_seconds(seconds)}"
+    if diverged is not None:
+        head = (
+            f"{estimator_name} diverged with solver={diverged!r}{passes} after {_seconds(seconds)}, its steps being too long "
+            "for these rows, and returns the best model before that"
+        )
 
     if math.isfinite(relative_gap) and status != "infeasible":
         middle = (
@@ -215,6 +222,8 @@ def convergence_message(
         "infeasible": ["use a finite C"],
         "not_finite": ["scale the columns of X (StandardScaler, MaxAbsScaler) or lower C and the weights"],
     }[status]
+    if diverged is not None:
+        advice = ["scale the columns of X (StandardScaler, MaxAbsScaler) and use solver='auto'"]
     if accept is not None and status not in ("infeasible", "not_finite"):
         # Rounding is not cured by patience: there the tolerance is the first thing to change.
         advice = [f"accept {accept}", *advice] if status == "stalled" else [*advice, f"accept {accept}"]

@@ -72,6 +72,12 @@ def test_every_ending_has_its_words_and_advice(status, start, advice):
     assert advice in text
 
 
+def test_divergence_has_its_own_words():
+    text = message("not_finite", n_iter=7, diverged="sgd")
+    assert text.startswith("LinearSVC diverged with solver='sgd' (pass 7) after")
+    assert "Scale the columns of X (StandardScaler, MaxAbsScaler) and use solver='auto'." in text
+
+
 def test_only_a_fit_without_convergence_has_a_message():
     for status in ("converged", "done"):
         with pytest.raises(ValueError, match="status is"):

@@ -88,6 +88,7 @@ def test_relative_gap_is_of_the_larger_value_and_keeps_its_sign():
         (1.0, 0.99, "max_iter", "max_iter"),
         (1.0, 0.99, "converged", "stalled"),
         (1.0, 0.99, "interrupted", "interrupted"),
+        (1.0, 0.99, "not_finite", "not_finite"),  # on the way: what is returned is from before
         (math.inf, 0.99, "max_iter", "not_finite"),
         (1.0, math.nan, "converged", "not_finite"),
         (math.inf, -math.inf, "infeasible", "infeasible"),

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from gapless import LinearSVC, LogisticRegression, Until, config_context, descend, linear_risk, verify
+from gapless import (
+    ConvergenceWarning,
+    LinearSVC,
+    LogisticRegression,
+    Until,
+    config_context,
+    descend,
+    linear_risk,
+    verify,
+)
 from gapless.solvers.choose import DESCENTS
 
 MODELS = [LinearSVC(solver="gd"), LogisticRegression(solver="sgd")]
@@ -130,3 +143,42 @@ def test_weights_are_repetitions_in_distribution(method):
     one, other, without = ends(weighted), ends(repeated), ends(ignored)
     assert apart(one, other).max() < 4.5
     assert apart(one, without).max() > 12
+
+
+@pytest.mark.parametrize(
+    ("model", "size"),
+    [
+        (LinearSVC(solver="sgd"), 1e50),
+        (LinearSVC(solver="minibatch"), 1e101),
+        (LinearSVC(loss="hinge", solver="gd"), 1e50),
+        (LinearSVC(loss="hinge", solver="momentum"), 1e150),
+        (LogisticRegression(solver="sgd"), 1e150),
+    ],
+)
+def test_divergence_is_named_and_the_best_point_before_it_returned(model, size):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(100, 5)), random.integers(0, 2, 100)
+    X[3] *= size
+    with pytest.warns(
+        ConvergenceWarning, match=f"diverged with solver='{model.solver}'.*best model before that"
+    ) as seen:
+        found = clone(model).fit(X, y)
+    assert found.status_ == "not_finite"
+    assert np.isfinite(found.coef_).all()
+    assert found.certificate_.primal <= len(y)  # that of theta = 0, at the most: 1, 1 or log 2 a row
+    assert np.max(found.n_iter_) <= 2
+    assert verify(found, X, y)
+    assert "Scale the columns" in str(seen[0].message)
+    # ... which helps.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(model).set_params(solver="auto").fit(MaxAbsScaler().fit_transform(X), y)
+
+
+def test_a_first_rise_is_no_divergence():
+    """Rates of 1/(lam t) begin long: the value may rise before it falls, and is not to be stopped there."""
+    X, y = make_classification(200, 6, random_state=3)
+    with config_context(convergence="ignore"):
+        found = LinearSVC(loss="hinge", C=1e4, solver="sgd", max_iter=300).fit(100.0 * X, y)
+    assert found.status_ == "max_iter"
+    assert found.n_iter_ == 300

@@ -93,8 +93,8 @@ def certify_values(
 
     ``ending`` is how the solver says it ended. Where the relative gap is at most ``tol`` the status is
     ``converged`` whatever it says; where it is above and the solver claims convergence the status is
-    ``stalled``; values that are not finite give ``not_finite``. ``hard`` says that the primal is infinite where
-    a constraint is not kept.
+    ``stalled``; values that are not finite give ``not_finite``, and so does a solver whose numbers overflowed on the way.
+    ``hard`` says that the primal is infinite where a constraint is not kept.
     """
     primal, dual = float(primal), float(dual)
     gap = primal - dual
@@ -107,7 +107,7 @@ def certify_values(
     elif relative <= tol:
         status = "converged"
     else:
-        status = "stalled" if ending in ("converged", "not_finite") else ending
+        status = "stalled" if ending == "converged" else ending
     return Subproblem(
         positive=None if positive is None else int(positive),
         status=status,
@@ -283,9 +283,15 @@ class Certificate:
         if self.converged:
             return None
         worst = self.worst
+        diverged = False
+        if worst.status == "not_finite":
+            from gapless.solvers.choose import DESCENTS  # rarely asked, and heavy
+
+            diverged = worst.solver in DESCENTS
         return convergence_message(
             self.estimator,
             worst.status,
+            diverged=worst.solver if diverged else None,
             seconds=self.seconds,
             relative_gap=worst.relative_gap,
             tol=self.tol,

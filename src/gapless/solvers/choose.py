@@ -217,7 +217,7 @@ def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
     theta, u, scores = loop.best_theta, loop.best_u, loop.best_scores
     if theta is None or u is None:
         theta, u, scores = np.zeros(problem.d + 1), np.zeros(problem.n), None
-    if loop.status not in (None, "converged", "not_finite"):
+    if loop.status not in (None, "converged", "not_finite") or (loop.status == "not_finite" and solver in DESCENTS):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
         own = problem.rescaled(problem.dual_from_primal(theta))
         if problem.dual(own, loop.best_primal) > loop.best_dual:

@@ -2,8 +2,9 @@
 
 Rates that need no tuning: 1/L for full gradients of a smooth loss, else 1/(lam (t + shift)) with the shift at which
 the first step is no longer than one over the curvature of an example.  After ever more passes the point is certified;
-what is returned is the best point and the best dual point seen.  They are here to be watched and compared: the
-solvers of `choose` are faster.
+what is returned is the best point and the best dual point seen.  Rows of which few are larger than the others by orders of
+magnitude can still make steps too long: a descent that diverges ends at once, as ``not_finite``, with the best point before.
+They are here to be watched and compared: the solvers of `choose` are faster.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def gradient_fit(
     schedule = steady_schedule(risk, method, -(-risk.n // size))
     engine = Engine(risk, theta, method, schedule, size=size, seed=seed, first=order)
     passes, next_look = loop.n_iter, 1
+    before = np.inf
     while True:
         going = engine.advance(
             (next_look - passes) * engine.per_epoch + engine.steps if engine.full else _all(loop, engine)
@@ -50,9 +52,15 @@ def gradient_fit(
         if done >= next_look or not going or loop.n_iter >= loop.stop.passes:
             point = engine.theta()
             if not np.isfinite(point).all():
-                return
+                loop.end("not_finite")
             primal, dual, u = risk.certified(point, engine.u())
-            loop.record(point, u, primal, dual)
+            # Too far up to come back, and still rising; a first rise alone is no divergence, later rates are shorter.
+            lost = not (risk.lam * primal <= max(engine.watch.limit, before))
+            diverged = engine.ending == "diverged" or (lost and np.isfinite(before))
+            before = risk.lam * primal
+            loop.record(point, u, primal, dual, ends=not diverged)
+            if diverged:
+                loop.end("not_finite")
             passes = done
             next_look = min(loop.stop.passes, done + max(1, min(done // 4, MOST_BETWEEN)))
         if not going:

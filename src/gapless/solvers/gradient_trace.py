@@ -117,8 +117,8 @@ class Descent:
 
     ``theta`` is the point: (w, b) of a linear problem, w alone where it has no offset.  ``point`` says which one it is: the last
     iterate, the average of the iterates, or the one of the lowest value seen.  ``value`` is the objective there.
-    ``gap`` bounds value - minimum from above where the objective has a dual, else it is None; ``relative_gap`` is gap
-    / max(|value|, |dual|).
+    ``gap`` bounds value - minimum from above where the objective has a dual, else it is None; ``relative_gap`` is
+    ``gap / max(|value|, |dual|)``.
     """
 
     theta: np.ndarray
