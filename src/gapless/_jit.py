@@ -29,7 +29,7 @@ PACKAGE = Path(__file__).resolve().parent
 #: Rooms whose files can end up inside a kernel.
 COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates")
 #: Those whose functions are found by the type of an argument: they can be in any kernel, imported by it or not.
-VERBS = ("losses", "kernels", "rows")
+VERBS = ("losses", "rows")
 _IMPORT = re.compile(r"^\s*(?:from\s+(gapless[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE)
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
@@ -209,10 +209,12 @@ def _announce() -> None:
         print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
 
 
-def compiled(function: F | None = None, *, vectorise: bool = False) -> Any:
-    """Compile with numba: nogil, cached under the key of all sources; ``vectorise`` lets reductions reassociate."""
+def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool = False) -> Any:
+    """Compile with numba: nogil, cached under the key of all sources; ``vectorise`` lets reductions reassociate, and where
+    no value is NaN (``finite``) also maxima and minima."""
     if function is None:
-        return lambda f: compiled(f, vectorise=vectorise)
-    dispatcher = numba.njit(nogil=True, fastmath=VECTORISE if vectorise else False, error_model="numpy")(function)
+        return lambda f: compiled(f, vectorise=vectorise, finite=finite)
+    flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
+    dispatcher = numba.njit(nogil=True, fastmath=flags, error_model="numpy")(function)
     dispatcher._cache = _Cache(function)
     return dispatcher

@@ -7,6 +7,7 @@ runs: with more, its sums would come in another order on another machine load, a
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,18 +22,21 @@ R = TypeVar("R")
 _lock = threading.Lock()
 _inside = 0
 _libraries: list[Any] | None = None
+_known = 0
 _before: list[int] = []
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """BLAS on one thread until the last of all concurrent fits has left, whichever threads they run in."""
-    global _inside, _libraries, _before
+    global _inside, _libraries, _before, _known
     with _lock:
         if _inside == 0:
-            if _libraries is None:
+            known = sum(name in sys.modules for name in ("numpy.linalg", "scipy.linalg"))  # each has a BLAS of its own
+            if _libraries is None or known != _known:
                 from threadpoolctl import ThreadpoolController
 
+                _known = known
                 _libraries = ThreadpoolController().select(user_api="blas").lib_controllers
             _before = [library.num_threads for library in _libraries]
             _set_threads([1] * len(_before))

@@ -1,11 +1,19 @@
-"""Sequential minimal optimisation of `KernelDual`, in working sets.
+"""Sequential minimal optimisation of `KernelDual`, in working sets, on nested parts of the data.
 
     minimise 1/2 beta'Q beta - tau'beta,   Q_jk = s_j s_k K(x_j, x_k),   0 <= beta <= c,   s'beta = T0 (nu: and 1'beta = T1)
 
-With v_j = s_j tau_j - f_j (f = sum s beta K) a pair (i, j) where beta_i can go up along s and beta_j down, and v_i > v_j,
-moves by (v_i - v_j) / (K_ii + K_jj - 2 K_ij), cut at the box; the pair is the largest v_i and the j that gains most (Fan,
-Chen, Lin 2005).  In the nu forms both are of one sign.  A working set of the worst pairs is solved to a part of its
-violation, then all scores follow by one product.
+With u = s beta and v = s tau - f (f = sum u K) a pair (i, j) where u_i can rise and u_j fall, and v_i > v_j, moves by
+(v_i - v_j) / (K_ii + K_jj - 2 K_ij), cut at the box; the pair is the largest v_i and the j that gains most (Fan, Chen, Lin
+2005).  In the nu forms both are of one sign.
+
+Two levels: a working set of the worst and of other violating variables is solved by itself, in the cache; then the scores
+of all others follow by one product (`kernels/tiles`), in which nearly all the time goes: n kernel values for each variable
+that moved.  Variables at a bound and far from leaving it are left out of these products; what they missed is made good by one
+product before anything is claimed of them.
+
+Nested parts: the problem of n/4 rows with c four times as large has nearly the same w, and so on down.  From a part to the
+whole, u goes down by 4, and the rest of each sign's mass goes to the new rows with the largest hinges, whole c's at a time.
+Nearly every bounded variable is then at its bound before the first pair, at the price of one product.
 """
 
 from __future__ import annotations
@@ -13,115 +21,380 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._jit import compiled
+from gapless.kernels.pieces import exact_tiles, single_tiles
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.loop import Loop
 
-#: Variables of a working set.
-WORKING = 1024
+#: Variables of a working set, and how many of them are the worst.
+WORKING, WORST = 2048, 512
+#: Each part is this much smaller than the next, down to the smallest size that is worth it.
+RATIO, SMALLEST = 4, 2000
 #: Pairs between two looks at the clock.
-STEPS = 20_000
-#: Where the curvature of a pair is not above this, it is taken to be this.
-FLAT = 1e-12
+STEPS = 40_000
+#: How far a part is solved, and the whole before its gap is looked at: the worst pair, in units of the spread of v.
+ROUGH, FIRST = 5e-3, 1e-3
+#: Entries whose maximum is found together; then only their block is searched for it.
+BLOCK = 128
 
 
 def smo(problem: KernelDual, loop: Loop, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """beta and the scores of all points. Records (scalars, beta, P, D) in ``loop``, which ends it."""
+    """beta and the scores of all points, in float64. Records (scalars, beta, P, D) in ``loop``, which ends it."""
+    if start is None and problem.n_points > SMALLEST:
+        start = rough(problem, loop)
     beta = problem.start() if start is None else problem.repair(start)
     scores = problem.scores(beta, loop.tick)
-    stalled = 0
-    least = np.inf
+    level = Level(problem, exact_tiles(problem.gram), np.arange(problem.n_points))
+    random = np.random.default_rng(0)
+    spread, wanted, least, stalled = None, np.inf, np.inf, 0
     while True:
         scalars, primal, _, gap = figures(problem, beta, scores)
         loop.record(scalars, beta, primal, primal - gap)
-        violation = problem.violation(beta, scores)
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)
-        if violation <= 1e-13 * max(1.0, float(np.abs(scores).max(initial=0.0))) or stalled > 50:
+        level.begin(problem.sign * beta, scores)
+        _, violation = level.middles()
+        if spread is None:
+            spread = level.spread()
+        if violation <= 1e-13 * max(spread, float(np.abs(scores).max(initial=0.0))) or stalled > 30:
             return beta, scores
-        work = _working_set(problem, beta, scores)
-        at = work if problem.at is None else problem.at[work]
-        K = problem.gram.block(at, at, tick=loop.tick)
-        part, v = beta[work].copy(), problem.kinks(scores)[work]
-        before = part.copy()
-        wanted = 0.0 if work.size == problem.n else 0.1 * violation
-        wanted = max(wanted, 1e-14 * max(1.0, float(np.abs(v).max())))
-        if work.size == problem.n:  # in turns, so that the gap is looked at
-            wanted = max(wanted, 0.03 * violation)
-        for _ in range(200):
-            steps = _pairs(K, problem.sign[work], v, part, problem.c[work], problem.nu_form, wanted, STEPS)
-            loop.tick()
-            if steps < STEPS:
-                break
-        moved = problem.sign[work] * (part - before)
-        beta[work] = part
+        wanted = min(0.25 * wanted, 0.1 * violation)
+        if not solve_level(level, loop, wanted, random):
+            return beta, scores
+        beta = problem.repair(level.sign * level.u)
+        scores = level.scores()
+
+
+def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
+    """beta to single precision, from nested parts."""
+    random = np.random.default_rng(0)
+    order = random.permutation(problem.n_points)
+    tiles = single_tiles(problem.gram, order)
+    level: Level | None = None
+    for size in sizes(problem, order):
+        last = level
+        level = Level(problem, tiles.first(size), order[:size], problem.n_points / size)
+        if last is None:
+            level.begin(level.sign * problem.start()[level.index], np.zeros(size))
+            if level.u.any():
+                level.v[:] = level.target
+                level.follow(level.u, None, loop)
+        else:
+            extend(last, level, loop)
+        spread = level.spread()
+        whole = size == problem.n_points
+        solve_level(level, loop, (FIRST if whole else ROUGH) * spread, random)
+    assert level is not None
+    return _scattered(problem, level)
+
+
+def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
+    """A feasible beta of the whole problem: a part's u, as much smaller as it has fewer points."""
+    beta = np.zeros(problem.n)
+    beta[level.index] = level.sign * level.u * (level.n / problem.n_points)
+    return problem.repair(beta)
+
+
+class Level:
+    """The variables of the first n points of an order, their u and v.  Some problems have two variables to a point."""
+
+    def __init__(self, problem: KernelDual, tiles: object, order: np.ndarray, scale: float = 1.0) -> None:
+        copies = problem.n // problem.n_points
+        index = (np.arange(copies)[:, None] * problem.n_points + order[None, :]).ravel()
+        self.kind = problem.kind
+        self.index, self.tiles, self.points = index, tiles, np.tile(np.arange(order.size), copies)
+        sign, c = problem.sign[index], problem.c[index] * scale
+        self.sign, self.low, self.high = sign, np.minimum(0.0, sign * c), np.maximum(0.0, sign * c)
+        self.target = sign * problem.tau[index]
+        #: Variables that share an equality: all of them, or each sign by itself.
+        self.sides = [np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)] if problem.nu_form else [np.arange(index.size)]
+        self.u, self.v = np.zeros(index.size), np.zeros(index.size)
+
+    @property
+    def n(self) -> int:
+        return self.tiles.n
+
+    def begin(self, u: np.ndarray, scores: np.ndarray) -> None:
+        self.u[:] = u
+        self.v[:] = self.target - scores[self.points]
+
+    def scores(self) -> np.ndarray:
+        return (self.target - self.v)[: self.n]
+
+    def coefficients(self, u: np.ndarray) -> np.ndarray:
+        """Of the points."""
+        return u if self.index.size == self.n else np.bincount(self.points, u, minlength=self.n)
+
+    def follow(self, du: np.ndarray, among: np.ndarray | None, loop: Loop) -> None:
+        """v after u moved by du: of all variables, or of some."""
+        moved = self.coefficients(du)
+        columns = np.flatnonzero(moved)
+        scores = np.zeros(self.n)
+        at = None if among is None else np.unique(self.points[among])
+        self.tiles.add(scores, columns, moved[columns], at, loop.tick)
+        if among is None:
+            self.v -= scores[self.points]
+        else:
+            self.v[among] -= scores[self.points[among]]
+
+    def spread(self) -> float:
+        """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
+        return 1.0 if self.kind == "c_svc" else max(1e-300, float(np.std(self.v)))
+
+    def middles(self, among: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+        """For each variable the middle of its side's worst pair, and the violation of the worst of all."""
+        middle = np.zeros(self.index.size if among is None else among.size)
+        worst = 0.0
+        for side in self.sides:
+            own = side if among is None else np.flatnonzero(np.isin(among, side, assume_unique=True))
+            if len(self.sides) == 1:
+                own = slice(None)
+            at = own if among is None else among[own]
+            top, bottom = extremes(self.u[at], self.v[at], self.low[at], self.high[at])
+            if np.isfinite(top) and np.isfinite(bottom):
+                worst = max(worst, top - bottom)
+                middle[own] = 0.5 * (top + bottom)
+        return middle, worst
+
+
+def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Generator) -> bool:
+    """Until no pair of the level is out of order by more than ``wanted``; False where nothing moves any more."""
+    active: np.ndarray | None = None
+    left_out: list[tuple[np.ndarray, np.ndarray]] = []  # which, and the u that their v belongs to
+    while True:
+        middle, violation = level.middles(active)
+        if violation <= wanted:
+            if active is None:
+                return True
+            for which, then in left_out:
+                level.follow(level.u - then, which, loop)
+            active, left_out = None, []
+            continue
         loop.advance()
-        changed = np.flatnonzero(moved)
-        if changed.size == 0:
-            return beta, scores
-        scores += problem.gram.product(at[changed], moved[changed], tick=loop.tick)
+        loop.tick()
+        at = slice(None) if active is None else active
+        u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
+        out_by = outside(u, v, low, high)
+        chosen = _working_set(out_by, u, low, high, 0.5 * wanted, random)
+        work = chosen if active is None else active[chosen]
+        moved = _solve_working_set(level, work, v[chosen], max(0.5 * wanted, 0.1 * violation), loop)
+        if moved is None:
+            return False
+        level.follow(moved, active, loop)
+        # Those far on the right side are left out.
+        middle, violation = level.middles(active)
+        keep = outside(level.u[at], level.v[at] - middle, low, high) > -max(violation, wanted)
+        if keep.sum() < 0.8 * keep.size:
+            here = np.arange(level.u.size) if active is None else active
+            left_out.append((here[~keep], level.u.copy()))
+            active = here[keep]
 
 
-def _working_set(problem: KernelDual, beta: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    if problem.n <= WORKING:
-        return np.arange(problem.n)
-    v = problem.kinks(scores)
-    chosen = []
-    each = WORKING // (2 * len(problem.sides))
-    for side, _ in problem.sides:
-        s, part, c = problem.sign[side], beta[side], problem.c[side]
-        up = np.where(s > 0, part < c, part > 0.0)
-        low = np.where(s > 0, part > 0.0, part < c)
-        for allowed, order in ((up, -v[side]), (low, v[side])):
-            index = np.flatnonzero(allowed)
-            take = index if index.size <= each else index[np.argpartition(order[index], each)[:each]]
-            chosen.append(side[take])
-    return np.unique(np.concatenate(chosen))
+def _working_set(
+    out_by: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, least: float, random: np.random.Generator
+) -> np.ndarray:
+    """The worst, others that violate by chance, and if there is room those strictly inside their box."""
+    violating = out_by > least
+    index = np.flatnonzero(violating)
+    if index.size > WORKING:
+        order = np.argpartition(-out_by[index], WORST)
+        index = np.concatenate([index[order[:WORST]], random.choice(index[order[WORST:]], WORKING - WORST, replace=False)])
+    elif index.size < WORKING:
+        free = np.flatnonzero((u > low) & (u < high) & ~violating)
+        if free.size > WORKING - index.size:
+            free = random.choice(free, WORKING - index.size, replace=False)
+        index = np.concatenate([index, free])
+    return np.sort(index)
+
+
+def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
+    """What u moves by, in full length; u has moved. None where nothing did."""
+    points, place = np.unique(level.points[work], return_inverse=True)
+    K = level.tiles.square(points, loop.tick)
+    if points.size < work.size:  # both variables of a point
+        K = _spread(K, place)
+    own = np.zeros(K.shape[1], K.dtype)
+    own[: work.size] = v
+    before = level.u[work]
+    u, low, high = before.copy(), level.low[work], level.high[work]
+    side = (level.sign[work] > 0).astype(np.int8) if len(level.sides) > 1 else np.zeros(work.size, np.int8)
+    diagonal = np.ascontiguousarray(np.diagonal(K))
+    for _ in range(200):
+        most = STEPS if len(level.sides) == 1 else STEPS // 100
+        done = 0
+        for which in range(len(level.sides)):
+            allowed = np.ones(work.size, bool) if len(level.sides) == 1 else side == which
+            done = max(done, pairs(K, diagonal, own, u, low, high, allowed, wanted, most))
+        loop.tick()
+        if done == 0 or (done < most and len(level.sides) == 1):
+            break
+    if (u == before).all():
+        return None
+    level.u[work] = u
+    moved = np.zeros(level.u.size)
+    moved[work] = u - before
+    return moved
+
+
+def _spread(K: np.ndarray, place: np.ndarray) -> np.ndarray:
+    out = np.zeros((place.size, -(-place.size // BLOCK) * BLOCK), K.dtype)
+    out[:, : place.size] = K[place][:, place]
+    return out
+
+
+# -- nested parts ----------------------------------------------------------------------------------------------------
+
+
+def sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
+    """Points of the parts, the whole last: none so small that one sign would be nearly absent."""
+    found = [problem.n_points]
+    signs = problem.sign[: problem.n_points][order] if problem.n == problem.n_points else np.ones(0)
+    while found[0] // RATIO >= SMALLEST:
+        size = found[0] // RATIO
+        if signs.size and problem.kind != "one_class" and min((signs[:size] > 0).sum(), (signs[:size] < 0).sum()) < 20:
+            break
+        found.insert(0, size)
+    return found
+
+
+def extend(old: Level, new: Level, loop: Loop) -> None:
+    """The start of a part from the solution of a smaller one."""
+    ratio = new.n / old.n
+    scores = np.zeros(new.n)
+    scores[: old.n] = old.scores()
+    coefficients = old.coefficients(old.u)
+    columns = np.flatnonzero(coefficients)
+    rest = np.arange(old.n, new.n)
+    new.tiles.add(scores, columns, coefficients[columns], rest, loop.tick)
+    middle, _ = old.middles()
+    offset = {sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)}
+    copies = new.index.size // new.n
+    u = np.zeros((copies, new.n))
+    u[:, : old.n] = old.u.reshape(copies, old.n) / ratio
+    u = u.ravel()
+    fresh = new.points >= old.n
+    hinge = new.sign * (new.target - scores[new.points])  # tau - s f
+    for sign in (1.0, -1.0):
+        mass = float(np.abs(u[(new.sign == sign) & ~fresh]).sum()) * (ratio - 1.0)
+        own = np.flatnonzero((new.sign == sign) & fresh)
+        own = own[np.argsort(-(hinge[own] - sign * offset[sign]), kind="stable")]
+        room = (new.high - new.low)[own]
+        taken = np.clip(mass - (np.cumsum(room) - room), 0.0, room)
+        u[own] = sign * taken
+    scores /= ratio
+    added = new.coefficients(np.where(fresh, u, 0.0))
+    columns = np.flatnonzero(added)
+    new.tiles.add(scores, columns, added[columns], None, loop.tick)
+    new.begin(u, scores)
+
+
+# -- compiled --------------------------------------------------------------------------------------------------------
 
 
 @compiled
-def _pairs(K, s, v, beta, c, by_sign, wanted, most):
-    """Pairs until none is out of order by more than ``wanted``; how many."""
-    q = v.size
+def extremes(u, v, low, high):
+    """The largest v that can rise and the smallest that can fall."""
+    top, bottom = -np.inf, np.inf
+    for i in range(u.size):
+        if u[i] < high[i] and v[i] > top:
+            top = v[i]
+        if u[i] > low[i] and v[i] < bottom:
+            bottom = v[i]
+    return top, bottom
+
+
+@compiled
+def outside(u, v, low, high):
+    """How far each v is on the wrong side of 0, below 0 where it is on the right one."""
+    out = np.empty(u.size)
+    for i in range(u.size):
+        worst = -np.inf
+        if u[i] < high[i]:
+            worst = v[i]
+        if u[i] > low[i] and -v[i] > worst:
+            worst = -v[i]
+        out[i] = worst
+    return out
+
+
+@compiled(vectorise=True, finite=True)
+def pairs(K, diagonal, v, u, low, high, allowed, wanted, most):
+    """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K.
+
+    Every loop over all variables runs in vector registers: what is not allowed has -inf added, a maximum is taken in blocks
+    first and its place looked for in one block only.
+    """
+    zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
+    never = v.dtype.type(-3e38)
+    flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
+    m, width = u.size, v.size
+    rises, falls, bend = np.full(width, never), np.full(width, never), np.full(width, one)
+    for j in range(m):
+        bend[j] = diagonal[j]
+        if allowed[j]:
+            rises[j] = zero if u[j] < high[j] else never
+            falls[j] = zero if u[j] > low[j] else never
+    gains = np.zeros(width, v.dtype)
+    tops = np.empty(width // BLOCK, v.dtype)
     for step in range(most):
-        i, worst, sign = -1, wanted, 0.0
-        for which in (1.0, -1.0) if by_sign else (0.0, 0.0):
-            top, at = -np.inf, -1
-            low = np.inf
-            for k in range(q):
-                if which != 0.0 and s[k] != which:
-                    continue
-                if (beta[k] < c[k] if s[k] > 0 else beta[k] > 0.0) and v[k] > top:
-                    top, at = v[k], k
-                if (beta[k] > 0.0 if s[k] > 0 else beta[k] < c[k]) and v[k] < low:
-                    low = v[k]
-            if at >= 0 and top - low > worst:
-                i, worst, sign = at, top - low, which
-        if i < 0:
+        # i: the largest v that can rise
+        for k in range(tops.size):
+            vs, can = v[k * BLOCK : (k + 1) * BLOCK], rises[k * BLOCK : (k + 1) * BLOCK]
+            top = never
+            for j in range(BLOCK):
+                top = max(top, vs[j] + can[j])
+            tops[k] = top
+        best = 0
+        for k in range(tops.size):
+            if tops[k] > tops[best]:
+                best = k
+        i = -1
+        for j in range(best * BLOCK, (best + 1) * BLOCK):
+            if v[j] + rises[j] == tops[best]:
+                i = j
+                break
+        if i < 0 or rises[i] < zero:
             return step
-        j, gain = -1, 0.0
-        for k in range(q):
-            if sign != 0.0 and s[k] != sign:
-                continue
-            if (beta[k] > 0.0 if s[k] > 0 else beta[k] < c[k]) and v[k] < v[i]:
-                off = v[i] - v[k]
-                bend = max(K[i, i] + K[k, k] - 2.0 * K[i, k], FLAT)
-                if off * off / bend > gain:
-                    j, gain = k, off * off / bend
-        if j < 0:
+        Ki, vi, Kii = K[i], v[i], diagonal[i]
+        # j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) where v_j is lower and can fall
+        least = flat * Kii
+        for k in range(tops.size):
+            vs, can, Ks = v[k * BLOCK : (k + 1) * BLOCK], falls[k * BLOCK : (k + 1) * BLOCK], Ki[k * BLOCK : (k + 1) * BLOCK]
+            bends, found = bend[k * BLOCK : (k + 1) * BLOCK], gains[k * BLOCK : (k + 1) * BLOCK]
+            top = zero
+            for j in range(BLOCK):
+                off = max(zero, vi - vs[j] + can[j])
+                gain = off * off / max(least, Kii + bends[j] - two * Ks[j])
+                found[j] = gain
+                top = max(top, gain)
+            tops[k] = top
+        best = 0
+        for k in range(tops.size):
+            if tops[k] > tops[best]:
+                best = k
+        i2 = -1
+        for j in range(best * BLOCK, (best + 1) * BLOCK):
+            if gains[j] == tops[best]:
+                i2 = j
+                break
+        if i2 < 0 or tops[best] <= zero:
             return step
-        move = (v[i] - v[j]) / max(K[i, i] + K[j, j] - 2.0 * K[i, j], FLAT)
-        room_i = c[i] - beta[i] if s[i] > 0 else beta[i]
-        room_j = beta[j] if s[j] > 0 else c[j] - beta[j]
+        if step % 8 == 0 or vi - v[i2] <= wanted:
+            lowest = -never
+            for j in range(width):
+                lowest = min(lowest, v[j] - falls[j])
+            if vi - lowest <= wanted:
+                return step
+        Kj = K[i2]
+        move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))
+        room_i, room_j = high[i] - u[i], u[i2] - low[i2]
         move = min(move, min(room_i, room_j))
         # At the end of its room a variable is exactly at its bound.
-        if move == room_i:
-            beta[i] = c[i] if s[i] > 0 else 0.0
-        else:
-            beta[i] += s[i] * move
-        if move == room_j:
-            beta[j] = 0.0 if s[j] > 0 else c[j]
-        else:
-            beta[j] -= s[j] * move
-        for k in range(q):
-            v[k] -= move * (K[i, k] - K[j, k])
+        u[i] = high[i] if move == room_i else u[i] + move
+        u[i2] = low[i2] if move == room_j else u[i2] - move
+        for k in (i, i2):
+            rises[k] = zero if u[k] < high[k] else never
+            falls[k] = zero if u[k] > low[k] else never
+        by = v.dtype.type(move)
+        for j in range(width):
+            v[j] -= by * (Ki[j] - Kj[j])
     return most

@@ -1,0 +1,210 @@
+"""Tiles of a Gram matrix that are made, used and forgotten in the cache: a product by BLAS, the kernel's map, a sum.
+
+    add(out, columns, v, at)     out[at] += K[at, columns] v
+    square(index)                K[index, index]
+
+A tile is never in memory as a whole matrix: the working sets of a solver, and all scores, cost kernel values and nothing
+else. Rows of 0 and 1 count bits instead (`bits`), and what has no such form takes its pieces from the Gram matrix itself.
+Work is cut by shape, so that the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from scipy import sparse
+from scipy.linalg import cython_blas  # noqa: F401  (what np.dot calls in a kernel: loaded before its threads are held)
+
+from gapless._jit import compiled
+from gapless._threads import share
+from gapless.kernels._single import exp_single
+from gapless.kernels.linear import Linear
+from gapless.kernels.polynomial import Polynomial
+from gapless.kernels.rbf import RBF
+from gapless.kernels.sigmoid import Sigmoid
+from gapless.losses._scalar import exp_below
+
+#: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
+ROWS, COLUMNS = 128, 256
+#: Rows that a thread takes at a time.
+CHUNK = 1024
+
+Tick = Callable[[], None]
+#: How the map of a kernel is named in compiled code.
+MAPS = {Linear: 0, RBF: 1, Polynomial: 2, Sigmoid: 3}
+
+
+class Tiles:
+    """Rows whose products, mapped, are kernel values.  A Gaussian's rows have two more columns, so that their product with
+    (2 gamma z, 1, -gamma |z|^2) is the exponent."""
+
+    def __init__(self, kernel: Any, rows: np.ndarray) -> None:
+        self.kernel, self.rows = kernel, rows
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any, order: np.ndarray | None, dtype: Any, centre: np.ndarray | None) -> Tiles:
+        n, d = X.shape
+        extra = 2 if isinstance(kernel, RBF) else 0
+        rows = np.empty((n, d + extra), dtype)
+
+        def fill(k: int) -> None:
+            a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
+            part = X[a:b] if order is None else X[order[a:b]]
+            part = part.toarray() if sparse.issparse(part) else part
+            if centre is not None:
+                part = part - centre
+            rows[a:b, :d] = part
+            if extra:
+                own = np.asarray(part, float)
+                rows[a:b, d] = -kernel.gamma * np.einsum("ij,ij->i", own, own)
+                rows[a:b, d + 1] = 1.0
+
+        share(fill, -(-n // CHUNK))
+        return cls(kernel, rows)
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def dtype(self) -> Any:
+        return self.rows.dtype
+
+    def first(self, n: int) -> Tiles:
+        """The Gram matrix of the first n rows."""
+        return Tiles(self.kernel, self.rows[:n])
+
+    def add(
+        self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> None:
+        """out[at] += K[at, columns] v; ``out`` is float64."""
+        right, v = self._right(columns), padded(v, self.dtype)
+        add_product(self, right, v, out, at, tick)
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles."""
+        right = self._right(index)
+        rows = self.rows[index]
+        out = np.empty((index.size, right.shape[0] * COLUMNS), self.dtype)
+        ends = [*range(0, index.size, ROWS), index.size]
+        share(lambda k: _fill(rows, right, *self.map, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
+        return out
+
+    @property
+    def map(self) -> tuple[int, int, float]:
+        kind = MAPS[type(self.kernel)]
+        degree = self.kernel.degree if kind == 2 else 0
+        return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
+
+    def _right(self, index: np.ndarray) -> np.ndarray:
+        """The rows that stand on the right of a product, as columns of tiles."""
+        return right_of(self.kernel, self.rows[index])
+
+
+def right_of(kernel: Any, rows: np.ndarray) -> np.ndarray:
+    """Rows of the left as what stands on the right of them, in blocks of columns."""
+    m, k = rows.shape
+    blocks = -(-m // COLUMNS)
+    full = np.zeros((blocks * COLUMNS, k), rows.dtype)
+    if isinstance(kernel, RBF):
+        full[:m, : k - 2] = rows[:, : k - 2]
+        full[:m, : k - 2] *= full.dtype.type(2.0 * kernel.gamma)
+        full[:m, k - 2], full[:m, k - 1] = 1.0, rows[:, k - 2]
+    else:
+        full[:m] = rows
+        full[:m] *= full.dtype.type(getattr(kernel, "gamma", 1.0))
+    return np.ascontiguousarray(full.reshape(blocks, COLUMNS, k).transpose(0, 2, 1))
+
+
+def padded(v: np.ndarray, dtype: Any) -> np.ndarray:
+    full = np.zeros(-(-v.size // COLUMNS) * COLUMNS, dtype)
+    full[: v.size] = v
+    return full
+
+
+def add_product(
+    left: Tiles, right: np.ndarray, v: np.ndarray, out: np.ndarray, at: np.ndarray | None, tick: Tick | None
+) -> None:
+    n = left.n if at is None else at.size
+
+    def fill(k: int) -> None:
+        a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
+        if at is None:
+            _add(left.rows[a:b], right, v, *left.map, out[a:b])
+        else:
+            part = np.zeros(b - a)
+            _add(left.rows[at[a:b]], right, v, *left.map, part)
+            out[at[a:b]] += part
+
+    share(fill, -(-n // CHUNK), tick)
+
+
+def _exp(t: float) -> float:
+    """e^t in the precision of t."""
+    return float(np.exp(t))
+
+
+@overload(_exp, inline="always")
+def _exp_of(t):
+    if t == types.float32:
+        return lambda t: exp_single(t)
+    return lambda t: exp_below(t)
+
+
+@compiled(vectorise=True)
+def _map(tile, kind, degree, shift):
+    """The kernel's map of a tile of products, in place."""
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        if kind == 1:
+            for j in range(row.size):
+                row[j] = _exp(row[j])
+        elif kind == 2:
+            for j in range(row.size):
+                base = row[j] + row.dtype.type(shift)
+                p = row.dtype.type(1.0)
+                for _ in range(degree):
+                    p *= base
+                row[j] = p
+        elif kind == 3:
+            for j in range(row.size):
+                row[j] = np.tanh(row[j] + row.dtype.type(shift))
+
+
+@compiled(vectorise=True)
+def _add(left, right, v, kind, degree, shift, out):
+    tile = np.empty((ROWS, COLUMNS), left.dtype)
+    for start in range(0, left.shape[0], ROWS):
+        stop = min(left.shape[0], start + ROWS)
+        part = tile[: stop - start]
+        for block in range(right.shape[0]):
+            np.dot(left[start:stop], right[block], part)
+            w = v[block * COLUMNS : (block + 1) * COLUMNS]
+            if kind > 1:
+                _map(part, kind, degree, shift)
+            for i in range(stop - start):
+                row = part[i]
+                s = left.dtype.type(0.0)
+                if kind == 1:
+                    for j in range(COLUMNS):
+                        s += _exp(row[j]) * w[j]
+                else:
+                    for j in range(COLUMNS):
+                        s += row[j] * w[j]
+                out[start + i] += s
+
+
+@compiled(vectorise=True)
+def _fill(left, right, kind, degree, shift, out, start, stop):
+    tile = np.empty((stop - start, COLUMNS), left.dtype)
+    for block in range(right.shape[0]):
+        np.dot(left[start:stop], right[block], tile)
+        _map(tile, kind, degree, shift)
+        for i in range(stop - start):
+            into, row = out[start + i, block * COLUMNS : (block + 1) * COLUMNS], tile[i]
+            for j in range(COLUMNS):
+                into[j] = row[j]
