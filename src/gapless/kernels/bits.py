@@ -17,7 +17,7 @@ from scipy import sparse
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.rbf import RBF
-from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles, padded
+from gapless.kernels.tiles import CHUNK, COLUMNS, Tiles
 
 #: Features up to which counting bits is the faster way.
 WIDEST = 2048
@@ -29,18 +29,16 @@ class BitTiles(Tiles):
         self.table = table
 
     @classmethod
-    def packed(cls, kernel: Any, X: Any, order: np.ndarray | None, dtype: Any) -> BitTiles:
+    def packed(cls, kernel: Any, X: Any, dtype: Any) -> BitTiles:
         n, d = X.shape
         words = -(-d // 64)
         rows = np.zeros((n, words), np.uint64)
 
         def fill(k: int) -> None:
-            a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
-            part = X[a:b] if order is None else X[order[a:b]]
-            part = part.toarray() if sparse.issparse(part) else part
-            bits = np.zeros((b - a, words * 64), bool)
-            bits[:, :d] = part != 0
-            rows[a:b] = np.packbits(bits, axis=1).view(np.uint64)
+            part = X[k * CHUNK : (k + 1) * CHUNK]
+            bits = np.zeros((part.shape[0], words * 64), bool)
+            bits[:, :d] = (part.toarray() if sparse.issparse(part) else part) != 0
+            rows[k * CHUNK : (k + 1) * CHUNK] = np.packbits(bits, axis=1).view(np.uint64)
 
         share(fill, -(-n // CHUNK))
         counts = np.arange(d + 1, dtype=np.float64)[None, :]
@@ -54,34 +52,22 @@ class BitTiles(Tiles):
     def dtype(self) -> Any:
         return self.table.dtype
 
+    def taken(self, order: np.ndarray, dtype: Any) -> BitTiles:
+        return BitTiles(self.kernel, self.rows[order], self.table.astype(dtype))
+
     def first(self, n: int) -> BitTiles:
         return BitTiles(self.kernel, self.rows[:n], self.table)
 
-    def add(
-        self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
-    ) -> None:
-        right, w = self._right(columns), padded(v, self.dtype)
-        n = self.n if at is None else at.size
+    @property
+    def apart(self) -> bool:
+        """Bits that differ are counted, not those in common."""
+        return isinstance(self.kernel, RBF)
 
-        def fill(k: int) -> None:
-            a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
-            if at is None:
-                _add(self.rows[a:b], right, w, self.table, isinstance(self.kernel, RBF), out[a:b])
-            else:
-                part = np.zeros(b - a)
-                _add(self.rows[at[a:b]], right, w, self.table, isinstance(self.kernel, RBF), part)
-                out[at[a:b]] += part
+    def _add(self, left: np.ndarray, right: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+        _add(left, right, w, self.table, self.apart, out)
 
-        share(fill, -(-n // CHUNK), tick)
-
-    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
-        right = self._right(index)
-        rows = self.rows[index]
-        out = np.empty((index.size, right.shape[0] * COLUMNS), self.dtype)
-        ends = [*range(0, index.size, ROWS), index.size]
-        apart = isinstance(self.kernel, RBF)
-        share(lambda k: _fill(rows, right, self.table, apart, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
-        return out
+    def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        _fill(left, right, self.table, self.apart, out)
 
     def _right(self, index: np.ndarray) -> np.ndarray:
         m, words = index.size, self.rows.shape[1]
@@ -137,10 +123,10 @@ def _add(left, right, v, table, apart, out):
 
 
 @compiled
-def _fill(left, right, table, apart, out, start, stop):
+def _fill(left, right, table, apart, out):
     counts = np.zeros(COLUMNS, np.int64)
     for block in range(right.shape[0]):
-        for i in range(start, stop):
+        for i in range(left.shape[0]):
             _count(left[i], right[block], apart, counts)
             into = out[i, block * COLUMNS : (block + 1) * COLUMNS]
             for j in range(COLUMNS):

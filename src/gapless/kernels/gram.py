@@ -9,24 +9,22 @@ on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from gapless._threads import share
+from gapless.kernels.bits import BitTiles, zeros_and_ones
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
+from gapless.kernels.tiles import COLUMNS, Tick, Tiles
 
 #: Rows and columns of a tile: 4 MB of float64.
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
-
-Tick = Callable[[], None]
-
 
 class Gram:
     """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
@@ -80,6 +78,38 @@ class Gram:
         share(fill, len(starts), tick)
         return out
 
+    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+        """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
+        return Pieces(self, order)
+
+
+class Pieces:
+    """Tiles that a Gram matrix itself gives, in float64: precomputed, callable, and sparse rows too wide to be laid out."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, gram: Gram, order: np.ndarray) -> None:
+        self.gram, self.order = gram, order
+
+    @property
+    def n(self) -> int:
+        return self.order.size
+
+    def first(self, n: int) -> Pieces:
+        return Pieces(self.gram, self.order[:n])
+
+    def add(
+        self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> None:
+        """out += K[at, columns] v"""
+        out += self.gram.product(self.order[columns], v, self.order if at is None else self.order[at], tick)
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles."""
+        out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS))
+        out[:, : index.size] = self.gram.block(self.order[index], self.order[index], tick)
+        return out
+
 
 def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     return [
@@ -90,16 +120,23 @@ def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, in
 
 
 class _Points(Gram):
-    """Of rows x: inner products by BLAS or by a sparse product, then the kernel's map."""
+    """Of rows x, laid out for `tiles`; sparse rows that are too wide for that by a sparse product, then the kernel's map."""
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
-        if sparse.issparse(X):
+        self.laid_out: Tiles | None = None
+        if zeros_and_ones(X):
+            self.X = X
+            self.laid_out = BitTiles.packed(kernel, X, np.float64)
+            self.norms2 = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
+            centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if isinstance(kernel, RBF) else None
+            self.laid_out = Tiles.of(kernel, X, np.float64, centre)
+            self.X = self.laid_out.rows[:, : X.shape[1]]
+            self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
+        else:
             self.X = X.tocsr().astype(np.float64, copy=False)
             self.norms2 = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
-        else:
-            self.X = centred(X) if isinstance(kernel, RBF) else np.ascontiguousarray(X, dtype=np.float64)
-            self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
         self.error = kernel.error(self.X.shape[1], float(self.norms2.max(initial=0.0)))
 
     @property
@@ -112,7 +149,19 @@ class _Points(Gram):
             inner = np.ascontiguousarray((right @ np.ascontiguousarray(left.toarray().T)).T)
         else:
             inner = left @ right.T
-        return self.kernel.of(inner, self.norms2[rows], self.norms2[columns])
+        return self.kernel.of(np.asarray(inner, dtype=np.float64), self.norms2[rows], self.norms2[columns])
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        if self.laid_out is None or np.ndim(coefficients) > 1:
+            return super().product(rows, coefficients, at, tick)
+        out = np.zeros(self.n if at is None else len(at))
+        self.laid_out.add(out, np.asarray(rows), np.asarray(coefficients, dtype=np.float64), at, tick)
+        return out
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+        return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.taken(order, dtype)
 
 
 class _LinearPoints(_Points):
@@ -123,12 +172,6 @@ class _LinearPoints(_Points):
     ) -> np.ndarray:
         w = self.X[rows].T @ np.asarray(coefficients, dtype=np.float64)
         return np.asarray((self.X if at is None else self.X[at]) @ w)
-
-
-def centred(X: np.ndarray) -> np.ndarray:
-    """X less its column means, in float64: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
-    X = np.asarray(X)
-    return X - X.mean(axis=0, dtype=np.float64)
 
 
 class _Matrix(Gram):
@@ -198,6 +241,15 @@ class Part(Gram):
 
     def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
         return self.whole.values(self.index[rows], self.index[columns])
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        place = self.index if at is None else self.index[at]
+        return self.whole.product(self.index[np.asarray(rows)], coefficients, place, tick)
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+        return self.whole.tiles(self.index[order], dtype)
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
         return self.whole.block(self.index[rows], self.index if columns is None else self.index[columns], tick)

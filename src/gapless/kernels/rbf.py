@@ -28,7 +28,7 @@ class RBF:
     def error(self, d: int, norm2: float) -> float:
         """No value computed in float64 is further than this from the exact one, for d columns and |x|^2 <= norm2.
 
-        |x|^2, |z|^2 and 2<x, z> have gamma_d each of at most 4 norm2 together, and taking the column means away moves a
-        distance by 8u norm2 at most.  exp is within 4 units in the last place.
+        |x|^2 and |z|^2 have gamma_d each, and their sum with 2<x, z>, at most 4 norm2 in all, has gamma_(d + 2) more; taking
+        the column means away moves a distance by 8u norm2 at most.  exp is within 4 units in the last place.
         """
-        return min(1.0, self.gamma * norm2 * 2.0**-53 * (4.0 * (d + 6) + 8.0) + 2.0**-49)
+        return min(1.0, self.gamma * norm2 * 2.0**-53 * (6.0 * (d + 6) + 8.0) + 2.0**-49)

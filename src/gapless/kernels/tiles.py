@@ -46,15 +46,14 @@ class Tiles:
         self.kernel, self.rows = kernel, rows
 
     @classmethod
-    def of(cls, kernel: Any, X: Any, order: np.ndarray | None, dtype: Any, centre: np.ndarray | None) -> Tiles:
+    def of(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> Tiles:
         n, d = X.shape
         extra = 2 if isinstance(kernel, RBF) else 0
         rows = np.empty((n, d + extra), dtype)
 
         def fill(k: int) -> None:
             a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
-            part = X[a:b] if order is None else X[order[a:b]]
-            part = part.toarray() if sparse.issparse(part) else part
+            part = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
             if centre is not None:
                 part = part - centre
             rows[a:b, :d] = part
@@ -74,6 +73,16 @@ class Tiles:
     def dtype(self) -> Any:
         return self.rows.dtype
 
+    def taken(self, order: np.ndarray, dtype: Any) -> Tiles:
+        """The Gram matrix of rows in this order, in this precision."""
+        rows = np.empty((order.size, self.rows.shape[1]), dtype)
+
+        def fill(k: int) -> None:
+            rows[k * CHUNK : (k + 1) * CHUNK] = self.rows[order[k * CHUNK : (k + 1) * CHUNK]]
+
+        share(fill, -(-order.size // CHUNK))
+        return Tiles(self.kernel, rows)
+
     def first(self, n: int) -> Tiles:
         """The Gram matrix of the first n rows."""
         return Tiles(self.kernel, self.rows[:n])
@@ -81,17 +90,33 @@ class Tiles:
     def add(
         self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
     ) -> None:
-        """out[at] += K[at, columns] v; ``out`` is float64."""
-        right, v = self._right(columns), padded(v, self.dtype)
-        add_product(self, right, v, out, at, tick)
+        """out += K[at, columns] v; ``out`` is float64, and as long as ``at``."""
+        right, w = self._right(columns), padded(v, self.dtype)
+        n = self.n if at is None else at.size
+
+        def fill(k: int) -> None:
+            part = slice(k * CHUNK, min(n, (k + 1) * CHUNK))
+            self._add(self.rows[part if at is None else at[part]], right, w, out[part])
+
+        share(fill, -(-n // CHUNK), tick)
+
+    def _add(self, left: np.ndarray, right: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+        _add(left, right, w, *self.map, out)
+
+    def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        _fill(left, right, *self.map, out)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
         right = self._right(index)
-        rows = self.rows[index]
+        left = self.rows[index]
         out = np.empty((index.size, right.shape[0] * COLUMNS), self.dtype)
-        ends = [*range(0, index.size, ROWS), index.size]
-        share(lambda k: _fill(rows, right, *self.map, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
+
+        def fill(k: int) -> None:
+            part = slice(k * ROWS, min(index.size, (k + 1) * ROWS))
+            self._fill(left[part], right, out[part])
+
+        share(fill, -(-index.size // ROWS), tick)
         return out
 
     @property
@@ -124,23 +149,6 @@ def padded(v: np.ndarray, dtype: Any) -> np.ndarray:
     full = np.zeros(-(-v.size // COLUMNS) * COLUMNS, dtype)
     full[: v.size] = v
     return full
-
-
-def add_product(
-    left: Tiles, right: np.ndarray, v: np.ndarray, out: np.ndarray, at: np.ndarray | None, tick: Tick | None
-) -> None:
-    n = left.n if at is None else at.size
-
-    def fill(k: int) -> None:
-        a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
-        if at is None:
-            _add(left.rows[a:b], right, v, *left.map, out[a:b])
-        else:
-            part = np.zeros(b - a)
-            _add(left.rows[at[a:b]], right, v, *left.map, part)
-            out[at[a:b]] += part
-
-    share(fill, -(-n // CHUNK), tick)
 
 
 def _exp(t: float) -> float:
@@ -199,12 +207,12 @@ def _add(left, right, v, kind, degree, shift, out):
 
 
 @compiled(vectorise=True)
-def _fill(left, right, kind, degree, shift, out, start, stop):
-    tile = np.empty((stop - start, COLUMNS), left.dtype)
+def _fill(left, right, kind, degree, shift, out):
+    tile = np.empty((left.shape[0], COLUMNS), left.dtype)
     for block in range(right.shape[0]):
-        np.dot(left[start:stop], right[block], tile)
+        np.dot(left, right[block], tile)
         _map(tile, kind, degree, shift)
-        for i in range(stop - start):
-            into, row = out[start + i, block * COLUMNS : (block + 1) * COLUMNS], tile[i]
+        for i in range(left.shape[0]):
+            into, row = out[i, block * COLUMNS : (block + 1) * COLUMNS], tile[i]
             for j in range(COLUMNS):
                 into[j] = row[j]

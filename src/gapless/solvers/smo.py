@@ -18,12 +18,14 @@ Nearly every bounded variable is then at its bound before the first pair, at the
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.kernels.pieces import exact_tiles, single_tiles
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.loop import Loop
+from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
 WORKING, WORST = 2048, 512
@@ -37,38 +39,43 @@ ROUGH, FIRST = 5e-3, 1e-3
 BLOCK = 128
 
 
-def smo(problem: KernelDual, loop: Loop, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """beta and the scores of all points, in float64. Records (scalars, beta, P, D) in ``loop``, which ends it."""
-    if start is None and problem.n_points > SMALLEST:
+def smo(
+    problem: KernelDual, loop: Loop, start: np.ndarray | None = None, *, enough: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """beta and its scores, computed from it in float64: where their gap is what ``loop`` asks for, where no pair is out of
+    order by more than ``enough``, or where nothing moves any more."""
+    if start is None:
         start = rough(problem, loop)
-    beta = problem.start() if start is None else problem.repair(start)
-    scores = problem.scores(beta, loop.tick)
-    level = Level(problem, exact_tiles(problem.gram), np.arange(problem.n_points))
+    beta = problem.repair(start)
+    order = np.arange(problem.n_points)
+    level = Level(problem, problem.gram.tiles(order, np.float64), order)
     random = np.random.default_rng(0)
-    spread, wanted, least, stalled = None, np.inf, np.inf, 0
+    wanted, least, stalled = np.inf, np.inf, 0
     while True:
+        scores = problem.scores(beta, loop.tick)
         scalars, primal, _, gap = figures(problem, beta, scores)
-        loop.record(scalars, beta, primal, primal - gap)
+        loop.record(scalars, beta, primal, primal - gap, ends=False)
+        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or loop.n_iter >= loop.stop.passes:
+            return beta, scores
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)
         level.begin(problem.sign * beta, scores)
         _, violation = level.middles()
-        if spread is None:
-            spread = level.spread()
-        if violation <= 1e-13 * max(spread, float(np.abs(scores).max(initial=0.0))) or stalled > 30:
+        spread = level.spread()
+        noise = 1e-14 * max(spread, float(np.abs(scores).max(initial=0.0)))
+        if violation <= max(noise, enough * spread) or stalled > 10:
             return beta, scores
-        wanted = min(0.25 * wanted, 0.1 * violation)
+        wanted = max(min(0.25 * wanted, 0.1 * violation), 0.5 * max(noise, enough * spread))
         if not solve_level(level, loop, wanted, random):
             return beta, scores
         beta = problem.repair(level.sign * level.u)
-        scores = level.scores()
 
 
 def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
     """beta to single precision, from nested parts."""
     random = np.random.default_rng(0)
     order = random.permutation(problem.n_points)
-    tiles = single_tiles(problem.gram, order)
+    tiles = problem.gram.tiles(order, np.float32)
     level: Level | None = None
     for size in sizes(problem, order):
         last = level
@@ -97,7 +104,7 @@ def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
 class Level:
     """The variables of the first n points of an order, their u and v.  Some problems have two variables to a point."""
 
-    def __init__(self, problem: KernelDual, tiles: object, order: np.ndarray, scale: float = 1.0) -> None:
+    def __init__(self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0) -> None:
         copies = problem.n // problem.n_points
         index = (np.arange(copies)[:, None] * problem.n_points + order[None, :]).ravel()
         self.kind = problem.kind
@@ -113,6 +120,11 @@ class Level:
     def n(self) -> int:
         return self.tiles.n
 
+    @property
+    def single(self) -> bool:
+        """One variable to a point."""
+        return self.index.size == self.n
+
     def begin(self, u: np.ndarray, scores: np.ndarray) -> None:
         self.u[:] = u
         self.v[:] = self.target - scores[self.points]
@@ -122,19 +134,21 @@ class Level:
 
     def coefficients(self, u: np.ndarray) -> np.ndarray:
         """Of the points."""
-        return u if self.index.size == self.n else np.bincount(self.points, u, minlength=self.n)
+        return u if self.single else np.bincount(self.points, u, minlength=self.n)
 
     def follow(self, du: np.ndarray, among: np.ndarray | None, loop: Loop) -> None:
         """v after u moved by du: of all variables, or of some."""
         moved = self.coefficients(du)
         columns = np.flatnonzero(moved)
-        scores = np.zeros(self.n)
-        at = None if among is None else np.unique(self.points[among])
-        self.tiles.add(scores, columns, moved[columns], at, loop.tick)
         if among is None:
+            scores = np.zeros(self.n)
+            self.tiles.add(scores, columns, moved[columns], None, loop.tick)
             self.v -= scores[self.points]
-        else:
-            self.v[among] -= scores[self.points[among]]
+            return
+        at, place = (among, slice(None)) if self.single else np.unique(self.points[among], return_inverse=True)
+        scores = np.zeros(at.size)
+        self.tiles.add(scores, columns, moved[columns], at, loop.tick)
+        self.v[among] -= scores[place]
 
     def spread(self) -> float:
         """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
@@ -144,10 +158,9 @@ class Level:
         """For each variable the middle of its side's worst pair, and the violation of the worst of all."""
         middle = np.zeros(self.index.size if among is None else among.size)
         worst = 0.0
-        for side in self.sides:
-            own = side if among is None else np.flatnonzero(np.isin(among, side, assume_unique=True))
-            if len(self.sides) == 1:
-                own = slice(None)
+        for sign in (None,) if len(self.sides) == 1 else (1.0, -1.0):
+            signs = self.sign if among is None else self.sign[among]
+            own: Any = slice(None) if sign is None else np.flatnonzero(signs == sign)
             at = own if among is None else among[own]
             top, bottom = extremes(self.u[at], self.v[at], self.low[at], self.high[at])
             if np.isfinite(top) and np.isfinite(bottom):
@@ -208,10 +221,11 @@ def _working_set(
 
 def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
     """What u moves by, in full length; u has moved. None where nothing did."""
-    points, place = np.unique(level.points[work], return_inverse=True)
-    K = level.tiles.square(points, loop.tick)
-    if points.size < work.size:  # both variables of a point
-        K = _spread(K, place)
+    if level.single:
+        K = level.tiles.square(work, loop.tick)
+    else:
+        points, place = np.unique(level.points[work], return_inverse=True)
+        K = _spread(level.tiles.square(points, loop.tick), place)
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]
@@ -263,8 +277,7 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
     scores[: old.n] = old.scores()
     coefficients = old.coefficients(old.u)
     columns = np.flatnonzero(coefficients)
-    rest = np.arange(old.n, new.n)
-    new.tiles.add(scores, columns, coefficients[columns], rest, loop.tick)
+    new.tiles.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop.tick)
     middle, _ = old.middles()
     offset = {sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)}
     copies = new.index.size // new.n
