@@ -31,22 +31,21 @@ class BitTiles(Tiles):
     @classmethod
     def packed(cls, kernel: Any, X: Any, dtype: Any) -> BitTiles:
         n, d = X.shape
-        words = -(-d // 64)
-        rows = np.zeros((n, words), np.uint64)
-
-        def fill(k: int) -> None:
-            part = X[k * CHUNK : (k + 1) * CHUNK]
-            bits = np.zeros((part.shape[0], words * 64), bool)
-            bits[:, :d] = (part.toarray() if sparse.issparse(part) else part) != 0
-            rows[k * CHUNK : (k + 1) * CHUNK] = np.packbits(bits, axis=1).view(np.uint64)
-
-        share(fill, -(-n // CHUNK))
         counts = np.arange(d + 1, dtype=np.float64)[None, :]
         if isinstance(kernel, RBF):
             table = np.exp(-kernel.gamma * counts)
         else:
             table = kernel.of(counts, np.zeros(1), np.zeros(d + 1))
-        return cls(kernel, rows, np.ascontiguousarray(table[0], dtype))
+        tiles = cls(kernel, np.empty((n, -(-d // 64)), np.uint64), np.ascontiguousarray(table[0], dtype))
+        share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
+        return tiles
+
+    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> np.ndarray:
+        part = X[k * CHUNK : (k + 1) * CHUNK]
+        bits = np.zeros((part.shape[0], rows.shape[1] * 64), bool)
+        bits[:, : part.shape[1]] = (part.toarray() if sparse.issparse(part) else part) != 0
+        rows[:] = np.packbits(bits, axis=1).view(np.uint64)
+        return rows
 
     @property
     def dtype(self) -> Any:

@@ -12,10 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from gapless._threads import share
+from gapless.kernels.bits import BitTiles, zeros_and_ones
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
+from gapless.kernels.tiles import Tiles
 
 #: Rows and support vectors of a tile: it stays in the second-level cache.
 TILE_ROWS = 512
@@ -38,33 +40,32 @@ def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.nd
         w = np.asarray(vectors.T @ columns)
         share_rows(X.shape[0], lambda a, b: _add(out[a:b], X[a:b], w))
         return out
-    dtype = np.float32 if X.dtype == np.float32 else np.float64
-    centre = None
-    if sparse.issparse(X) or sparse.issparse(vectors):
-        V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
-        right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
-        dtype = np.float64
+    if zeros_and_ones(vectors) and zeros_and_ones(X):
+        BitTiles.packed(kernel, vectors, np.float64).add_to(out, X, columns)
+    elif not sparse.issparse(X) and not sparse.issparse(vectors):
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        V = np.asarray(vectors)
+        centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
+        Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns)
     else:
-        V = np.asarray(vectors, dtype=np.float64)
-        centre = V.mean(axis=0) if isinstance(kernel, RBF) else None
-        V = np.ascontiguousarray(V if centre is None else V - centre, dtype=dtype)
-        right = np.einsum("ij,ij->i", V, V)
+        _add_sparse(kernel, X, vectors, columns, out)
+    return out
+
+
+def _add_sparse(kernel: Any, X: Any, vectors: Any, columns: np.ndarray, out: np.ndarray) -> None:
+    V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
+    right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
 
     def fill(a: int, b: int) -> None:
-        left = X[a:b]
-        if sparse.issparse(V):
-            left = left.toarray() if sparse.issparse(left) else left
-            left = np.asarray(left, dtype=np.float64)
-        else:
-            left = np.ascontiguousarray(left if centre is None else left - centre, dtype=dtype)
+        left = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
+        left = np.asarray(left, dtype=np.float64)
         norms = np.einsum("ij,ij->i", left, left)
         for start in range(0, V.shape[0], TILE_VECTORS):
             part = slice(start, start + TILE_VECTORS)
-            inner = np.ascontiguousarray((V[part] @ left.T).T) if sparse.issparse(V) else left @ V[part].T
+            inner = np.ascontiguousarray((V[part] @ left.T).T)
             _add(out[a:b], kernel.of(inner, norms, right[part]), columns[part])
 
     share_rows(X.shape[0], fill)
-    return out
 
 
 def _add(out: np.ndarray, K: Any, columns: np.ndarray) -> None:

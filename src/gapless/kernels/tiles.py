@@ -42,28 +42,30 @@ class Tiles:
     """Rows whose products, mapped, are kernel values.  A Gaussian's rows have two more columns, so that their product with
     (2 gamma z, 1, -gamma |z|^2) is the exponent."""
 
-    def __init__(self, kernel: Any, rows: np.ndarray) -> None:
-        self.kernel, self.rows = kernel, rows
+    def __init__(self, kernel: Any, rows: np.ndarray, centre: np.ndarray | None = None) -> None:
+        self.kernel, self.rows, self.centre = kernel, rows, centre
 
     @classmethod
     def of(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> Tiles:
+        """Rows of X, less a centre: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
         n, d = X.shape
-        extra = 2 if isinstance(kernel, RBF) else 0
-        rows = np.empty((n, d + extra), dtype)
+        tiles = cls(kernel, np.empty((n, d + (2 if isinstance(kernel, RBF) else 0)), dtype), centre)
+        share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
+        return tiles
 
-        def fill(k: int) -> None:
-            a, b = k * CHUNK, min(n, (k + 1) * CHUNK)
-            part = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
-            if centre is not None:
-                part = part - centre
-            rows[a:b, :d] = part
-            if extra:
-                own = np.asarray(part, float)
-                rows[a:b, d] = -kernel.gamma * np.einsum("ij,ij->i", own, own)
-                rows[a:b, d + 1] = 1.0
-
-        share(fill, -(-n // CHUNK))
-        return cls(kernel, rows)
+    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> np.ndarray:
+        """The k-th chunk of rows of X, as rows of tiles."""
+        part = X[k * CHUNK : (k + 1) * CHUNK]
+        part = part.toarray() if sparse.issparse(part) else part
+        if self.centre is not None:
+            part = part - self.centre
+        d = part.shape[1]
+        rows[:, :d] = part
+        if isinstance(self.kernel, RBF):
+            own = np.asarray(part, float)
+            rows[:, d] = -self.kernel.gamma * np.einsum("ij,ij->i", own, own)
+            rows[:, d + 1] = 1.0
+        return rows
 
     @property
     def n(self) -> int:
@@ -99,6 +101,26 @@ class Tiles:
             self._add(self.rows[part if at is None else at[part]], right, w, out[part])
 
         share(fill, -(-n // CHUNK), tick)
+
+    def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray) -> None:
+        """out += K(X, rows) columns, for other rows X and a matrix of columns."""
+        right = self._right(np.arange(self.n))
+        weights = np.zeros((right.shape[0] * COLUMNS, columns.shape[1]), self.dtype)
+        weights[: self.n] = columns
+
+        def fill(k: int) -> None:
+            into = out[k * CHUNK : (k + 1) * CHUNK]
+            left = self.lay_out(X, k, np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype))
+            if columns.shape[1] == 1:
+                self._add(left, right, weights.ravel(), into.reshape(-1))
+            else:
+                tile = np.empty((ROWS, right.shape[0] * COLUMNS), self.dtype)
+                for a in range(0, left.shape[0], ROWS):
+                    part = left[a : a + ROWS]
+                    self._fill(part, right, tile[: part.shape[0]])
+                    into[a : a + ROWS] += tile[: part.shape[0]] @ weights
+
+        share(fill, -(-X.shape[0] // CHUNK))
 
     def _add(self, left: np.ndarray, right: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
         _add(left, right, w, *self.map, out)
