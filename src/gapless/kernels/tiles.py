@@ -30,6 +30,8 @@ from gapless.losses._scalar import exp_below
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
 ROWS, COLUMNS = 128, 256
+#: Columns beyond which a row is long.
+LONG = 200
 #: Rows that a thread takes at a time.
 CHUNK = 1024
 
@@ -57,14 +59,11 @@ class Tiles:
         """The k-th chunk of rows of X, as rows of tiles."""
         part = X[k * CHUNK : (k + 1) * CHUNK]
         part = part.toarray() if sparse.issparse(part) else part
-        if self.centre is not None:
-            part = part - self.centre
-        d = part.shape[1]
-        rows[:, :d] = part
         if isinstance(self.kernel, RBF):
-            own = np.asarray(part, float)
-            rows[:, d] = -self.kernel.gamma * np.einsum("ij,ij->i", own, own)
-            rows[:, d + 1] = 1.0
+            part = np.ascontiguousarray(part, None if part.dtype == np.float32 else np.float64)
+            _lay_out(part, np.zeros(part.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
+        else:
+            rows[:] = part
         return rows
 
     @property
@@ -186,6 +185,21 @@ def _exp_of(t):
 
 
 @compiled(vectorise=True)
+def _lay_out(X, centre, width, rows):
+    d = centre.size
+    for i in range(X.shape[0]):
+        x, row = X[i], rows[i]
+        norm2 = 0.0
+        for j in range(d):
+            off = x[j] - centre[j]
+            norm2 += off * off
+        for j in range(d):
+            row[j] = x[j] - centre[j]
+        row[d] = -width * norm2
+        row[d + 1] = 1.0
+
+
+@compiled(vectorise=True)
 def _map(tile, kind, degree, shift):
     """The kernel's map of a tile of products, in place."""
     for i in range(tile.shape[0]):
@@ -207,9 +221,11 @@ def _map(tile, kind, degree, shift):
 
 @compiled(vectorise=True)
 def _add(left, right, v, kind, degree, shift, out):
-    tile = np.empty((ROWS, COLUMNS), left.dtype)
-    for start in range(0, left.shape[0], ROWS):
-        stop = min(left.shape[0], start + ROWS)
+    # BLAS packs the columns for every tile: where they are long, higher tiles share that work.
+    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
+    tile = np.empty((height, COLUMNS), left.dtype)
+    for start in range(0, left.shape[0], height):
+        stop = min(left.shape[0], start + height)
         part = tile[: stop - start]
         for block in range(right.shape[0]):
             np.dot(left[start:stop], right[block], part)
