@@ -24,6 +24,7 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless.problems.kernel_dual import KernelDual, figures
+from gapless.solvers.free_set import newton_steps
 from gapless.solvers.loop import Loop
 from gapless.solvers.solution import relative_gap
 
@@ -31,8 +32,8 @@ from gapless.solvers.solution import relative_gap
 WORKING, WORST = 2048, 512
 #: Each part is this much smaller than the next, down to the smallest size that is worth it.
 RATIO, SMALLEST = 4, 2000
-#: Pairs between two looks at the clock.
-STEPS = 40_000
+#: Pairs for each variable of a working set before Newton steps on its free ones are tried.
+STEPS = 16
 #: How far a part is solved, and the whole before its gap is looked at: the worst pair, in units of the spread of v.
 ROUGH, FIRST = 5e-3, 1e-3
 #: Entries whose maximum is found together; then only their block is searched for it.
@@ -188,6 +189,10 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
         out_by = outside(u, v, low, high)
         chosen = _working_set(out_by, u, low, high, 0.5 * wanted, random)
+        if not level.single:  # of the two variables of a point the worse: both never move the same way
+            chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
+            points = level.points[chosen if active is None else active[chosen]]
+            chosen = chosen[np.unique(points, return_index=True)[1]]
         work = chosen if active is None else active[chosen]
         moved = _solve_working_set(level, work, v[chosen], max(0.5 * wanted, 0.1 * violation), loop)
         if moved is None:
@@ -221,38 +226,30 @@ def _working_set(
 
 def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
     """What u moves by, in full length; u has moved. None where nothing did."""
-    if level.single:
-        K = level.tiles.square(work, loop.tick)
-    else:
-        points, place = np.unique(level.points[work], return_inverse=True)
-        K = _spread(level.tiles.square(points, loop.tick), place)
+    K = level.tiles.square(level.points[work], loop.tick)
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]
     u, low, high = before.copy(), level.low[work], level.high[work]
     side = (level.sign[work] > 0).astype(np.int8) if len(level.sides) > 1 else np.zeros(work.size, np.int8)
     diagonal = np.ascontiguousarray(np.diagonal(K))
+    everybody = np.ones(work.size, bool)
+    most = STEPS * work.size // len(level.sides)
     for _ in range(200):
-        most = STEPS if len(level.sides) == 1 else STEPS // 100
         done = 0
         for which in range(len(level.sides)):
-            allowed = np.ones(work.size, bool) if len(level.sides) == 1 else side == which
+            allowed = everybody if len(level.sides) == 1 else side == which
             done = max(done, pairs(K, diagonal, own, u, low, high, allowed, wanted, most))
         loop.tick()
         if done == 0 or (done < most and len(level.sides) == 1):
             break
+        newton_steps(K, own, u, low, high, side)
     if (u == before).all():
         return None
     level.u[work] = u
     moved = np.zeros(level.u.size)
     moved[work] = u - before
     return moved
-
-
-def _spread(K: np.ndarray, place: np.ndarray) -> np.ndarray:
-    out = np.zeros((place.size, -(-place.size // BLOCK) * BLOCK), K.dtype)
-    out[:, : place.size] = K[place][:, place]
-    return out
 
 
 # -- nested parts ----------------------------------------------------------------------------------------------------

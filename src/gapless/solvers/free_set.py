@@ -1,0 +1,96 @@
+"""Newton steps on the free variables of a working set: what pairs would take many thousand steps for.
+
+    minimise 1/2 du'K du - v'du   over the variables strictly inside their box, with the sum of du 0 on each side
+
+is a linear system, solved by Cholesky with a little added to the diagonal, which keeps the direction one of descent.  Where
+the full step leaves the box, its end is brought back to the nearest point of the box with the same sums, and the best point
+on the way there is taken, if that way goes down; else the step is cut where the first variable meets its bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+#: Free variables beyond which the system costs more than pairs do.
+LARGEST = 1500
+ROUNDS = 3
+
+
+def newton_steps(
+    K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray
+) -> None:
+    """u and v after some steps, in place; v may be longer than u."""
+    for _ in range(ROUNDS):
+        free = np.flatnonzero((u > low) & (u < high))
+        if not 2 <= free.size <= LARGEST:
+            return
+        direction = _direction(K, v, free, side[free])
+        if direction is None:
+            return
+        whole = _move(K, v, u, low, high, free, _inside(u[free] + direction, low[free], high[free], side[free]) - u[free])
+        if not whole and not _move(K, v, u, low, high, free, _cut(direction, u[free], low[free], high[free])):
+            return
+
+
+def _move(
+    K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray, way: np.ndarray
+) -> bool:
+    """The best step of at most the whole way; False where it does not go down."""
+    scores = way.astype(K.dtype) @ K[free]
+    rise = float(v[free].astype(np.float64) @ way)
+    bend = float(scores[free].astype(np.float64) @ way)
+    if not (rise > 0.0 and bend > 0.0):
+        return False
+    step = min(1.0, rise / bend)
+    u[free] = np.clip(u[free] + step * way, low[free], high[free])
+    v -= K.dtype.type(step) * scores
+    return True
+
+
+def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """As much of the direction as fits the box."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(direction > 0.0, high - u, low - u) / direction
+    return direction * min(1.0, float(np.nanmin(room)))
+
+
+def _inside(end: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """The nearest point of the box with the same sum on each side: clip(end - shift), the shift by bisection."""
+    out = end.copy()
+    for which in np.unique(side):
+        own = side == which
+        e, a, b = end[own], low[own], high[own]
+        clipped = np.clip(e, a, b)
+        if (clipped == e).all():
+            continue
+        total = float(e.sum())
+        reach = float(np.abs(clipped - e).sum()) + 1e-300
+        below, above = -reach, reach
+        for _ in range(60):
+            shift = 0.5 * (below + above)
+            if float(np.clip(e - shift, a, b).sum()) > total:
+                below = shift
+            else:
+                above = shift
+        out[own] = np.clip(e - 0.5 * (below + above), a, b)
+    return out
+
+
+def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray) -> np.ndarray | None:
+    system = K[np.ix_(free, free)].astype(np.float64)
+    little = (1e-6 if K.dtype == np.float32 else 1e-12) * float(np.abs(np.diagonal(system)).max())
+    system[np.diag_indices(free.size)] += little
+    sides = np.unique(side)
+    edges = (side[:, None] == sides[None, :]).astype(np.float64)
+    try:
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        solved = cho_solve(factor, np.column_stack([v[free].astype(np.float64), edges]), check_finite=False)
+        prices = np.linalg.solve(edges.T @ solved[:, 1:], edges.T @ solved[:, 0])
+    except (LinAlgError, np.linalg.LinAlgError):
+        return None
+    direction = solved[:, 0] - solved[:, 1:] @ prices
+    for which in sides:  # what rounding left of the sum
+        own = side == which
+        direction[own] -= direction[own].mean()
+    return direction if np.isfinite(direction).all() else None

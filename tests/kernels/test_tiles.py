@@ -1,0 +1,109 @@
+"""Tiles against kernel values written out, in both precisions, for any rows, columns and number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gapless._threads import one_blas_thread, team
+from gapless.kernels import RBF, Linear, Polynomial, Sigmoid, gram
+from gapless.kernels.bits import BitTiles, zeros_and_ones
+from gapless.kernels.tiles import Tiles
+
+KERNELS = [RBF(0.07), Polynomial(3, 0.2, 1.0), Polynomial(1, 0.5, 0.0), Sigmoid(0.1, 0.3), Linear()]
+
+
+def values(kernel, X, Z):
+    """By the definitions."""
+    inner = X @ Z.T
+    if isinstance(kernel, RBF):
+        return np.exp(-kernel.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+    if isinstance(kernel, Polynomial):
+        return (kernel.gamma * inner + kernel.coef0) ** kernel.degree
+    if isinstance(kernel, Sigmoid):
+        return np.tanh(kernel.gamma * inner + kernel.coef0)
+    return inner
+
+
+def real(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def binary(n, d, seed=0):
+    return (np.random.default_rng(seed).random((n, d)) < 0.3).astype(float)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-13), (np.float32, 2e-5)])
+@pytest.mark.parametrize("make", [real, binary])
+def test_sums_and_squares(kernel, dtype, close, make):
+    X = make(1300, 9)
+    random = np.random.default_rng(1)
+    if make is binary:
+        assert zeros_and_ones(X)
+        tiles = BitTiles.packed(kernel, X, dtype)
+    else:
+        tiles = Tiles.of(kernel, X, dtype, X.mean(axis=0) if isinstance(kernel, RBF) else None)
+    columns, at = random.choice(1300, 300, replace=False), random.choice(1300, 77, replace=False)
+    v = random.normal(size=300)
+    K = values(kernel, X, X[columns])
+    scale = np.abs(K).max() * np.abs(v).sum()
+    out = np.ones(1300)
+    tiles.add(out, columns, v)
+    np.testing.assert_allclose(out, 1.0 + K @ v, atol=close * scale)
+    some = np.zeros(77)
+    tiles.add(some, columns, v, at)
+    np.testing.assert_allclose(some, K[at] @ v, atol=close * scale)
+    square = tiles.square(columns)
+    assert square.dtype == dtype
+    np.testing.assert_allclose(square[:, :300], K[columns], atol=close * np.abs(K).max())
+    order = random.permutation(1300)
+    other = np.zeros(1300)
+    tiles.taken(order, dtype).add(other, np.argsort(order)[columns], v)
+    np.testing.assert_allclose(other, (K @ v)[order], atol=close * scale)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize("make", [real, binary])
+def test_the_gram_matrix_is_within_its_error(kernel, make):
+    """The bound that certificates add, against values by the definition in higher precision."""
+    X = make(90, 30, seed=3)
+    K = gram(kernel, X)
+    exact = values(kernel, X.astype(np.longdouble), X.astype(np.longdouble))
+    every = np.arange(90)
+    unit = np.zeros(90)
+    for j in range(0, 90, 17):
+        unit[:] = 0.0
+        unit[j] = 1.0
+        off = np.abs(K.product(every, unit).astype(np.longdouble) - exact[:, j])
+        assert off.max() <= K.error
+    assert np.abs(K.block(every, every) - exact).max() <= K.error
+
+
+@pytest.mark.parametrize("make", [real, binary])
+def test_the_same_bits_for_any_number_of_threads(make):
+    X, v = make(5000, 12), np.random.default_rng(0).normal(size=600)
+    found = set()
+    for threads in (1, 2, 3):
+        with one_blas_thread(), team(threads):
+            found.add(gram(RBF(0.1), X).product(np.arange(600), v).tobytes())
+    assert len(found) == 1
+
+
+def test_sparse_rows_narrow_and_wide():
+    """Laid out where that is cheap, else by a sparse product: the same sums."""
+    X = sparse.random(400, 3000, density=0.004, format="csr", random_state=0)
+    v = np.random.default_rng(0).normal(size=400)
+    laid_out, by_product = gram(RBF(0.5), X, 1 << 30), gram(RBF(0.5), X, 0)
+    assert laid_out.laid_out is not None
+    assert by_product.laid_out is None
+    every = np.arange(400)
+    np.testing.assert_allclose(laid_out.product(every, v), by_product.product(every, v), atol=1e-12)
+
+
+def test_what_is_not_zero_or_one():
+    assert not zeros_and_ones(np.array([[0.0, 1.0], [1.0, 0.5]]))
+    assert not zeros_and_ones(np.array([[0.0, np.nan]]))
+    assert not zeros_and_ones(sparse.csr_matrix([[0.0, 2.0]]))
+    assert zeros_and_ones(sparse.csr_matrix([[0.0, 1.0]]))
