@@ -40,12 +40,11 @@ class BitTiles(Tiles):
         share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
         return tiles
 
-    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> np.ndarray:
+    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
         part = X[k * CHUNK : (k + 1) * CHUNK]
         bits = np.zeros((part.shape[0], rows.shape[1] * 64), bool)
         bits[:, : part.shape[1]] = (part.toarray() if sparse.issparse(part) else part) != 0
         rows[:] = np.packbits(bits, axis=1).view(np.uint64)
-        return rows
 
     @property
     def dtype(self) -> Any:

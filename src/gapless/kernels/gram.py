@@ -26,6 +26,7 @@ from gapless.kernels.tiles import COLUMNS, Tick, Tiles
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
 
+
 class Gram:
     """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
 
@@ -99,7 +100,12 @@ class Pieces:
         return Pieces(self.gram, self.order[:n])
 
     def add(
-        self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
     ) -> None:
         """out += K[at, columns] v"""
         out += self.gram.product(self.order[columns], v, self.order if at is None else self.order[at], tick)
@@ -253,8 +259,3 @@ class Part(Gram):
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
         return self.whole.block(self.index[rows], self.index if columns is None else self.index[columns], tick)
-
-    def product(
-        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
-    ) -> np.ndarray:
-        return self.whole.product(self.index[rows], coefficients, self.index if at is None else self.index[at], tick)

@@ -55,7 +55,7 @@ class Tiles:
         share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
         return tiles
 
-    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> np.ndarray:
+    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
         """The k-th chunk of rows of X, as rows of tiles."""
         part = X[k * CHUNK : (k + 1) * CHUNK]
         part = part.toarray() if sparse.issparse(part) else part
@@ -64,7 +64,6 @@ class Tiles:
             _lay_out(part, np.zeros(part.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
         else:
             rows[:] = part
-        return rows
 
     @property
     def n(self) -> int:
@@ -89,7 +88,12 @@ class Tiles:
         return Tiles(self.kernel, self.rows[:n])
 
     def add(
-        self, out: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
     ) -> None:
         """out += K[at, columns] v; ``out`` is float64, and as long as ``at``."""
         right, w = self._right(columns), padded(v, self.dtype)
@@ -109,7 +113,8 @@ class Tiles:
 
         def fill(k: int) -> None:
             into = out[k * CHUNK : (k + 1) * CHUNK]
-            left = self.lay_out(X, k, np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype))
+            left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
+            self.lay_out(X, k, left)
             if columns.shape[1] == 1:
                 self._add(left, right, weights.ravel(), into.reshape(-1))
             else:

@@ -28,7 +28,9 @@ def newton_steps(
         direction = _direction(K, v, free, side[free])
         if direction is None:
             return
-        whole = _move(K, v, u, low, high, free, _inside(u[free] + direction, low[free], high[free], side[free]) - u[free])
+        whole = _move(
+            K, v, u, low, high, free, _inside(u[free] + direction, low[free], high[free], side[free]) - u[free]
+        )
         if not whole and not _move(K, v, u, low, high, free, _cut(direction, u[free], low[free], high[free])):
             return
 

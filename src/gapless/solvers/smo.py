@@ -114,7 +114,9 @@ class Level:
         self.sign, self.low, self.high = sign, np.minimum(0.0, sign * c), np.maximum(0.0, sign * c)
         self.target = sign * problem.tau[index]
         #: Variables that share an equality: all of them, or each sign by itself.
-        self.sides = [np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)] if problem.nu_form else [np.arange(index.size)]
+        self.sides = (
+            [np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)] if problem.nu_form else [np.arange(index.size)]
+        )
         self.u, self.v = np.zeros(index.size), np.zeros(index.size)
 
     @property
@@ -215,7 +217,9 @@ def _working_set(
     index = np.flatnonzero(violating)
     if index.size > WORKING:
         order = np.argpartition(-out_by[index], WORST)
-        index = np.concatenate([index[order[:WORST]], random.choice(index[order[WORST:]], WORKING - WORST, replace=False)])
+        index = np.concatenate(
+            [index[order[:WORST]], random.choice(index[order[WORST:]], WORKING - WORST, replace=False)]
+        )
     elif index.size < WORKING:
         free = np.flatnonzero((u > low) & (u < high) & ~violating)
         if free.size > WORKING - index.size:
@@ -276,7 +280,9 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
     columns = np.flatnonzero(coefficients)
     new.tiles.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop.tick)
     middle, _ = old.middles()
-    offset = {sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)}
+    offset = {
+        sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)
+    }
     copies = new.index.size // new.n
     u = np.zeros((copies, new.n))
     u[:, : old.n] = old.u.reshape(copies, old.n) / ratio
@@ -368,7 +374,11 @@ def pairs(K, diagonal, v, u, low, high, allowed, wanted, most):
         # j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) where v_j is lower and can fall
         least = flat * Kii
         for k in range(tops.size):
-            vs, can, Ks = v[k * BLOCK : (k + 1) * BLOCK], falls[k * BLOCK : (k + 1) * BLOCK], Ki[k * BLOCK : (k + 1) * BLOCK]
+            vs, can, Ks = (
+                v[k * BLOCK : (k + 1) * BLOCK],
+                falls[k * BLOCK : (k + 1) * BLOCK],
+                Ki[k * BLOCK : (k + 1) * BLOCK],
+            )
             bends, found = bend[k * BLOCK : (k + 1) * BLOCK], gains[k * BLOCK : (k + 1) * BLOCK]
             top = zero
             for j in range(BLOCK):
