@@ -9,6 +9,7 @@ from scipy import sparse
 from gapless._threads import one_blas_thread, team
 from gapless.kernels import RBF, Linear, Polynomial, Sigmoid, gram
 from gapless.kernels.bits import BitTiles, zeros_and_ones
+from gapless.kernels.kept import Kept
 from gapless.kernels.tiles import Tiles
 
 KERNELS = [RBF(0.07), Polynomial(3, 0.2, 1.0), Polynomial(1, 0.5, 0.0), Sigmoid(0.1, 0.3), Linear()]
@@ -107,3 +108,22 @@ def test_what_is_not_zero_or_one():
     assert not zeros_and_ones(np.array([[0.0, np.nan]]))
     assert not zeros_and_ones(sparse.csr_matrix([[0.0, 2.0]]))
     assert zeros_and_ones(sparse.csr_matrix([[0.0, 1.0]]))
+
+
+def test_kept_rows_are_the_same_rows():
+    """With room for all, for some and for none."""
+    random = np.random.default_rng(5)
+    X = random.normal(size=(1500, 210))
+    tiles = Tiles.of(RBF(0.002), X, np.float32)
+    K = values(RBF(0.002), X[:, :], X[:700])
+    v = random.normal(size=700)
+    for room in (1500, 400, 0):
+        kept = Kept(tiles, room * 1500 * 4)
+        for columns, at in ((np.arange(300), None), (np.arange(700), None), (np.arange(100, 700), np.arange(40, 90))):
+            out = np.zeros(1500 if at is None else at.size)
+            kept.add(out, columns, v[columns], at)
+            wanted = K[:, columns] @ v[columns]
+            np.testing.assert_allclose(out, wanted if at is None else wanted[at], atol=2e-4)
+        index = np.sort(random.choice(700, 300, replace=False))
+        np.testing.assert_allclose(kept.square(index)[:, :300], K[index][:, index], atol=3e-6)
+        assert kept.used == min(room, 700)

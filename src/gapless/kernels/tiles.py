@@ -134,16 +134,29 @@ class Tiles:
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
-        right = self._right(index)
-        left = self.rows[index]
-        out = np.empty((index.size, right.shape[0] * COLUMNS), self.dtype)
+        out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
+        self.fill_rows(index, index, out, tick)
+        return out
+
+    def fill_rows(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
+        """out = K[rows, columns], with columns up to a whole number of tiles."""
+        right, left = self._right(columns), self.rows[rows]
 
         def fill(k: int) -> None:
-            part = slice(k * ROWS, min(index.size, (k + 1) * ROWS))
+            part = slice(k * ROWS, min(rows.size, (k + 1) * ROWS))
             self._fill(left[part], right, out[part])
 
-        share(fill, -(-index.size // ROWS), tick)
-        return out
+        share(fill, -(-rows.size // ROWS), tick)
+
+    def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
+        """out = K[:, columns] transposed."""
+        right = self._right(columns)
+
+        def fill(k: int) -> None:
+            part = slice(k * CHUNK, min(self.n, (k + 1) * CHUNK))
+            _fill_columns(self.rows[part], right, *self.map, out[:, part])
+
+        share(fill, -(-self.n // CHUNK), tick)
 
     @property
     def map(self) -> tuple[int, int, float]:
@@ -259,3 +272,18 @@ def _fill(left, right, kind, degree, shift, out):
             into, row = out[i, block * COLUMNS : (block + 1) * COLUMNS], tile[i]
             for j in range(COLUMNS):
                 into[j] = row[j]
+
+
+@compiled(vectorise=True)
+def _fill_columns(left, right, kind, degree, shift, out):
+    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
+    tile = np.empty((height, COLUMNS), left.dtype)
+    for start in range(0, left.shape[0], height):
+        stop = min(left.shape[0], start + height)
+        part = tile[: stop - start]
+        for block in range(right.shape[0]):
+            np.dot(left[start:stop], right[block], part)
+            _map(part, kind, degree, shift)
+            for j in range(block * COLUMNS, min(out.shape[0], (block + 1) * COLUMNS)):
+                for i in range(stop - start):
+                    out[j, start + i] = part[i, j - block * COLUMNS]

@@ -90,6 +90,8 @@ class Loop:
         self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
+        #: Seconds that must be left at the end: what is returned has to be looked at once more.
+        self.reserve = 0.0
         self._thin = 1
         self._seen = 0
 
@@ -118,8 +120,13 @@ class Loop:
         """Look at the clock and at Ctrl-C. Cheap: call it often."""
         if self.interruption.requested:
             self.end("interrupted")
-        if self.stop.seconds is not None and self.seconds >= self.stop.seconds:
+        if self.stop.seconds is not None and self.seconds + self.reserve >= self.stop.seconds:
             self.end("time_limit")
+
+    def offer(self, u: np.ndarray) -> None:
+        """A dual point to return if none is recorded."""
+        if self._best_u is None:
+            self._best_u = u
 
     def advance(self, passes: int = 1) -> None:
         """Count passes over the data (Newton: steps); the last allowed one is still recorded before the end."""

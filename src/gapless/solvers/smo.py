@@ -18,24 +18,32 @@ Nearly every bounded variable is then at its bound before the first pair, at the
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gapless._jit import compiled
+from gapless.kernels.kept import LONG, Kept
+from gapless.kernels.tiles import Tiles
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import Ended, Loop
 from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
 WORKING, WORST = 2048, 512
+#: Variables left that are solved together to the end.
+CLOSING = 3000
 #: Each part is this much smaller than the next, down to the smallest size that is worth it.
 RATIO, SMALLEST = 4, 2000
 #: Pairs for each variable of a working set before Newton steps on its free ones are tried.
 STEPS = 16
 #: How far a part is solved, and the whole before its gap is looked at: the worst pair, in units of the spread of v.
 ROUGH, FIRST = 5e-3, 1e-3
+#: Kernel values in double precision take so many times as long.
+DOUBLE = 3.0
 #: Entries whose maximum is found together; then only their block is searched for it.
 BLOCK = 128
 
@@ -78,19 +86,24 @@ def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
     order = random.permutation(problem.n_points)
     tiles = problem.gram.tiles(order, np.float32)
     level: Level | None = None
-    for size in sizes(problem, order):
-        last = level
-        level = Level(problem, tiles.first(size), order[:size], problem.n_points / size)
-        if last is None:
-            level.begin(level.sign * problem.start()[level.index], np.zeros(size))
-            if level.u.any():
-                level.v[:] = level.target
-                level.follow(level.u, None, loop)
-        else:
-            extend(last, level, loop)
-        spread = level.spread()
-        whole = size == problem.n_points
-        solve_level(level, loop, (FIRST if whole else ROUGH) * spread, random)
+    try:
+        for size in sizes(problem, order):
+            part: Any = tiles.first(size)
+            if isinstance(part, Tiles) and part.rows.shape[1] > LONG:
+                part = Kept(part, problem.gram.cache_bytes)
+            following = Level(problem, part, order[:size], problem.n_points / size)
+            if level is None:
+                following.begin(following.sign * problem.start()[following.index], np.zeros(size))
+                following.follow(following.u, None, loop)
+            else:
+                extend(level, following, loop)
+            level = following
+            wanted = FIRST if size == problem.n_points else ROUGH
+            solve_level(level, loop, wanted * level.spread(), random)
+    except Ended:
+        if level is not None:
+            loop.offer(_scattered(problem, level))
+        raise
     assert level is not None
     return _scattered(problem, level)
 
@@ -102,10 +115,22 @@ def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
     return problem.repair(beta)
 
 
+@dataclass
+class Pace:
+    """Seconds of kernel values, as they were measured in this fit."""
+
+    seconds: float = 0.0
+    values: float = 0.0
+
+    def of(self, values: float) -> float:
+        return values * self.seconds / self.values if self.values else 0.0
+
+
 class Level:
     """The variables of the first n points of an order, their u and v.  Some problems have two variables to a point."""
 
     def __init__(self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0) -> None:
+        self.pace, self.whole = Pace(), problem.n_points
         copies = problem.n // problem.n_points
         index = (np.arange(copies)[:, None] * problem.n_points + order[None, :]).ravel()
         self.kind = problem.kind
@@ -145,13 +170,24 @@ class Level:
         columns = np.flatnonzero(moved)
         if among is None:
             scores = np.zeros(self.n)
-            self.tiles.add(scores, columns, moved[columns], None, loop.tick)
+            self.add(scores, columns, moved[columns], None, loop)
             self.v -= scores[self.points]
             return
         at, place = (among, slice(None)) if self.single else np.unique(self.points[among], return_inverse=True)
         scores = np.zeros(at.size)
-        self.tiles.add(scores, columns, moved[columns], at, loop.tick)
+        self.add(scores, columns, moved[columns], at, loop)
         self.v[among] -= scores[place]
+
+    def add(self, scores: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, loop: Loop) -> None:
+        """scores += K[at, columns] v, on the clock."""
+        started = time.perf_counter()
+        self.tiles.add(scores, columns, v, at, loop.tick)
+        self.pace.seconds += time.perf_counter() - started
+        self.pace.values += scores.size * columns.size
+
+    def final_seconds(self, support: float) -> float:
+        """What the scores of the whole problem will take, in double precision."""
+        return DOUBLE * self.pace.of(self.whole * support)
 
     def spread(self) -> float:
         """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
@@ -186,17 +222,20 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
             active, left_out = None, []
             continue
         loop.advance()
+        loop.reserve = level.final_seconds(int(np.count_nonzero(level.u)))
         loop.tick()
         at = slice(None) if active is None else active
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
         out_by = outside(u, v, low, high)
-        chosen = _working_set(out_by, u, low, high, 0.5 * wanted, random)
+        closing = active is not None and active.size <= CLOSING
+        chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
         if not level.single:  # of the two variables of a point the worse: both never move the same way
             chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
             points = level.points[chosen if active is None else active[chosen]]
             chosen = chosen[np.unique(points, return_index=True)[1]]
         work = chosen if active is None else active[chosen]
-        moved = _solve_working_set(level, work, v[chosen], max(0.5 * wanted, 0.1 * violation), loop)
+        aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.1 * violation)
+        moved = _solve_working_set(level, work, v[chosen], aim, loop)
         if moved is None:
             return False
         level.follow(moved, active, loop)
@@ -274,11 +313,15 @@ def sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
 def extend(old: Level, new: Level, loop: Loop) -> None:
     """The start of a part from the solution of a smaller one."""
     ratio = new.n / old.n
+    new.pace = old.pace
+    support = ratio * np.count_nonzero(old.u)
+    loop.reserve = new.final_seconds(support) + new.pace.of(new.n * support)
+    loop.tick()
     scores = np.zeros(new.n)
     scores[: old.n] = old.scores()
     coefficients = old.coefficients(old.u)
     columns = np.flatnonzero(coefficients)
-    new.tiles.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop.tick)
+    new.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop)
     middle, _ = old.middles()
     offset = {
         sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)
@@ -299,7 +342,8 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
     scores /= ratio
     added = new.coefficients(np.where(fresh, u, 0.0))
     columns = np.flatnonzero(added)
-    new.tiles.add(scores, columns, added[columns], None, loop.tick)
+    loop.reserve = new.final_seconds(int(np.count_nonzero(u)))
+    new.add(scores, columns, added[columns], None, loop)
     new.begin(u, scores)
 
 

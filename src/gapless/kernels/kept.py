@@ -1,0 +1,103 @@
+"""Tiles that keep rows of the Gram matrix, where a kernel value costs more than reading it again: long rows of X.
+
+A row is kept when the scores of most points need it for the first time, as long as the budget has room; the solvers ask for
+the same few rows again and again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapless._jit import compiled
+from gapless._threads import share
+from gapless.kernels.tiles import CHUNK, COLUMNS, Tick, Tiles
+
+#: Columns of X from which on rows are kept.
+LONG = 200
+
+
+class Kept:
+    def __init__(self, tiles: Tiles, budget: int) -> None:
+        self.tiles = tiles
+        most = min(tiles.n, budget // (tiles.n * tiles.dtype.itemsize))
+        self.rows = np.empty((most, tiles.n), tiles.dtype)  # no memory is taken before it is written
+        self.place = np.full(tiles.n, -1)
+        self.used = 0
+
+    @property
+    def n(self) -> int:
+        return self.tiles.n
+
+    @property
+    def dtype(self) -> Any:
+        return self.tiles.dtype
+
+    def add(
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
+    ) -> None:
+        """out += K[at, columns] v"""
+        if at is None or 2 * at.size > self.n:
+            self._keep(columns[self.place[columns] < 0], tick)
+        known = self.place[columns] >= 0
+        slots, w = self.place[columns[known]], v[known].astype(self.dtype)
+        if slots.size:
+            n = out.size
+            every = np.arange(0) if at is None else at
+
+            def fill(k: int) -> None:
+                _add_rows(self.rows, slots, w, every, out, k * CHUNK, min(n, (k + 1) * CHUNK))
+
+            share(fill, -(-n // CHUNK), tick)
+        if not known.all():
+            self.tiles.add(out, columns[~known], v[~known], at, tick)
+
+    def _keep(self, columns: np.ndarray, tick: Tick | None) -> None:
+        columns = columns[: self.rows.shape[0] - self.used]
+        if columns.size == 0:
+            return
+        rows = self.rows[self.used : self.used + columns.size]
+        self.tiles.fill_columns(columns, rows, tick)
+        self.place[columns] = np.arange(self.used, self.used + columns.size)
+        self.used += columns.size
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made."""
+        out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
+        known = self.place[index] >= 0
+        there, missing = np.flatnonzero(known), np.flatnonzero(~known)
+        share(lambda k: _gather(self.rows[self.place[index[there[k]]]], index, out[there[k]]), there.size, tick)
+        if missing.size:
+            new = np.empty((missing.size, out.shape[1]), self.dtype)
+            self.tiles.fill_rows(index[missing], index, new, tick)
+            out[missing] = new
+        return out
+
+
+@compiled
+def _gather(row, index, out):
+    for j in range(index.size):
+        out[j] = row[index[j]]
+
+
+@compiled(vectorise=True)
+def _add_rows(rows, slots, v, at, out, start, stop):
+    sums = np.zeros(stop - start, out.dtype)
+    for k in range(slots.size):
+        w = v[k]
+        row = rows[slots[k]]
+        if at.size:
+            for i in range(stop - start):
+                sums[i] += w * row[at[start + i]]
+        else:
+            part = row[start:stop]
+            for i in range(part.size):
+                sums[i] += w * part[i]
+    for i in range(stop - start):
+        out[start + i] += sums[i]
