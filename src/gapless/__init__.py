@@ -29,6 +29,8 @@ _HOME = {
     "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "bayes_rule": "gapless.estimators.bayes",
+    "DecisionTreeClassifier": "gapless.estimators.tree",
+    "DecisionTreeRegressor": "gapless.estimators.tree",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.gap",
     "verify": "gapless.certificates.verify",

@@ -43,6 +43,8 @@ from gapless.estimators.svc import SVC as SVC
 from gapless.estimators.svc import NuSVC as NuSVC
 from gapless.estimators.svr import SVR as SVR
 from gapless.estimators.svr import NuSVR as NuSVR
+from gapless.estimators.tree import DecisionTreeClassifier as DecisionTreeClassifier
+from gapless.estimators.tree import DecisionTreeRegressor as DecisionTreeRegressor
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
 from gapless.solvers.gradient import Until as Until

@@ -22,6 +22,7 @@ from gapless.certificates.mistakes import BoundCertificate
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.orthogonality import LeastSquaresCertificate
 from gapless.certificates.separation import Separability
+from gapless.certificates.tree import TreeCertificate
 
 __all__ = ["verify"]
 
@@ -47,7 +48,13 @@ def verify(
         path = Path(model)
         document, arrays = (judge.read_proof(path), {}) if path.suffix.lower() == ".json" else judge.read(path)
     elif isinstance(
-        model, Certificate | BoundCertificate | GradientCertificate | LeastSquaresCertificate | MomentsCertificate
+        model,
+        Certificate
+        | BoundCertificate
+        | GradientCertificate
+        | LeastSquaresCertificate
+        | MomentsCertificate
+        | TreeCertificate,
     ):
         document, arrays = model.document(), dict(model.arrays)
     elif isinstance(model, Separability):

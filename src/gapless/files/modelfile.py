@@ -40,6 +40,8 @@ ESTIMATORS = {
     "GaussianDiscriminant": "gapless.estimators.discriminant",
     "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
+    "DecisionTreeClassifier": "gapless.estimators.tree",
+    "DecisionTreeRegressor": "gapless.estimators.tree",
 }
 COMMENT_BYTES = 64
 
@@ -89,10 +91,11 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _finite(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
-    """Whether all numbers are; the logarithm of a prior of 0 is -inf by right."""
-    bayes = document["certificate"]["kind"] == "moments"
+    """Whether all numbers are; the logarithm of a prior of 0 is -inf by right, and only missing values are beyond inf."""
+    kind = document["certificate"]["kind"]
+    by_right = {"moments": ("intercept", np.isneginf), "heuristic": ("threshold", np.isposinf)}.get(kind, ("", None))
     return all(
-        bool((np.isfinite(array) | (np.isneginf(array) if bayes and name == "intercept" else False)).all())
+        bool((np.isfinite(array) | (by_right[1](array) if by_right[1] and name == by_right[0] else False)).all())
         for name, array in arrays.items()
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import gradient, kernel_machines, least_squares, mistakes, moments, separation
+from . import gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
@@ -57,6 +57,8 @@ def check(
         return kernel_machines.check(document, arrays, X, y, sample_weight, rigorous)
     if moments.speaks_of(document):  # nothing is optimised: there is nothing to bound beyond the figures
         return moments.check(document, arrays, X, y, sample_weight)
+    if tree.speaks_of(document):
+        return tree.check(document, arrays, X, y, sample_weight, rigorous)
     if mistakes.speaks_of(document):
         return mistakes.check(document, arrays, X, y, sample_weight)
     if gradient.speaks_of(document):

@@ -10,12 +10,14 @@ from .kernel_machines import document as kernel_machines
 from .least_squares import document as least_squares
 from .mistakes import document as mistakes
 from .moments import document as moments
+from .tree import document as tree
 
 _FORMS: dict[str, Any] = {
     **dict.fromkeys(kernel_machines.ESTIMATORS, kernel_machines),
     **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
     **dict.fromkeys(mistakes.ESTIMATORS, mistakes),
     **dict.fromkeys(moments.ESTIMATORS, moments),
+    **dict.fromkeys(tree.ESTIMATORS, tree),
 }
 
 

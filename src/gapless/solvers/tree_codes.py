@@ -10,15 +10,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from gapless._jit import compiled
 from gapless._threads import share
 
 __all__ = ["Columns", "prepare"]
 
-#: Above so many rows columns are cut into bins, unless asked otherwise.
-EXACT_ROWS = 200_000
-BINS = 255
+#: Columns that are turned and ranked at a time.
+TILE = 16
 
 
 class Columns(NamedTuple):
@@ -39,31 +39,22 @@ class Columns(NamedTuple):
 
 
 @compiled
-def rank_column(
-    X: Any, j: int, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any
-) -> tuple[int, int]:
-    """Codes of X[:, j], and the values of each; the numbers of codes and of missing values. Radix sort of (bits, row)."""
-    n = X.shape[0]
-    m = 0
+def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int]:
+    """Codes of a column, and the values of each; the numbers of codes and of missing values. Radix sort of (bits, row)."""
+    n = x.size
+    bits = x.view(np.uint32)
     view = keys
+    m = 0
     for i in range(n):
-        x = X[i, j]
-        if x == x:
-            m += 1
-    none = n - m
-    bits = X[:, j].copy().view(np.uint32)
-    p = 0
-    for i in range(n):
-        x = X[i, j]
-        if x == x:
+        if x[i] == x[i]:
             b = bits[i]
             if b == np.uint32(0x80000000):  # -0 is 0
                 b = np.uint32(0)
-            b = b ^ (
-                np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000)
-            )  # in the order of the floats
-            view[p] = (np.uint64(b) << np.uint64(32)) | np.uint64(i)
-            p += 1
+            # In the order of the floats: negative ones upside down, below the others.
+            b = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000))
+            view[m] = (np.uint64(b) << np.uint64(32)) | np.uint64(i)
+            m += 1
+    none = n - m
     place = np.zeros((3, 2048), dtype=np.int64)
     for i in range(m):
         b = view[i] >> np.uint64(32)
@@ -103,7 +94,7 @@ def rank_column(
             if value != previous:
                 c += 1
                 previous = value
-                lowest[c] = X[row, j] + np.float32(0.0)
+                lowest[c] = x[row] + np.float32(0.0)
                 highest[c] = lowest[c]
             code[row] = c
         c += 1
@@ -126,44 +117,57 @@ def rank_column(
                     break
             for i in range(start, stop):
                 code[view[i] & low] = c
-            lowest[c] = X[view[start] & low, j] + np.float32(0.0)
-            highest[c] = X[view[stop - 1] & low, j] + np.float32(0.0)
+            lowest[c] = x[view[start] & low] + np.float32(0.0)
+            highest[c] = x[view[stop - 1] & low] + np.float32(0.0)
             left_rows -= stop - start
             start = stop
             c += 1
-    for i in range(n):
-        x = X[i, j]
-        if x != x:
-            code[i] = c
+    if none > 0:
+        for i in range(n):
+            if x[i] != x[i]:
+                code[i] = c
     return c, none
 
 
-def prepare(X: np.ndarray, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
-    """The columns of X, float32 of shape (n, d): exact where ``bins`` is None, else at most so many codes a column."""
+def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
+    """The columns of X, float32 or CSC: exact where ``bins`` is None, else at most so many codes for a column of numbers.
+
+    A category is never put into a bin with others.
+    """
     n, d = X.shape
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    limit = n if bins is None else bins
-    of = [np.empty(0)] * d
-    found = np.zeros((d, 2), dtype=np.int64)
-    ranked = np.empty((d, n), dtype=np.uint32 if limit > 65_000 else np.uint16)
-
+    thin = sparse.issparse(X)
+    limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
+    ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 else np.uint16)
+    found = np.zeros((d, 2), dtype=np.int64)
+    of = [np.empty((2, 0), dtype=np.float32)] * d
 
-    def work(j: int) -> None:
+    def work(part: int) -> None:
+        first, last = part * TILE, min(d, (part + 1) * TILE)
         keys, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
-        values = np.empty((2, min(n, limit) + 1), dtype=np.float32)
-        many = n if kinds[j] else limit
-        found[j] = rank_column(X, j, keys, spare, values[0], values[1], many, ranked[j])
-        of[j] = values[:, : found[j, 0]].copy()
+        values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
+        tile = None if thin else np.ascontiguousarray(X[:, first:last].T, dtype=np.float32)
+        for j in range(first, last):
+            column = _thick(X, j) if tile is None else tile[j - first]
+            many = n if kinds[j] else limit
+            found[j] = rank_column(column, keys, spare, values[0], values[1], many, ranked[j])
+            of[j] = values[:, : found[j, 0]].copy()
 
-    share(work, d)
+    share(work, -(-d // TILE))
     n_codes = found[:, 0].copy()
-    small = np.uint8 if n_codes.max(initial=0) < 255 else (np.uint16 if n_codes.max(initial=0) < 65_535 else np.uint32)
-    codes = ranked if ranked.dtype == small else ranked.astype(small)
-    ends = np.cumsum(n_codes)
-    values = np.concatenate(of, axis=1) if d else np.empty((2, 0), dtype=np.float32)
-    exact = bins is None or bool((values[0] == values[1]).all())
+    most = int(n_codes.max(initial=0))
+    small = np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.uint32
+    values = np.concatenate(of, axis=1)
+    starts = np.concatenate([[0], np.cumsum(n_codes)[:-1]]).astype(np.int64)
     return Columns(
-        codes, n_codes, found[:, 1] > 0, kinds, np.concatenate([[0], ends[:-1]]).astype(np.int64),
-        np.ascontiguousarray(values[0]), np.ascontiguousarray(values[1]), exact,
+        ranked.astype(small, copy=False), n_codes, found[:, 1] > 0, kinds & (n_codes > 0), starts,
+        np.ascontiguousarray(values[0]), np.ascontiguousarray(values[1]), bins is None or bool((values[0] == values[1]).all()),
     )  # fmt: skip
+
+
+def _thick(X: Any, j: int) -> np.ndarray:
+    """A column of a CSC matrix with its zeros."""
+    column = np.zeros(X.shape[0], dtype=np.float32)
+    part = slice(X.indptr[j], X.indptr[j + 1])
+    column[X.indices[part]] = X.data[part]
+    return column

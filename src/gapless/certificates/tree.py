@@ -1,0 +1,170 @@
+"""What a decision tree claims: its splits and leaves, node by node, and its error on the training rows.
+
+A tree is grown greedily, and nothing is known of how far it is from the best tree of its size: kind ``heuristic``, no gap.
+What can be checked is that each split is the best of its node (where all thresholds of all features were tried), that each
+leaf holds the shares or means of its rows, and the training error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.stated import Stated, statement_of
+from gapless.certificates.statement import decode_float, encode_float, statement
+from gapless.errors import short
+from gapless.judge.fingerprint import digest
+from gapless.solvers.tree import Limits, Tree
+
+__all__ = ["TreeCertificate", "certify_tree"]
+
+#: Arrays of a model file that are fields of the tree.
+_FIELDS = (
+    "feature", "threshold", "left", "right", "missing_left", "value", "impurity", "weighted_n", "n_samples", "categories",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TreeCertificate(Stated):
+    """``error``: the weighted share of training rows that are misclassified (of several outputs the mean), or the mean
+    squared error. ``best``: whether every split is claimed to be the best of its node."""
+
+    error: float
+    nodes: int
+    leaves: int
+    depth: int
+    best: bool
+    seconds: float
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    kind: str = "heuristic"
+    status: str = "converged"
+    backend: str = "cpu"
+
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "status": self.status,
+            "error": encode_float(self.error),
+            "nodes": int(self.nodes),
+            "leaves": int(self.leaves),
+            "depth": int(self.depth),
+            "best": bool(self.best),
+            "seconds": encode_float(self.seconds),
+            "backend": self.backend,
+            "fingerprint": dict(self.fingerprint),
+        }
+        return self._stated(certificate)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> TreeCertificate:
+        """The inverse of ``document``."""
+        block = document["certificate"]
+        return cls(
+            error=decode_float(block["error"]),
+            nodes=int(block["nodes"]),
+            leaves=int(block["leaves"]),
+            depth=int(block["depth"]),
+            best=bool(block["best"]),
+            seconds=decode_float(block["seconds"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement=statement_of(document),
+            arrays=dict(arrays or {}),
+            kind=str(block["kind"]),
+            status=str(block["status"]),
+            backend=str(block["backend"]),
+        )
+
+    @staticmethod
+    def tree_arrays(tree: Tree, levels: Sequence[np.ndarray | None] | None) -> dict[str, np.ndarray]:
+        """A tree as the arrays of a model file, and the values of the categories, feature after feature."""
+        arrays: dict[str, np.ndarray] = {name: getattr(tree, name) for name in _FIELDS}
+        arrays["threshold"] = np.where(
+            np.isnan(tree.threshold), 0.0, tree.threshold
+        )  # which splits are sets: see levels
+        known = [each for each in levels or [] if each is not None]
+        arrays["levels"] = np.concatenate(known).astype(np.float32) if known else np.empty(0, dtype=np.float32)
+        return arrays
+
+    def tree(self) -> tuple[Tree, list[np.ndarray | None] | None]:
+        """The inverse of ``tree_arrays``."""
+        counts = self.statement["problem"]["levels"]
+        arrays = {name: np.asarray(self.arrays[name]) for name in _FIELDS}
+        levels: list[np.ndarray | None] | None = None
+        if any(counts):
+            levels, start = [], 0
+            for count in counts:
+                levels.append(np.asarray(self.arrays["levels"])[start : start + count] if count else None)
+                start += count
+            sets = (arrays["left"] >= 0) & (np.array(counts)[np.maximum(arrays["feature"], 0)] > 0)
+            arrays["threshold"] = np.where(sets, np.nan, arrays["threshold"])
+        return Tree(**arrays, depth=int(self.depth)), levels
+
+    def __str__(self) -> str:
+        regression = self.statement["problem"]["criterion"] == "squared_error"
+        error = f"mean squared error {self.error:.4g}" if regression else f"error {100 * self.error:.2f} %"
+        splits = "each split is the best of its node" if self.best else "not every split was searched for"
+        return (
+            f"{self.estimator}: {self.leaves} leaves, depth {self.depth}, {error} on its {self.fingerprint['n_rows']} "
+            f"training rows; {splits} ({short(self.seconds)} s). A greedy tree: how far it is from the best tree of its "
+            "size is not known."
+        )
+
+    def __repr__(self) -> str:
+        return f"TreeCertificate({self.estimator}: leaves={self.leaves}, depth={self.depth}, error={self.error:.6g})"
+
+
+def certify_tree(
+    model: Any, tree: Tree, limits: Limits, hashes: np.ndarray, marks: np.ndarray, weight: np.ndarray, said: Mapping[str, Any],
+    levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, seconds: float,
+) -> TreeCertificate:  # fmt: skip
+    """The claims of a tree: ``marks`` are class numbers or targets, ``said`` what the document says of them."""
+    d = int(model.n_features_in_)
+    outputs = said["outputs"]
+    criterion = "squared_error" if isinstance(outputs, int) else "entropy" if limits.entropy else "gini"
+    ends = tree.left < 0
+    mass = tree.weighted_n[ends] / tree.weighted_n[0]
+    if isinstance(outputs, int):
+        error = float(mass @ tree.impurity[ends])
+    else:
+        counts = [len(block["values"]) for block in outputs]
+        stops = np.cumsum(counts)
+        most = [tree.value[ends, stop - K : stop].max(axis=1) for stop, K in zip(stops, counts)]
+        error = float(mass @ (1.0 - np.mean(most, axis=0)))
+    best = exact and not limits.at_random and limits.max_features >= d
+    problem = {
+        "criterion": criterion,
+        **said,
+        "min_leaf": limits.min_leaf,
+        "min_split": limits.min_split,
+        "min_weight": encode_float(limits.min_weight),
+        "max_features": limits.max_features,
+        "exact": exact,
+        "levels": [0 if each is None else int(each.size) for each in levels] if levels is not None else [0] * d,
+        "words": int(tree.categories.shape[1]),
+        "missing": np.flatnonzero(missing).tolist(),
+    }
+    single = outputs[0] if not isinstance(outputs, int) and len(outputs) == 1 else None
+    told = statement(
+        type(model).__name__, model.get_params(deep=False), None, d, problem,
+        feature_names=getattr(model, "feature_names_in_", None),
+    )  # fmt: skip
+    told["classes"] = single
+    fingerprint = {
+        "n_rows": int(hashes.shape[0]),
+        "n_features": d,
+        "rows": digest(hashes, "<u8"),
+        "labels": digest(marks, "<f8" if isinstance(outputs, int) else "<i8"),
+        "weights": digest(np.asarray(weight) + 0.0, "<f8"),
+    }
+    return TreeCertificate(
+        error, tree.n_nodes, tree.n_leaves, tree.depth, best, seconds, fingerprint, statement=told,
+        arrays=TreeCertificate.tree_arrays(tree, levels),
+    )  # fmt: skip

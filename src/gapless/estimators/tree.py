@@ -1,0 +1,326 @@
+"""DecisionTreeClassifier and DecisionTreeRegressor: greedy trees that say of every split what can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sklearn.tree
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from gapless.certificates.statement import decode_classes, encode_classes, encode_float
+from gapless.certificates.tree import TreeCertificate
+from gapless.encode.labels import Labels
+from gapless.encode.weights import resolve_class_weight
+from gapless.solvers.tree import Target
+
+from ._loading import blank_model
+from ._tree_base import BaseDecisionTree
+from ._tree_text import tree_text
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
+
+_COMMON = """
+    splitter : {"best", "random"}
+        "random" draws one threshold for each feature, evenly between its smallest and largest value in the node.
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, max_leaf_nodes,
+    min_impurity_decrease, ccp_alpha : scikit-learn's limits and its pruning
+    random_state : int, RandomState or None
+        Counts only with ``splitter="random"`` or where ``max_features`` leaves features out: ties are not drawn.
+    monotonic_cst : None
+        Anything else is scikit-learn's.
+    categorical_features : array of bool, int or str, or None
+        Columns whose values are names, not sizes. A split sends a set of them left; for two classes or one target it is
+        the best set there is. A value that was never seen goes where most rows of the node went.
+    max_bins : "auto", int or None
+        None: every threshold between two values is tried. A number: columns with more values are cut into so many
+        bins of about equally many rows, once, and thresholds lie between bins. "auto": None up to 200,000 rows, then 255.
+    n_jobs : int or None
+        Threads; the same bits for any number.
+"""
+
+
+class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+    __doc__ = f"""A classification tree: every node is split where the impurity falls most, until nothing can be split.
+
+    A greedy tree has no optimality gap, and ``certificate_`` (kind "heuristic") makes none up: what it claims, and ``verify``
+    recomputes, is that every split is the best one of its node, every leaf's shares, and the training error. Of splits that
+    are equally good the one of the lowest feature and lowest threshold is taken, so that the same data give the same tree.
+    X is read as float32; NaN is a value of its own, sent to the side where it does best. Several outputs are taken.
+
+    Parameters
+    ----------
+    criterion : {{"gini", "entropy", "log_loss"}}
+    class_weight : dict, list of dicts (one for each output), "balanced" or None
+    {_COMMON.strip()}
+
+    Attributes
+    ----------
+    classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    tree_ : scikit-learn's Tree, made of the same arrays when it is asked for
+    certificate_ : what is claimed
+    """
+
+    classes_: Any
+    n_classes_: Any
+    _criteria = ("gini", "entropy", "log_loss")
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
+        max_bins: Any = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeClassifier:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features); NaN is allowed in dense ones
+        y : array of n_samples labels of any type, or of shape (n_samples, n_outputs)
+        sample_weight : array of n_samples numbers, not negative; 0 leaves a row out
+        check_input : False where X is known to be a finite float array
+        """
+        self._fit(X, y, sample_weight, check_input)
+        return self
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
+        check_classification_targets(y)
+        columns = y.reshape(y.shape[0], -1)
+        self.n_outputs_ = columns.shape[1]
+        several = y.ndim == 2 and y.shape[1] > 1
+        found = [np.unique(columns[:, o], return_inverse=True) for o in range(columns.shape[1])]
+        classes = [each for each, _ in found]
+        index = np.column_stack([inverse.reshape(-1) for _, inverse in found]).astype(np.int64)
+        weights, resolved = weight, None  # of several outputs the product
+        if self.class_weight is not None:
+            asked = self._class_weights(several)
+            labels = [Labels(each, index[:, o]) for o, each in enumerate(classes)]
+            each_output = [resolve_class_weight(given, known, weight) for given, known in zip(asked, labels)]
+            for o, of_class in enumerate(each_output):
+                weights = weights * of_class[index[:, o]]
+            resolved = [[encode_float(w) for w in of_class] for of_class in each_output]
+            if not (weights > 0.0).any():
+                raise ValueError("Sample weights and class weights leave no row: every weight is zero.")
+        counts = np.array([each.size for each in classes])
+        self.classes_ = classes if several else classes[0]
+        self.n_classes_ = counts.astype(np.intp) if several else int(counts[0])
+        said = {"outputs": [encode_classes(each) for each in classes], "class_weight": resolved}
+        return Target.classes(index if several else index[:, 0], counts), index, weights, said
+
+    def _class_weights(self, several: bool) -> list[Any]:
+        """What is asked for each output."""
+        given = self.class_weight
+        if not several:
+            if not isinstance(given, Mapping) and given != "balanced":
+                self._invalid(
+                    "class_weight", "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None"
+                )
+            return [given]
+        if isinstance(given, str):
+            if given != "balanced":
+                self._invalid(
+                    "class_weight", "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None"
+                )
+            return ["balanced"] * self.n_outputs_
+        if not isinstance(given, list):
+            raise ValueError("For multi-output, class_weight should be a list of dicts, or the string 'balanced'.")
+        if len(given) != self.n_outputs_:
+            raise ValueError("For multi-output, number of elements in class_weight should match number of outputs.")
+        return given
+
+    def _parts(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum(np.atleast_1d(self.n_classes_))]).astype(np.int64)
+
+    def _of_leaves(self) -> list[np.ndarray]:
+        """The class number that each node predicts, for each output: the first of those with the largest share."""
+        parts = self._parts()
+        return [self._tree.value[:, parts[o] : parts[o + 1]].argmax(axis=1) for o in range(parts.size - 1)]
+
+    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
+        """The class with the largest share in the leaf of each row; the first of equals."""
+        at = self._leaves(X, check_input)
+        chosen = self._of_leaves()
+        if self.n_outputs_ == 1:
+            return np.asarray(self.classes_).take(chosen[0]).take(at)
+        columns = [classes.take(k).take(at) for classes, k in zip(self.classes_, chosen)]
+        return np.column_stack(columns).astype(self.classes_[0].dtype)
+
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        """The shares of the classes in the leaf of each row; with several outputs a list of them."""
+        at = self._leaves(X, check_input)
+        parts = self._parts()
+        shares = [self._tree.value[:, parts[o] : parts[o + 1]].take(at, axis=0) for o in range(parts.size - 1)]
+        return shares[0] if self.n_outputs_ == 1 else shares
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Its logarithm."""
+        shares = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) if self.n_outputs_ == 1 else [np.log(each) for each in shares]
+
+    def to_text(self, feature_names: Any = None, decimals: int = 2, max_depth: int = 10) -> str:
+        """The rules as text, one line a node; sets of categories are written out."""
+        check_is_fitted(self)
+        return tree_text(self, feature_names, decimals, max_depth)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        model = blank_model(cls, document)
+        classes = [decode_classes(block) for block in document["problem"]["outputs"]]
+        model.n_outputs_ = len(classes)
+        counts = np.array([each.size for each in classes], dtype=np.intp)
+        model.classes_ = classes[0] if len(classes) == 1 else classes
+        model.n_classes_ = int(counts[0]) if len(classes) == 1 else counts
+        model.max_features_ = int(document["problem"]["max_features"])
+        model.certificate_ = TreeCertificate.from_document(document, arrays)
+        model._tree, model._levels = model.certificate_.tree()
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
+    __doc__ = f"""A regression tree: every node is split where the squared error falls most, until nothing can be split.
+
+    A greedy tree has no optimality gap, and ``certificate_`` (kind "heuristic") makes none up: what it claims, and ``verify``
+    recomputes, is that every split is the best one of its node, every leaf's mean, and the training error. Of splits that
+    are equally good the one of the lowest feature and lowest threshold is taken, so that the same data give the same tree.
+    X is read as float32; NaN is a value of its own, sent to the side where it does best. Several outputs are taken.
+
+    Parameters
+    ----------
+    criterion : {{"squared_error"}}
+        "absolute_error" and "poisson" are scikit-learn's.
+    {_COMMON.strip()}
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    tree_ : scikit-learn's Tree, made of the same arrays when it is asked for
+    certificate_ : what is claimed
+    """
+
+    _criteria = ("squared_error",)
+    _foreign = ("absolute_error", "poisson", "friedman_mse")
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = None,
+        random_state: Any = None,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
+        categorical_features: Any = None,
+        max_bins: Any = "auto",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n_samples, n_features); NaN is allowed in dense ones
+        y : array of n_samples numbers, or of shape (n_samples, n_outputs)
+        sample_weight : array of n_samples numbers, not negative; 0 leaves a row out
+        check_input : False where X is known to be a finite float array
+        """
+        self._fit(X, y, sample_weight, check_input)
+        return self
+
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
+        values = np.ascontiguousarray(y, dtype=np.float64).reshape(y.shape[0], -1)
+        if not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values).all(axis=1)))
+            raise ValueError(f"Input y contains NaN or infinity: row {row}. Every row needs a number.")
+        self.n_outputs_ = values.shape[1]
+        return Target.values(values), values + 0.0, weight, {"outputs": values.shape[1], "class_weight": None}
+
+    def _parts(self) -> np.ndarray:
+        return np.arange(self.n_outputs_ + 1)
+
+    def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
+        """The mean of the leaf of each row, (n_samples,) or (n_samples, n_outputs)."""
+        at = self._leaves(X, check_input)
+        means = self._tree.value
+        return means[:, 0].take(at) if self.n_outputs_ == 1 else means.take(at, axis=0)
+
+    def to_text(self, feature_names: Any = None, decimals: int = 2, max_depth: int = 10) -> str:
+        """The rules as text, one line a node; sets of categories are written out."""
+        check_is_fitted(self)
+        return tree_text(self, feature_names, decimals, max_depth)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+        model = blank_model(cls, document)
+        model.n_outputs_ = int(document["problem"]["outputs"])
+        model.max_features_ = int(document["problem"]["max_features"])
+        model.certificate_ = TreeCertificate.from_document(document, arrays)
+        model._tree, model._levels = model.certificate_.tree()
+        return model
+
+
+# scikit-learn's plot_tree and export_text take its own classes only; these have the same attributes.
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

@@ -1,0 +1,61 @@
+"""Certificates of decision trees: these are the rows, shares, means and impurities of every node, and every split is the best.
+
+    impurity = 1 - sum p_k^2 (gini),  -sum p_k log2 p_k (entropy),  mean of (y - mean)^2 (squared error); of outputs the mean
+
+A greedy tree is the best of nothing but of its own splits, and no gap is claimed. Rows are sent through the tree by the judge
+itself; at every inner node all cuts of all features are tried again, by sorting, and none may lower the weighted impurity by
+more than the tree's own split does, but for rounding. ``rigorous="exact"`` does that in fractions (gini and squared error).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..document import number, refuse_unreadable
+from ..verdict import Claim, Verdict
+from .case import Case
+from .document import ESTIMATORS, flaw
+from .splits import best_claims
+
+__all__ = ["check", "speaks_of"]
+
+_CHECKED = (
+    "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
+    "max_leaf_nodes", "class_weight",
+)  # fmt: skip
+
+
+def speaks_of(document: Any) -> bool:
+    """Whether a document is one of these."""
+    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+
+
+def check(
+    document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None, rigorous: Any = False
+) -> Verdict:  # fmt: skip
+    """Judge a tree; the verdict and the errors are those of ``judge.check``."""
+    refuse_unreadable(document, flaw)
+    case = Case(dict(document), arrays, X, y, sample_weight)
+    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
+    exact = rigorous == "exact" and case.problem["criterion"] != "entropy"
+    with np.errstate(all="ignore"):
+        if case.statement_claims(claims) and case.form_claims(claims):
+            case.send_rows()
+            case.node_claims(claims)
+            if all(claim.holds for claim in claims):
+                best_claims(case, claims, exact)
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
+    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
+    unchecked = ["seconds", "backend", "version", "names of features", "which of equally good splits"]
+    if not document["certificate"]["best"]:
+        unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
+    if number(document["parameters"].get("ccp_alpha", 0.0) or 0.0) > 0:
+        unchecked.append("pruning")
+    if rigorous and not exact:
+        unchecked.append("anything beyond float64: trees have fractions (rigorous='exact', not of entropies) or none")
+    return Verdict(
+        claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "exact" if exact else "float64"
+    )

@@ -1,0 +1,289 @@
+"""A tree's document with the data it speaks of: that these are the data of the fit, and which rows each node holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
+from ..document import is_number, number
+from ..errors import CertificateError
+from ..fingerprint import digest, row_hashes
+from ..rounding import gamma
+from ..rows import as_rows, filled
+from ..verdict import Claim
+from .document import array_forms
+
+
+class Case:
+    """X in float32, targets Y (n, P) as 0 and 1 of the classes or as numbers, weights, and the arrays of the tree."""
+
+    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
+        self.document, self.block = document, document["certificate"]
+        self.parameters, self.problem = document["parameters"], document["problem"]
+        self.d, mark = document["n_features"], document["certificate"]["fingerprint"]
+        self.X = _rows(X)
+        n, d = self.X.shape
+        if (n, d) != (mark["n_rows"], mark["n_features"]) or d != self.d:
+            fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
+            raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
+        advice = "give the judge exactly what fit was given"
+        if digest(row_hashes(self.X), "<u8") != mark["rows"]:
+            raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
+        self.given = weights_of_rows(sample_weight, n)
+        if digest(self.given, "<f8") != mark["weights"]:
+            missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
+            raise CertificateError(f"other weights: {missing} ({advice})")
+        self._targets(y, n)
+        if digest(self.marks, self.kind) != mark["labels"]:
+            raise CertificateError(f"other targets: y is not that of the fit ({advice})")
+        self.arrays: dict[str, np.ndarray] = {}
+        for name, (dtype, shape) in array_forms(document).items():
+            array = np.asarray(arrays.get(name))
+            wanted = np.dtype(dtype).newbyteorder("=")
+            if array.dtype != wanted or array.shape != tuple(shape):
+                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
+                raise CertificateError(f"the certificate cannot be read: {given}")
+            self.arrays[name] = array
+        self.levels: list[np.ndarray | None] = []
+        start = 0
+        for count in self.problem["levels"]:
+            self.levels.append(self.arrays["levels"][start : start + count] if count else None)
+            start += count
+
+    def _targets(self, y: Any, n: int) -> None:
+        outputs = self.problem["outputs"]
+        if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
+            y = y.to_numpy()
+        try:
+            table = np.asarray(y)
+        except (TypeError, ValueError) as error:
+            raise CertificateError(f"other targets: y cannot be read ({error})") from None
+        columns = outputs if isinstance(outputs, int) else len(outputs)
+        if table.ndim not in (1, 2) or table.shape[0] != n or table.size != n * columns:
+            raise CertificateError(
+                f"other targets: y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
+            )
+        table = table.reshape(n, columns)
+        self.weights = self.given
+        self.index: np.ndarray | None = None
+        if isinstance(outputs, int):
+            try:
+                self.marks, self.kind = table.astype(np.float64) + 0.0, "<f8"
+            except (TypeError, ValueError) as error:
+                raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+            self.Y, self.parts = self.marks, np.arange(columns + 1)
+            return
+        self.index = np.column_stack([label_index(table[:, o], block, n) for o, block in enumerate(outputs)])
+        self.marks, self.kind = self.index, "<i8"
+        self.parts = np.concatenate([[0], np.cumsum([len(block["values"]) for block in outputs])]).astype(np.int64)
+        self.Y = np.zeros((n, int(self.parts[-1])))
+        for o in range(columns):
+            self.Y[np.arange(n), self.parts[o] + self.index[:, o]] = 1.0
+        for o, of_class in enumerate(self.problem["class_weight"] or []):
+            self.weights = self.weights * np.array([number(w) for w in of_class])[self.index[:, o]]
+
+    # -- what was asked for
+
+    def statement_claims(self, claims: list[Claim]) -> bool:
+        p, problem, n = self.parameters, self.problem, self.X.shape[0]
+        asked = {"log_loss": "entropy"}.get(p.get("criterion"), p.get("criterion"))
+        claims.append(Claim("criterion", problem["criterion"], asked, problem["criterion"] == asked))
+        if self.index is not None:
+            values = [block["values"] for block in problem["outputs"]]
+            good = all(map(sorted_unique, values))
+            present = all(np.unique(self.index[:, o]).size == len(each) for o, each in enumerate(values))
+            claims.append(Claim("classes", [len(each) for each in values], None, good and present, "sorted, all there"))
+            self._class_weight_claims(claims)
+        total = float(self.weights.sum())
+        there = bool(np.isfinite(self.weights).all() and (self.weights > 0).any() and np.isfinite(self.Y).all())
+        claims.append(Claim("row weights", "finite, not all 0", None, there))
+        leaf, split = p.get("min_samples_leaf"), p.get("min_samples_split")
+        wanted_leaf = _count(leaf, n)
+        wanted_split = None if wanted_leaf is None else _count(split, n)
+        if wanted_split is not None and wanted_leaf is not None:
+            wanted_split = max(2, wanted_split, 2 * wanted_leaf)
+        claims.append(Claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf))
+        claims.append(
+            Claim("min_samples_split", problem["min_split"], wanted_split, problem["min_split"] == wanted_split)
+        )
+        share = p.get("min_weight_fraction_leaf")
+        least, room = number(problem["min_weight"]), gamma(2 * n + 8) * total
+        good = is_number(share) and abs(least - number(share) * total) <= room
+        claims.append(Claim("min_weight_fraction_leaf", least, share, good))
+        all_tried = problem["exact"] and p.get("splitter") == "best" and problem["max_features"] >= self.d
+        claims.append(Claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried))
+        features = _features(p.get("max_features"), self.d)
+        claims.append(Claim("max_features", problem["max_features"], features, problem["max_features"] == features))
+        missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()
+        claims.append(Claim("missing values", problem["missing"], missing, problem["missing"] == missing))
+        status = self.block["status"]
+        claims.append(Claim("status", status, "converged", status == "converged", "growth ends by itself"))
+        return all(claim.holds for claim in claims)
+
+    def _class_weight_claims(self, claims: list[Claim]) -> None:
+        asked, resolved = self.parameters.get("class_weight"), self.problem["class_weight"]
+        if asked is None or resolved is None:
+            claims.append(Claim("class weights", resolved, asked, asked is None and resolved is None))
+            return
+        outputs = self.problem["outputs"]
+        each = [asked] if len(outputs) == 1 else [asked] * len(outputs) if asked == "balanced" else asked
+        good = isinstance(each, list) and len(each) == len(outputs)
+        for o, block in enumerate(outputs if good else []):
+            values = [number(w) for w in resolved[o]]
+            assert self.index is not None
+            good = good and class_weights_agree(each[o], block["values"], values, self.index[:, o], self.given)[0]
+        claims.append(Claim("class weights", resolved, asked, good))
+
+    def form_claims(self, claims: list[Claim]) -> bool:
+        """Whether the arrays are a tree at all, and its size and depth."""
+        left, right, feature = (self.arrays[name].astype(np.int64) for name in ("left", "right", "feature"))
+        N = left.size
+        ends = left < 0
+        inner = np.flatnonzero(~ends)
+        own = np.arange(N)
+        children = np.concatenate([left[inner], right[inner]])
+        good = bool((ends == (right < 0)).all() and (children < N).all() and (left[inner] > own[inner]).all())
+        good = good and bool((right[inner] > own[inner]).all()) and np.array_equal(np.sort(children), np.arange(1, N))
+        good = good and bool(((feature[inner] >= 0) & (feature[inner] < self.d)).all())
+        good = good and not np.isnan(self.arrays["threshold"]).any()
+        known = [each for each in self.levels if each is not None]
+        good = good and all(bool((np.diff(each) > 0).all()) for each in known)
+        claims.append(Claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it"))
+        if not good:
+            return False
+        depth = np.zeros(N, dtype=np.int64)
+        for t in inner.tolist():
+            depth[left[t]] = depth[right[t]] = depth[t] + 1
+        self.left, self.right, self.feature, self.ends, self.depth = left, right, feature, ends, depth
+        deepest, leaves = int(depth.max()), int(ends.sum())
+        claims.append(Claim("depth", self.block["depth"], deepest, self.block["depth"] == deepest))
+        claims.append(Claim("leaves", self.block["leaves"], leaves, self.block["leaves"] == leaves))
+        most, widest = self.parameters.get("max_depth"), self.parameters.get("max_leaf_nodes")
+        claims.append(Claim("max_depth", most, deepest, most is None or (isinstance(most, int) and deepest <= most)))
+        claims.append(
+            Claim("max_leaf_nodes", widest, leaves, widest is None or (isinstance(widest, int) and leaves <= widest))
+        )
+        return True
+
+    # -- rows through the tree
+
+    def goes_left(self, node: int, rows: np.ndarray) -> np.ndarray:
+        """Which of some rows go left at a node."""
+        j = int(self.feature[node])
+        x, known = self.X[rows, j], self.levels[j]
+        to_left = bool(self.arrays["missing_left"][node])
+        if known is None:
+            return np.where(np.isnan(x), to_left, x <= self.arrays["threshold"][node])
+        rank = np.minimum(np.searchsorted(known, x), known.size - 1)
+        bits = (self.arrays["categories"][node, rank // 32] >> (rank % 32).astype(np.uint32)) & 1
+        return np.where(known[rank] == x, bits == 1, to_left)
+
+    def send_rows(self) -> None:
+        """The rows of every node, those of weight 0 left out."""
+        self.rows: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * self.left.size
+        self.rows[0] = np.flatnonzero(self.weights > 0)
+        for t in np.flatnonzero(~self.ends).tolist():
+            here = self.goes_left(t, self.rows[t])
+            self.rows[self.left[t]], self.rows[self.right[t]] = self.rows[t][here], self.rows[t][~here]
+
+    def node_claims(self, claims: list[Claim]) -> None:
+        N, P = self.left.size, self.Y.shape[1]
+        counts = np.array([rows.size for rows in self.rows])
+        claims.append(_same("rows of the nodes", self.arrays["n_samples"], counts, np.zeros(N)))
+        if not claims[-1].holds or counts.min() < 1:
+            claims.append(Claim("rows of the nodes", "at least 1", int(counts.min()), bool(counts.min() >= 1)))
+            return
+        weight, value, impurity, room = np.zeros(N), np.zeros((N, P)), np.zeros(N), np.zeros(N)
+        largest = np.zeros(N)
+        for t, rows in enumerate(self.rows):
+            w, Y = self.weights[rows], self.Y[rows]
+            weight[t] = w.sum()
+            value[t] = Y[0] + w @ (Y - Y[0]) / weight[t]
+            impurity[t] = self.impurity_of(w, Y)
+            largest[t] = np.abs(Y).max()
+            room[t] = gamma(8 * rows.size + 64)
+        # What two ways of summing the same numbers can differ by.
+        claims.append(_same("weights of the nodes", self.arrays["weighted_n"], weight, room * weight))
+        near = 4.0 * room * np.maximum(largest, 1.0)
+        claims.append(_same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P)))
+        spread = 1.0 if self.index is not None else np.maximum(impurity, (largest * room) ** 2)
+        wide = (
+            16.0 * room * (spread if self.problem["criterion"] != "entropy" else 64.0) + near * np.sqrt(impurity) * 4.0
+        )
+        claims.append(_same("impurities of the nodes", self.arrays["impurity"], impurity, wide))
+        error = self._error(weight, value, impurity)
+        claimed = number(self.block["error"])
+        slack = float(gamma(64 * N + 8 * self.X.shape[0]) * max(1.0, error))
+        claims.append(Claim("training error", claimed, error, abs(claimed - error) <= 4.0 * slack))
+        ends = np.flatnonzero(self.ends)
+        least = int(counts[ends].min())
+        claims.append(
+            Claim("rows of a leaf", self.problem["min_leaf"], least, N == 1 or least >= self.problem["min_leaf"])
+        )
+        light, floor = float(weight[ends].min()), number(self.problem["min_weight"])
+        claims.append(Claim("weight of a leaf", floor, light, N == 1 or light >= floor - float(room.max()) * weight[0]))
+        self.weight, self.impurity = weight, impurity
+
+    def impurity_of(self, w: np.ndarray, Y: np.ndarray) -> float:
+        W = float(w.sum())
+        mean = Y[0] + w @ (Y - Y[0]) / W
+        outputs = self.parts.size - 1
+        if self.problem["criterion"] == "squared_error":
+            return float((w @ (Y - mean) ** 2).sum() / (W * Y.shape[1]))
+        if self.problem["criterion"] == "gini":
+            return float(outputs - (mean**2).sum()) / outputs
+        return -math.fsum(float(p) * math.log2(p) for p in mean if p > 0) / outputs
+
+    def _error(self, weight: np.ndarray, value: np.ndarray, impurity: np.ndarray) -> float:
+        mass = weight[self.ends] / weight[0]
+        if self.index is None:
+            return float(mass @ impurity[self.ends])
+        outputs = self.parts.size - 1
+        wrong = 0.0
+        for t in np.flatnonzero(self.ends).tolist():
+            rows = self.rows[t]
+            for o in range(outputs):
+                sums = np.bincount(self.index[rows, o], weights=self.weights[rows])
+                wrong += float(sums.sum() - sums.max()) / outputs
+        return wrong / float(weight[0])
+
+
+def _rows(X: Any) -> np.ndarray:
+    """The values as a tree sees them: float32, with one NaN for all."""
+    rows = as_rows(X)
+    out = np.empty(rows.shape, dtype=np.float32)
+    for block in rows.blocks():
+        out[block.start : block.start + block.n] = filled(block)
+    if np.isinf(out).any():
+        raise CertificateError("other data: X has a value that is infinite in float32; no fit was made on it")
+    out[np.isnan(out)] = np.nan
+    return out
+
+
+def _count(value: Any, n: int) -> int | None:
+    """A limit in rows, from a number of rows or a share of them."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) else math.ceil(value * n)
+
+
+def _features(value: Any, d: int) -> int | None:
+    if value is None:
+        return d
+    if isinstance(value, str):
+        return max(1, int(math.sqrt(d) if value == "sqrt" else math.log2(d))) if value in ("sqrt", "log2") else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) else max(1, int(value * d))
+
+
+def _same(name: str, claimed: np.ndarray, found: np.ndarray, room: np.ndarray) -> Claim:
+    off = np.abs(claimed.astype(np.float64) - found)
+    good = off <= room
+    worst = float(off.max())
+    where = "" if good.all() else f"node {int(np.argmin(good.reshape(good.shape[0], -1).all(axis=1)))}"
+    return Claim(name, f"{claimed.shape[0]} nodes", f"off by at most {worst:.1e}", bool(good.all()), where)

@@ -1,0 +1,242 @@
+"""Every cut of every node once more: none is better than the tree's own, and every leaf has a reason to be one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..document import number
+from ..errors import CertificateError
+from ..rounding import gamma
+from ..verdict import Claim
+
+#: Scores that agree to this share are equal for the tree: it then takes the lowest feature and threshold.
+TIE = 2.0**-43
+#: Numbers that are summed up at a time.
+VALUES = 1 << 21
+#: Rows x features over all nodes, up to which fractions are used.
+MOST_EXACT = 2_000_000
+
+
+def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
+    """Adds what holds of the splits and of the leaves."""
+    inner = np.flatnonzero(~case.ends)
+    wanted = case.block["best"]
+    gains = {t: _gain(case, case.rows[t], case.goes_left(t, case.rows[t])) for t in inner.tolist()}
+    worst = min((gain / case.weight[t] for t, (gain, _) in gains.items()), default=0.0)
+    falls = all(gain >= -room for gain, room in gains.values())
+    claims.append(Claim("impurity falls", "at every split", worst, falls, "the least decrease"))
+    if not wanted:
+        return
+    behind, bad = 0.0, -1
+    for t in inner.tolist():
+        gain, room = gains[t]
+        found = _best(case, t)
+        if found is not None and found - gain > room + TIE * max(found, 0.0):
+            bad = t if bad < 0 else bad
+        if found is not None:
+            behind = max(behind, (found - gain) / max(abs(found), 1e-300) if found > room else 0.0)
+    note = f"node {bad} has a better one" if bad >= 0 else "no cut of any feature does better, but for rounding"
+    claims.append(Claim("every split is the best", f"{inner.size} splits", behind, bad < 0, note))
+    if exact:
+        _exact_claims(case, claims, inner)
+    p = case.parameters
+    free = p.get("max_leaf_nodes") is None and not p.get("ccp_alpha") and not p.get("min_impurity_decrease")
+    if free:
+        lazy = [t for t in np.flatnonzero(case.ends).tolist() if not _has_reason(case, t)]
+        note = f"node {lazy[0]} could have been split" if lazy else "pure, at a limit, or nothing to cut"
+        claims.append(Claim("every leaf has a reason", int(case.ends.sum()), None, not lazy, note))
+
+
+def _spread(case: Any, w: np.ndarray, Y: np.ndarray) -> float:
+    """W times impurity times the outputs."""
+    scale = Y.shape[1] if case.problem["criterion"] == "squared_error" else case.parts.size - 1
+    return float(w.sum()) * case.impurity_of(w, Y) * scale
+
+
+def _gain(case: Any, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
+    """What a split takes off W * impurity, and a bound on the rounding in it."""
+    w, Y = case.weights[rows], case.Y[rows]
+    whole = _spread(case, w, Y)
+    gain = whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left])
+    size = max(whole, float(w.sum()) * 2.0**-40 if case.index is not None else 0.0)
+    size += float(w.sum()) * (gamma(8) * float(np.abs(Y).max())) ** 2
+    return gain, 64.0 * gamma(4 * rows.size + 64) * size
+
+
+def _best(case: Any, node: int) -> float | None:
+    """The largest gain of all cuts of a node that respect the limits; None where there is none."""
+    rows = case.rows[node]
+    w, Y = case.weights[rows], case.Y[rows]
+    if case.problem["criterion"] == "squared_error":
+        Y = Y - (Y[0] + w @ (Y - Y[0]) / w.sum())
+    X = case.X[rows]
+    numbers = [j for j, known in enumerate(case.levels) if known is None]
+    varies = [j for j in numbers if np.isnan(X[:, j]).any() or (X[:, j] != X[0, j]).any()]
+    missing = [j for j in varies if np.isnan(X[:, j]).any()]
+    plain = [j for j in varies if j not in missing]
+    step = max(1, VALUES // (rows.size * (Y.shape[1] + 1)))
+    found = [_cuts(case, X[:, plain[s : s + step]], w, Y) for s in range(0, len(plain), step)]
+    for j in missing:
+        found += _cuts_with_missing(case, X[:, j], w, Y)
+    for j, known in enumerate(case.levels):
+        if known is not None:
+            found.append(_sets(case, X[:, j], w, Y))
+    best = max((each for each in found if each is not None), default=None)
+    return best
+
+
+def _score(case: Any, W: Any, S: np.ndarray) -> Any:
+    """- W * impurity of a side, up to what does not depend on the cut: sums S (..., P) and weights W."""
+    if case.problem["criterion"] != "entropy":
+        return (S**2).sum(axis=-1) / W
+    outputs = case.parts.size - 1
+    logs = np.where(S > 0, S * np.log2(np.where(S > 0, S, 1.0)), 0.0).sum(axis=-1)
+    return logs - outputs * W * np.log2(W)
+
+
+def _cuts(case: Any, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any = None) -> float | None:
+    """The best gain over all cuts of some columns. ``first``: weight, sums and rows that lie left of every cut."""
+    m = Y.shape[0]
+    order = np.argsort(X, axis=0, kind="stable")
+    values = np.take_along_axis(X, order, axis=0)
+    W = np.cumsum(w[order], axis=0)[:-1]
+    S = np.cumsum((w[:, None] * Y)[order], axis=0)[:-1]
+    nl = np.arange(1, m)[:, None] * np.ones((1, X.shape[1]), dtype=np.int64)
+    total_W, total_S, n = w.sum(), w @ Y, m
+    if first is not None:
+        W, S, nl = W + first[0], S + first[1], nl + first[2]
+        total_W, total_S, n = total_W + first[0], total_S + first[1], n + first[2]
+    return _most(case, values[:-1] < values[1:], W, S, nl, total_W, total_S, n)
+
+
+def _most(case: Any, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S: np.ndarray, n: int) -> float | None:
+    least, light = case.problem["min_leaf"], number(case.problem["min_weight"])
+    # A side whose weight is at the limit but for rounding may or may not count.
+    light = light * (1.0 + 1e-9) if light > 0 else 0.0
+    good = cut & (nl >= least) & (n - nl >= least) & (W >= light) & (total_W - W >= light) & (W > 0) & (total_W > W)
+    if not good.any():
+        return None
+    score = _score(case, W, S) + _score(case, total_W - W, total_S - S) - _score(case, total_W, total_S)
+    return float(np.where(good, score, -np.inf).max())
+
+
+def _cuts_with_missing(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> list[float | None]:
+    none = np.isnan(x)
+    if none.all():
+        return []
+    here, away = (w[~none], Y[~none]), (w[none], Y[none])
+    left = (away[0].sum(), away[0] @ away[1], int(none.sum()))
+    found: list[float | None] = []
+    if (~none).sum() > 1:
+        found.append(_cuts(case, x[~none, None], *here, first=left))  # missing values go left
+    # Missing values go right; the last cut has nothing but them on its right.
+    order = np.argsort(x[~none], kind="stable")
+    W = np.cumsum(here[0][order])[:, None]
+    S = np.cumsum((here[0][:, None] * here[1])[order], axis=0)[:, None, :]
+    values = np.append(x[~none][order], np.inf)
+    nl = np.arange(1, order.size + 1)[:, None]
+    found.append(_most(case, (values[:-1] < values[1:])[:, None], W, S, nl, w.sum(), w @ Y, x.size))
+    return found
+
+
+def _sets(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | None:
+    """The best prefix of the categories in order of their means, of each target in turn; NaN is a category."""
+    _, rank = np.unique(x, return_inverse=True)
+    rank = rank.reshape(-1)
+    W = np.bincount(rank, weights=w)
+    if W.size < 2:
+        return None
+    S = np.column_stack([np.bincount(rank, weights=w * Y[:, k]) for k in range(Y.shape[1])])
+    counts = np.bincount(rank)
+    found = []
+    for k in range(Y.shape[1]):
+        order = np.argsort(S[:, k] / W, kind="stable")
+        parts = [np.cumsum(each[order], axis=0)[:-1] for each in (W, S, counts)]
+        cut = np.ones(W.size - 1, dtype=bool)[:, None]
+        found.append(
+            _most(case, cut, parts[0][:, None], parts[1][:, None, :], parts[2][:, None], w.sum(), w @ Y, x.size)
+        )
+    return max((each for each in found if each is not None), default=None)
+
+
+def _has_reason(case: Any, node: int) -> bool:
+    rows, deepest = case.rows[node], case.parameters.get("max_depth")
+    least = case.problem["min_leaf"]
+    if (case.Y[rows] == case.Y[rows[0]]).all() or (deepest is not None and case.depth[node] >= deepest):
+        return True
+    if rows.size < case.problem["min_split"] or rows.size < 2 * least:
+        return True
+    if case.weight[node] <= 2.0 * number(case.problem["min_weight"]) * (1.0 + 1e-9):
+        return True
+    return _best(case, node) is None
+
+
+# -- in fractions
+
+
+def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
+    work = sum(case.rows[t].size for t in inner.tolist()) * case.d
+    if work > MOST_EXACT:
+        raise CertificateError(
+            f"too large for fractions: {work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
+        )
+    bad, ties = -1, 0
+    for t in inner.tolist():
+        rows = case.rows[t]
+        w = [Fraction(float(v)) for v in case.weights[rows]]
+        Y = [[Fraction(float(v)) for v in line] for line in case.Y[rows]]
+        left = case.goes_left(t, rows)
+        total_W, total_S = sum(w, Fraction(0)), _sums(w, Y, range(rows.size))
+        inside = [i for i in range(rows.size) if left[i]]
+        own = _value(sum((w[i] for i in inside), Fraction(0)), _sums(w, Y, inside), total_W, total_S)
+        best = _exact_best(case, rows, w, Y, total_W, total_S)
+        if best is None:
+            continue
+        nothing = sum((s * s for s in total_S), Fraction(0)) / total_W
+        ties += best == own
+        if best - own > Fraction(TIE) * (best - nothing if case.index is None or len(total_S) == 2 else best):
+            bad = t if bad < 0 else bad
+    note = f"node {bad} has a better one" if bad >= 0 else f"{ties} of {inner.size} the best to the last digit"
+    claims.append(Claim("every split is the best, in fractions", f"{inner.size} splits", None, bad < 0, note))
+
+
+def _sums(w: list[Fraction], Y: list[list[Fraction]], which: Any) -> list[Fraction]:
+    out = [Fraction(0)] * len(Y[0])
+    for i in which:
+        for k, v in enumerate(Y[i]):
+            out[k] += w[i] * v
+    return out
+
+
+def _value(W: Fraction, S: list[Fraction], total_W: Fraction, total_S: list[Fraction]) -> Fraction:
+    right = [t - s for t, s in zip(total_S, S, strict=True)]
+    square = sum((s * s for s in S), Fraction(0)) / W
+    return square + sum((s * s for s in right), Fraction(0)) / (total_W - W)
+
+
+def _exact_best(case: Any, rows: Any, w: Any, Y: Any, total_W: Fraction, total_S: list[Fraction]) -> Fraction | None:
+    least, light = case.problem["min_leaf"], Fraction(number(case.problem["min_weight"]))
+    light = light * (1 + Fraction(1, 10**9))
+    best: Fraction | None = None
+    for j in range(case.d):
+        if case.levels[j] is not None:
+            continue
+        x = case.X[rows, j]
+        none = [i for i in range(rows.size) if np.isnan(x[i])]
+        order = sorted((i for i in range(rows.size) if not np.isnan(x[i])), key=lambda i: x[i])
+        for start in ([], none) if none else ([],):
+            W, S, n = sum((w[i] for i in start), Fraction(0)), _sums(w, Y, start), len(start)
+            for at, i in enumerate(order):
+                W, n = W + w[i], n + 1
+                S = [s + w[i] * v for s, v in zip(S, Y[i], strict=True)]
+                last = at + 1 == len(order)
+                if (last and (start or not none)) or (not last and x[order[at + 1]] == x[i]):
+                    continue
+                if n < least or rows.size - n < least or light > W or light > total_W - W:
+                    continue
+                value = _value(W, S, total_W, total_S)
+                best = value if best is None or value > best else best
+    return best
