@@ -17,7 +17,7 @@ from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.tree import TreeCertificate, certify_tree
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.solvers.tree import Limits, Packed, Target, finite, grow, leaves, pack, prepare
+from gapless.solvers.tree import Limits, Packed, Target, Tree, finite, grow, leaves, pack, prepare
 from gapless.solvers.tree_prune import pruned, pruning_path
 
 #: From so many rows on columns are cut into 255 bins, unless asked otherwise.
@@ -51,6 +51,9 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
     certificate_: TreeCertificate
     n_features_in_: int
     n_outputs_: int
+    _tree: Tree
+    _levels: list[np.ndarray | None] | None  # the categories of each feature that has some
+    _made: dict[str, Any]  # of the tree when first asked for: the walk's arrays, scikit-learn's Tree
     _criteria: tuple[str, ...] = ()
     _foreign: tuple[str, ...] = ()
 
@@ -70,10 +73,10 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
             self._invalid(name, wanted)
 
     def _check_parameters(self) -> None:
-        if self.criterion in self._foreign:
-            raise NotImplementedError(
-                f"criterion={self.criterion!r} is not ours: use sklearn.tree.{type(self).__name__}, which has it"
-            )
+        if isinstance(self.criterion, str) and self.criterion in self._foreign:
+            instead = "criterion='squared_error', which is the same" if self.criterion == "friedman_mse" else ""
+            instead = instead or f"sklearn.tree.{type(self).__name__}, which has it"
+            raise NotImplementedError(f"criterion={self.criterion!r} is not ours: use {instead}")
         self._one_of("criterion", self._criteria)
         self._one_of("splitter", ("best", "random"))
         none, whole, share = (lambda v: v is None), _whole, _share
@@ -212,8 +215,6 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
         if y.shape[0] != n:
             raise ValueError(f"Number of labels={y.shape[0]} does not match number of samples={n}")
         weight = check_sample_weight(sample_weight, n)
-        for stale in ("_sklearn_tree", "_packed"):
-            self.__dict__.pop(stale, None)
         with one_blas_thread(), team(self.n_jobs):
             target, marks, weights, said = self._encode(y, weight)
             limits = self._limits(n, d, float(weights.sum()))
@@ -234,7 +235,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
                 columns.lowest[start : start + count].copy() if kind else None
                 for start, count, kind in zip(columns.offset, columns.n_codes, columns.categorical)
             ] if columns.categorical.any() else None  # fmt: skip
-            self._tree = tree
+            self._tree, self._made = tree, {}
             self.certificate_ = certify_tree(
                 self, tree, limits, hashes(), marks, weight, said, self._levels,
                 exact=columns.exact, missing=columns.missing, seconds=time.perf_counter() - started,
@@ -278,9 +279,9 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
             return np.concatenate(parts)
 
     def _walk(self) -> Packed:
-        if "_packed" not in self.__dict__:
-            self._packed = pack(self._tree)
-        return self._packed
+        if "packed" not in self._made:
+            self._made["packed"] = pack(self._tree)
+        return self._made["packed"]
 
     def _ranked(self, X: np.ndarray) -> np.ndarray:
         """Categories as their ranks; NaN where one was never seen."""
@@ -297,7 +298,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {key: value for key, value in state.items() if key not in ("_packed", "_sklearn_tree")}
+        return {**state, "_made": {}} if "_made" in state else state
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_tree")
@@ -356,19 +357,19 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
         """scikit-learn's own Tree, made of our arrays: plot_tree, export_text and others read it."""
         if not hasattr(self, "_tree"):
             raise AttributeError(f"this {type(self).__name__} is not fitted yet: it has no tree_")
-        if "_sklearn_tree" not in self.__dict__:
-            self._sklearn_tree = self._rebuilt()
-        return self._sklearn_tree
+        if "tree_" not in self._made:
+            self._made["tree_"] = self._rebuilt()
+        return self._made["tree_"]
 
     def _rebuilt(self) -> Any:
-        from sklearn.tree import DecisionTreeRegressor
+        from sklearn.tree import ExtraTreeRegressor
 
         tree = self._tree
         if np.isnan(tree.threshold).any():
             raise NotImplementedError(
                 "scikit-learn's Tree knows thresholds only, and this tree splits sets of categories: see export_text"
             )
-        pattern = DecisionTreeRegressor().fit([[0.0]], [0.0]).tree_
+        pattern = ExtraTreeRegressor().fit([[0.0]], [0.0]).tree_
         state = pattern.__getstate__()
         nodes = np.zeros(tree.n_nodes, dtype=state["nodes"].dtype)
         nodes["left_child"], nodes["right_child"] = tree.left, tree.right

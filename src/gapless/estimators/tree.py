@@ -209,6 +209,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         model.max_features_ = int(document["problem"]["max_features"])
         model.certificate_ = TreeCertificate.from_document(document, arrays)
         model._tree, model._levels = model.certificate_.tree()
+        model._made = {}
         return model
 
     def __sklearn_tags__(self) -> Any:
@@ -318,6 +319,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         model.max_features_ = int(document["problem"]["max_features"])
         model.certificate_ = TreeCertificate.from_document(document, arrays)
         model._tree, model._levels = model.certificate_.tree()
+        model._made = {}
         return model
 
 
