@@ -6,12 +6,14 @@ import importlib.util
 #: What a newcomer should see of this room.
 _MODULES = (
     "bias_variance",
+    "compression",
     "confusion",
     "convexity",
     "global_minimum",
     "growth",
     "hoeffding",
     "learning_curve",
+    "leave_one_out",
     "vc",
 )
 
