@@ -14,7 +14,9 @@ _MODULES = (
     "hoeffding",
     "learning_curve",
     "leave_one_out",
+    "pac_bayes",
     "vc",
+    "votes",
 )
 
 

@@ -108,8 +108,8 @@ def of_function(
     """Look for a witness against convexity of f on a box: chords, tangents where a gradient is given, Jensen's inequality.
 
     ``box``: (low, high) for a function of one number, else a pair for each coordinate.  ``inside``: only points for which it
-    is true belong to the domain, which must be convex itself.  Values of +inf are outside of it.  ``rounding``: violations up to this
-    share of the values count as rounding; a function that loses digits needs a larger one.
+    is true belong to the domain, which must be convex itself.  Values of +inf are outside of it.
+    ``rounding``: violations up to this share of the values count as rounding; a function that loses digits needs more.
     """
     low, high, scalar = _box(box)
     trials = whole(trials, "trials")
