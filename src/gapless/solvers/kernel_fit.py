@@ -32,8 +32,9 @@ def solve_kernel(
     Where the kernel is not ``positive`` there is no gap to stop by: the fit ends where no pair is out of order.
     """
     small = problem.n_points <= SMALL
-    aim = min(TIGHT, stop.relative_gap) if small else stop.relative_gap
-    loop = Loop(Stop(aim if positive else 0.0, stop.passes, stop.seconds), callback=callback, interruption=interruption)
+    # A small problem is polished early, and goes on with SMO only where the sets do not hold.
+    aims = (1e-3, 1e-6, TIGHT) if small and positive else (stop.relative_gap if positive else 0.0,)
+    loop = Loop(Stop(aims[0], stop.passes, stop.seconds), callback=callback, interruption=interruption)
     status: Status | None = None
     point: tuple[np.ndarray, np.ndarray | None] = problem.start() if start is None else problem.repair(start), None
     with np.errstate(all="ignore"):
@@ -41,10 +42,15 @@ def solve_kernel(
             if not np.isfinite(problem.R2):
                 loop.record(np.zeros(2), point[0], np.inf, -np.inf, ends=False)
                 loop.end("not_finite")
-            point = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
-            reached = positive and _relative_gap(problem, *point) <= stop.relative_gap
-            if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
-                point = polish(problem, loop, *point).beta, None
+            for aim in aims:
+                loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, stop.passes, stop.seconds)
+                point = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
+                reached = positive and _relative_gap(problem, *point) <= stop.relative_gap
+                if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
+                    found = polish(problem, loop, *point)
+                    start, point = found.beta, (found.beta, None)
+                    if found.settled:
+                        break
         except Ended:
             status = loop.status
             point = (point[0] if loop.best_u is None else loop.best_u), None
