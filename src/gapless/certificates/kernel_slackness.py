@@ -26,7 +26,7 @@ class KernelSlackness(Slackness):
     def __str__(self) -> str:
         text = super().__str__()
         if self.certified is None:
-            return text + "\nnothing is certified: there is no gap"
+            return text + "\nnothing is certified: there is no gap, or no bound on alpha"
         shown = ", ".join(f"{int((self.certified == k).sum())} {DUAL[k]}" for k in (0, 2))
         return f"{text}\ncertified at every optimum: {shown}; open: {int((self.certified < 0).sum())}"
 
@@ -44,7 +44,7 @@ def kernel_slackness(model: Any) -> KernelSlackness:
     alpha, c, yf = (a[0] if one else a for a in (np.abs(u) / level, c, yf))
     found = slackness(alpha, c, yf)
     certified = None
-    if certificate.kind == "gap":
+    if certificate.kind == "gap" and np.isfinite(model._c).all():
         certified = np.full(u.shape, -1, np.int8)
         for k, sub in enumerate(certificate.subproblems):
             rows = np.flatnonzero(inside[k])

@@ -34,8 +34,12 @@ from gapless.solvers.kernel_fit import SMALL, solve_kernel
 from gapless.solvers.loop import Interruption, Stop
 from gapless.solvers.solution import Event, Solution
 
+from ._kernel_hard import fit_hard
+
 #: Equal rows are looked for up to so many values.
 MOST_VALUES = 4_000_000
+#: A sparse matrix of no more values, zeros counted, is filled.
+SMALL_VALUES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ def fit_kernel(
     started = time.perf_counter()
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
     n = X.shape[0]
+    _refuse_masked(task, y, sample_weight, n)
     weights = check_sample_weight(sample_weight, n)
     labels = targets = None
     index = np.zeros(n, np.int64)
@@ -110,7 +115,7 @@ def fit_kernel(
     elif task.kind != "one_class":
         targets = np.asarray(y, dtype=np.float64)
     class_weight = np.ones(1) if labels is None else resolve_class_weight(task.class_weight, labels, weights)
-    cost = costs(task.C, weights, class_weight, index)
+    cost = costs(task.C if math.isfinite(task.C) else 1.0, weights, class_weight, index)
     if cost.c.size == 0 and n:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     given = X
@@ -118,9 +123,16 @@ def fit_kernel(
         named = aside(lambda: _named(given, labels, targets, sample_weight, weights))
         matrix = task.kernel == "precomputed" or callable(task.kernel)
         kernel, X, proved = _kernel(task, X, cost, weights, matrix)
-        whole = gram(kernel, X, task.cache_bytes)
+        # Solved by the matrix as it is; what is claimed is claimed of K + shift I.
+        whole = gram(kernels.Precomputed() if matrix else kernel, X, task.cache_bytes)
+        judged = gram(kernel, X, task.cache_bytes) if matrix else whole
+        if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
+                "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
+            )
         data = _Data(
-            X, whole, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
+            X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
             callback, interruption, matrix,
         )  # fmt: skip
         pairs = _pairs(labels, data)
@@ -149,11 +161,28 @@ def fit_kernel(
         [part.claim for part in parts], stated, {**arrays, **vectors}, marks, task.stop.relative_gap,
         time.perf_counter() - started, proved.shift is not None, proved.witness,
     )  # fmt: skip
+    c = cost.restore(cost.c if math.isfinite(task.C) else np.full(cost.c.size, math.inf))
     worst = max(parts, key=lambda part: -1.0 if math.isnan(part.claim.relative_gap) else part.claim.relative_gap)
     return KernelFitted(
-        labels, class_weight, kernel, u, arrays["scalars"], scores, cost.restore(cost.c), cost.restore(member.astype(bool)),
+        labels, class_weight, kernel, u, arrays["scalars"], scores, c, cost.restore(member.astype(bool)),
         targets, certificate, worst.history, proved, lengths,
     )  # fmt: skip
+
+
+def _refuse_masked(task: KernelTask, y: Any, sample_weight: Any, n: int) -> None:
+    """Weights that leave nothing, or one class only, in scikit-learn's words."""
+    if sample_weight is None or np.shape(sample_weight) != (n,):
+        return
+    try:
+        left = np.asarray(sample_weight, dtype=np.float64) > 0.0
+    except (TypeError, ValueError):
+        return
+    if not left.any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if task.kind in ("c_svc", "nu_svc") and np.unique(np.asarray(y)[left]).size == 1 < np.unique(np.asarray(y)).size:
+        if task.kind == "nu_svc":
+            raise ValueError("specified nu is infeasible: all samples with positive weights belong to the same class")
+        raise ValueError("Invalid input - all samples with positive weights belong to the same class")
 
 
 def _named(X: Any, labels: Labels | None, targets: Any, given: Any, weights: np.ndarray) -> dict[str, Any]:
@@ -169,6 +198,7 @@ class _Data:
 
     X: Any
     gram: Gram
+    judged: Gram
     kernel: Any
     cost: Costs
     index: np.ndarray
@@ -204,6 +234,8 @@ def _kernel(task: KernelTask, X: Any, cost: Costs, weights: np.ndarray, matrix: 
         K = symmetric(np.asarray(K, dtype=np.float64))
         known = positive(K) if K.shape[0] <= MOST_ROWS else Positive(None)
         return kernels.Precomputed(known.shift or 0.0), K, known
+    if sparse.issparse(X) and X.shape[0] * X.shape[1] <= SMALL_VALUES:
+        X = X.toarray()  # the same bits as for the same values in an array
     gamma = resolve_gamma(task.gamma, X, np.asarray(weights, dtype=np.float64))
     rows = X if cost.rows is None else X[cost.rows]
     kernel: Any = {
@@ -248,6 +280,15 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
     present = np.unique(data.index[inside])
     if pair is not None and present.size < 2:  # a class without weight: nothing was seen of it
         return _nothing(data, inside, pair, present, stop)
+    if math.isinf(task.C):
+        assert pair is not None
+        if data.positive.shift is None:
+            raise ValueError(
+                f"{task.estimator}(C=inf): a hard margin needs a positive semidefinite kernel. Use a finite C."
+            )
+        y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
+        best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, pair, stop, data.interruption)
+        return _Solved(best.u, np.array([best.b]), best.scores, claim, [])
     problem = _build(task, data, inside, data.cost.c[inside], pair)
     _refuse_infeasible(task, problem, pair)
     groups = _groups(data, inside, pair)
@@ -263,10 +304,13 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
         solution = solve_kernel(
             small, stop, start=start, callback=data.callback, interruption=data.interruption, positive=proved
         )
-    if groups is not None:
-        beta = problem.repair(problem.beta(groups.expand(small.u(solution.u))))
+    if groups is not None or data.judged is not data.gram:
+        u = small.u(solution.u)
+        problem = _build(task, data, inside, data.cost.c[inside], pair, data.judged)
+        beta = problem.repair(problem.beta(u if groups is None else groups.expand(u)))
         scores = problem.scores(beta)
-        solution = replace(solution, u=beta, theta=problem.best_scalars(scores), scores=scores)
+        theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
+        solution = replace(solution, u=beta, theta=theta, scores=scores)
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
     return _Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history)
@@ -280,8 +324,11 @@ def _nothing(data: _Data, inside: np.ndarray, pair: tuple[int, int], present: np
     return _Solved(zeros, np.array([sign]), zeros.copy(), claim, [])
 
 
-def _build(task: KernelTask, data: _Data, rows: np.ndarray, c: np.ndarray, pair: tuple[int, int] | None) -> KernelDual:
-    whole = data.gram if rows.size == data.gram.n and (np.diff(rows) > 0).all() else Part(data.gram, rows)
+def _build(
+    task: KernelTask, data: _Data, rows: np.ndarray, c: np.ndarray, pair: tuple[int, int] | None, of: Gram | None = None
+) -> KernelDual:
+    of = data.gram if of is None else of
+    whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else Part(of, rows)
     if pair is not None:
         y = np.where(data.index[rows] == pair[0], 1.0, -1.0)
         return KernelDual.c_svc(whole, y, c) if task.kind == "c_svc" else KernelDual.nu_svc(whole, y, c, task.nu)

@@ -68,6 +68,8 @@ class KernelMachine(BaseEstimator):
             if hasattr(self, name):
                 shown = "(0.0, inf)" if top == math.inf else "(0.0, 1.0]"
                 self._require(name, Real, f"a float in the range {shown}", lambda v, top=top: 0.0 < v <= top)
+        if getattr(self, "C", 1.0) == math.inf and self._kind != "c_svc":
+            raise ValueError(f"{type(self).__name__} has no hard form: C=inf is for SVC. Use a large finite C.")
         if hasattr(self, "epsilon"):
             self._require("epsilon", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
         for flag in ("shrinking", "warm_start", "break_ties"):
@@ -77,6 +79,9 @@ class KernelMachine(BaseEstimator):
             self._invalid("decision_function_shape", "a str among {'ovo', 'ovr'}")
         if getattr(self, "random_state", None) is not None:
             check_random_state(self.random_state)
+        probability = getattr(self, "probability", "deprecated")
+        if probability not in ("deprecated", True, False):
+            self._invalid("probability", "an instance of 'bool'")
         if self.device not in ("auto", "cpu", "cuda"):
             self._invalid("device", "a str among {'auto', 'cpu', 'cuda'}")
         if self.device == "cuda":
@@ -167,7 +172,7 @@ class KernelMachine(BaseEstimator):
                     f"Found array with 0 sample(s) while a minimum of 1 is required by {type(self).__name__}."
                 )
             _refuse_too_large(n, type(self).__name__)
-            judged = kernels.Function(self.kernel).values(_Counted(X, n), _Counted(X, n))
+            judged = kernels.Function(self.kernel).values(X, X)
             self._fit_X = X
             if hasattr(X, "shape") and len(X.shape) == 2:
                 self.n_features_in_ = int(X.shape[1])
@@ -246,6 +251,14 @@ class KernelMachine(BaseEstimator):
 
     def _warn(self, fitted: KernelFitted) -> None:
         """One warning a fit, last."""
+        if getattr(self, "probability", "deprecated") != "deprecated":
+            name = type(self).__name__
+            warnings.warn(
+                f"The `probability` parameter of scikit-learn's {name} is deprecated there, and without effect here: use "
+                f"CalibratedClassifierCV({name}(), ensemble=False).",
+                FutureWarning,
+                stacklevel=3,
+            )
         shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
         if shortfall is not None:
             report_convergence(shortfall, stacklevel=4)
@@ -288,9 +301,7 @@ class KernelMachine(BaseEstimator):
 
     def _matrix(self, X: Any) -> Any:
         """The kernel matrix of new rows, where a function gives it."""
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        K = kernels.Function(self.kernel).values(_Counted(X, n), _Counted(self._fit_X, self.shape_fit_[0]))
-        return K
+        return kernels.Function(self.kernel).values(X, self._fit_X)
 
     def _plain_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sparse.issparse(self.dual_coef_) else np.asarray(self.dual_coef_)
@@ -416,13 +427,6 @@ class KernelMachine(BaseEstimator):
         passes = np.array([sub.n_iter for sub in model.certificate_.subproblems], dtype=np.int32)
         model.n_iter_ = passes if document["classes"] is not None else int(passes[0])
         return model
-
-
-class _Counted:
-    """Whatever a kernel function takes, with the number of its rows."""
-
-    def __new__(cls, X: Any, n: int) -> Any:
-        return X
 
 
 def _classes_of_support(dual: np.ndarray, K: int) -> np.ndarray:

@@ -86,7 +86,16 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     def score_samples(self, X: Any) -> np.ndarray:
         """<w, phi(x)>. Free support vectors lie on the boundary: what rounding leaves between them and rho is taken away."""
         f, rho = self._sums(X, [slice(None)])[0].ravel(), -float(self.intercept_[0])
-        return np.where(np.abs(f - rho) <= ROUNDING * abs(rho), rho, f)
+        return np.where(np.abs(f - rho) <= ROUNDING * self._size(rho), rho, f)
+
+    def _size(self, rho: float) -> float:
+        """What rounding errors of scores are relative to."""
+        vectors = self.support_vectors_
+        if not vectors.shape[0]:
+            return abs(rho)
+        squares = vectors.multiply(vectors) if sparse.issparse(vectors) else vectors * vectors
+        top = float(np.abs(self._kernel_.diagonal(np.asarray(squares.sum(axis=1)).ravel())).max())
+        return abs(rho) + 0.01 * top * float(np.abs(self._plain_dual()).sum())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, phi(x)> - rho: below 0 outside."""

@@ -140,6 +140,8 @@ class SVC(KernelClassifier):
     degree, gamma, coef0 : of the kernel; gamma="scale" is 1 / (n_features * variance of X), with weights, "auto" 1 / n_features
     shrinking : bool
         Without effect: the optimum is the same.
+    probability : "deprecated"
+        Without effect, with a warning: deprecated in scikit-learn. Use ``CalibratedClassifierCV(SVC(), ensemble=False)``.
     tol : float
         The relative duality gap at which a fit may stop: ``(primal - dual) / max(|primal|, |dual|)``.
     cache_size : float
@@ -185,6 +187,7 @@ class SVC(KernelClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-4,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -205,6 +208,7 @@ class SVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight
@@ -231,7 +235,8 @@ class NuSVC(KernelClassifier):
     ----------
     nu : float in (0, 1]
         Infeasible values, which the classes have not enough weight for, raise a ValueError that says which are feasible.
-    kernel, degree, gamma, coef0, shrinking, tol, cache_size, class_weight, verbose, max_iter, decision_function_shape,
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter,
+    decision_function_shape,
     break_ties, random_state, time_limit, warm_start, init, n_jobs, device : as for SVC
 
     Attributes
@@ -253,6 +258,7 @@ class NuSVC(KernelClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
+        probability: Any = "deprecated",
         tol: float = 1e-4,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -273,6 +279,7 @@ class NuSVC(KernelClassifier):
         self.gamma = gamma
         self.coef0 = coef0
         self.shrinking = shrinking
+        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.class_weight = class_weight

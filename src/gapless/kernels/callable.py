@@ -18,9 +18,9 @@ class Function:
 
     def values(self, X: Any, Z: Any) -> np.ndarray:
         """K of all rows of X and Z, checked."""
-        found = self.call(X, Z)
+        found: Any = self.call(X, Z)
         found = np.asarray(found.toarray() if hasattr(found, "toarray") else found, dtype=np.float64)
-        wanted = (X.shape[0], Z.shape[0])
+        wanted = tuple(part.shape[0] if hasattr(part, "shape") else len(part) for part in (X, Z))
         if found.shape != wanted:
             raise ValueError(
                 f"the kernel function returned an array of shape {found.shape} for {wanted[0]} and {wanted[1]} rows; it must be "

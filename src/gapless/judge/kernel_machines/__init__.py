@@ -21,7 +21,7 @@ from ..rounding import UNIT, Interval
 from ..rows import DenseRows, SparseRows, as_rows, first_non_finite
 from ..verdict import Claim, Verdict
 from .document import ESTIMATORS, MATRICES, array_forms, flaw, pairs_of
-from .figures import Found, evaluate, posed
+from .figures import Found, evaluate, evaluate_hard, posed
 from .values import Values, gamma_of_scale, proved_positive
 
 #: A certificate may admit at most this many times what float64 needs, or this part of its tolerance.
@@ -70,6 +70,7 @@ class _Case:
         self.parameters, self.subs = document["parameters"], self.block["subproblems"]
         self.kernel, self.kind = self.problem["kernel"], self.problem["kind"]
         self.gap = self.block["kind"] == "gap"
+        self.hard = number(self.problem["C"]) == math.inf
         self.rows = as_rows(X)
         self.matrix = self.kernel["name"] in MATRICES
         n, d = self.rows.shape
@@ -116,7 +117,8 @@ class _Case:
         for key, default in wanted.items():
             asked = p.get(key, default)
             value = number(problem[key])
-            good = is_number(asked) and number(asked) == value and math.isfinite(value)
+            good = is_number(asked) and number(asked) == value
+            good = good and (math.isfinite(value) or (key == "C" and self.kind == "c_svc" and value > 0.0))
             good = good and (value > 0.0 if key == "C" or (key == "nu" and key in p) else value >= 0.0)
             claims.append(Claim(key, value, asked, good))
             sound = sound and good
@@ -141,7 +143,7 @@ class _Case:
             sound = sound and agree and stated == self.pairs
             resolved = np.array(weights)
         if sound:
-            self.c = row_weights(number(problem["C"]), self.weights, resolved, self.index)
+            self.c = row_weights(1.0 if self.hard else number(problem["C"]), self.weights, resolved, self.index)
             sound = bool(np.isfinite(self.c).all())
         finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values())
         claims.append(Claim("finite", "dual point and scalars", None, finite))
@@ -241,6 +243,13 @@ class _Case:
             values = Values(self.rows, self.kernel, keep, proved)
             f, off = values.sums(u[keep])
             R2 = float(values.norms.max(initial=0.0)) ** 2 * (1.0 + 1e-9)
+            if self.hard:
+                b = float(self.arrays["scalars"][k, 0])
+                found, held = evaluate_hard(y, u[keep], b, f, off, R2)
+                claims.append(Claim(which + "margins kept", True, held, held, "y f >= 1 for every row, for certain"))
+                self._subproblem_claims(claims, which, sub, found)
+                bounds.append((found.primal.up, found.dual.low, found.gap.up))
+                continue
             problem = posed(self.kind, self.c[keep], y, nu, epsilon)
             found = evaluate(problem, u[keep], self.arrays["scalars"][k], f, off, R2, self.gap)
             self._subproblem_claims(claims, which, sub, found)

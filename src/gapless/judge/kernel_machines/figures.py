@@ -138,6 +138,31 @@ def evaluate(
     return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook)
 
 
+def evaluate_hard(
+    y: np.ndarray, u: np.ndarray, b: float, f: np.ndarray, off: np.ndarray, R2: float
+) -> tuple[Found, bool]:
+    """C = inf: P = 1/2 u'Ku where every y f >= 1 for certain, against the best multiple of u; whether they are kept."""
+    feasible = bool((y * u >= 0.0).all())
+    low_f, high_f = down(f - off), up(f + off)
+    low, high = down(low_f + b), up(high_f + b)
+    worst = float(np.where(y > 0, low, -high).min(initial=math.inf))
+    slack = float(np.maximum(0.0, 1.0 - np.where(y > 0, high, -low)).max(initial=0.0))
+    most = float(np.maximum(0.0, 1.0 - np.where(y > 0, low, -high)).max(initial=0.0))
+    square = _ends(*_signed(u, low_f, high_f)).positive()
+    mass, missed = _total(np.abs(u)), abs(_total(u))
+    primal = HALF * square
+    bound = exactly(1.0) + Interval(0.0, R2).sqrt() * square.sqrt()
+    dual = (HALF * mass - bound * missed) * mass / square
+    if worst < 1.0:
+        primal = Interval(primal.low, math.inf)
+    if not feasible:
+        dual = Interval(-math.inf, -math.inf)
+    ratio = (mass / square).up
+    textbook = mass.up * float(off.max(initial=0.0)) * (1.0 + ratio * ratio)
+    textbook += (u.size + 400.0) * UNIT * (square.up + mass.up * ratio * (1.0 + bound.up))
+    return Found(primal, dual, primal - dual, Interval(slack, most), feasible, textbook), worst >= 1.0
+
+
 def _signed(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a times something between low and high, a of any sign."""
     return down(np.where(a > 0, a * low, a * high)), up(np.where(a > 0, a * high, a * low))
