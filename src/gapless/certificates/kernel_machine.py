@@ -158,7 +158,13 @@ def certify_kernel(
     relative = gap / scale if scale > 0.0 else 0.0
     found = replace(found, gap=gap, relative_gap=relative)  # of rows: P - D has lost these digits
     if positive:
-        ended = "converged" if relative <= tol else ("stalled" if solution.status == "converged" else solution.status)
+        # Where the optimum is 0 up to rounding (one-class around the origin) a relative gap says nothing.
+        nothing = scale <= found.rounding and gap <= found.rounding
+        ended = (
+            "converged"
+            if relative <= tol or nothing
+            else ("stalled" if solution.status == "converged" else solution.status)
+        )
         return replace(found, status=ended)
     status = "converged" if violation <= tol else ("stalled" if solution.status == "converged" else solution.status)
     nan = math.nan

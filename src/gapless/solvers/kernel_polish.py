@@ -61,13 +61,12 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
         below, above = free & (solved < -NOISE * c), free & (solved > (1.0 + NOISE) * c)
         wrong = (~free & ~upper & (h > noise)) | (upper & (h < -noise))
         if not (below | above | wrong).any():
-            return best._replace(settled=True)
+            # More free rows than the kernel has directions cannot all lie at their kinks: then the sets are not right.
+            return best._replace(settled=bool((np.abs(h[free]) <= noise).all()))
         # A variable that leaves its box is put at the bound it left by; one on the wrong side is let go.
         upper = (upper & ~wrong) | above
         free = (free & ~below & ~above) | wrong
-        beta, scores = np.clip(solved, 0.0, c), own
-        # `own` belongs to `inside`, which is what the next round corrects.
-        beta = inside
+        beta, scores = inside, own
     return best
 
 
