@@ -31,6 +31,7 @@ _HOME = {
     "bayes_rule": "gapless.estimators.bayes",
     "DecisionTreeClassifier": "gapless.estimators.tree",
     "DecisionTreeRegressor": "gapless.estimators.tree",
+    "estimate_cost": "gapless.estimators.cost",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.gap",
     "verify": "gapless.certificates.verify",

@@ -29,6 +29,7 @@ from gapless.errors import ModelFileError as ModelFileError
 from gapless.errors import NotSeparable as NotSeparable
 from gapless.errors import SeparationWarning as SeparationWarning
 from gapless.estimators.bayes import bayes_rule as bayes_rule
+from gapless.estimators.cost import estimate_cost as estimate_cost
 from gapless.estimators.discriminant import GaussianDiscriminant as GaussianDiscriminant
 from gapless.estimators.discriminant_analysis import LinearDiscriminantAnalysis as LinearDiscriminantAnalysis
 from gapless.estimators.discriminant_analysis import QuadraticDiscriminantAnalysis as QuadraticDiscriminantAnalysis

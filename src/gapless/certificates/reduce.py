@@ -30,6 +30,8 @@ from gapless import losses
 from gapless._threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.gap import Certificate, assemble, certify
+from gapless.certificates.kernel_machine import KernelCertificate
+from gapless.certificates.kernel_reduce import KernelReduction, reduce_kernel
 from gapless.certificates.linear_model import last_step
 from gapless.certificates.statement import decode_float, encode_parameters
 from gapless.encode.labels import Labels, encode_labels
@@ -95,18 +97,18 @@ class Reduction:
         return f"<Reduction to {self.rows.size} of {self.n_rows} rows>"
 
 
-def reduce(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Reduction:
+def reduce(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Reduction | KernelReduction:
     """The rows that alone give the same w and b.
 
     Parameters
     ----------
-    model : a fitted LinearSVC, hinge or squared hinge, C finite or inf, or a pipeline that ends in one; X is then taken
+    model : a fitted LinearSVC (hinge or squared hinge), SVC or SVR, or a pipeline that ends in one; X is then taken
         through the steps before it, and ``rows`` are to be taken of that.
     X, y, sample_weight : the data that it was trained on; other data raise CertificateError.
 
     Returns
     -------
-    Reduction : rows, and a certificate of the same model on them
+    Reduction or KernelReduction : rows, and a certificate of the same model on them
     """
     model, X = last_step(model, X)
     certificate = getattr(model, "certificate_", None)
@@ -115,10 +117,14 @@ def reduce(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Reduction:
         raise NotFittedError(
             f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
         )
+    if isinstance(certificate, KernelCertificate):
+        return reduce_kernel(model, X, y, sample_weight)
     if not isinstance(certificate, Certificate):
-        raise TypeError(f"{name} cannot be reduced: it has no dual point. reduce takes a LinearSVC.")
+        raise TypeError(f"{name} cannot be reduced: it has no dual point. reduce takes a LinearSVC, an SVC or an SVR.")
     if certificate.statement["problem"]["loss"] not in ("hinge", "squared_hinge"):
-        raise TypeError(f"{name} cannot be reduced: every row has a part in its w. reduce takes a LinearSVC.")
+        raise TypeError(
+            f"{name} cannot be reduced: every row has a part in its w. reduce takes a LinearSVC, an SVC or an SVR."
+        )
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
     labels = encode_labels(y, model.classes_)
     if labels.index.size != X.shape[0]:

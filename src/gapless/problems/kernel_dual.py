@@ -125,6 +125,14 @@ class KernelDual:
         """The largest K(x, x); infinite or NaN where one is."""
         return float(np.max(np.maximum(self.gram.diagonal, 0.0), initial=0.0))
 
+    @lazy
+    def nothing(self) -> float:
+        """What counts as 0: where w = 0 is optimal (nu-SVC with hulls that meet, one-class around the origin) P* is 0, and no gap
+        is small beside it.  P is a sum of terms as large as R^2 T^2."""
+        if self.kind not in ("nu_svc", "one_class"):
+            return 0.0
+        return 1e-14 * self.R2 * float(sum(total for _, total in self.sides)) ** 2
+
     def subset(self, index: np.ndarray, scale: float = 1.0) -> KernelDual:
         """The problem on some variables, their bounds multiplied by ``scale``."""
         at = index if self.at is None else self.at[index]

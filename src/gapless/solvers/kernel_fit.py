@@ -49,7 +49,7 @@ def solve_kernel(
                 if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
                     found = polish(problem, loop, *point)
                     start, point = found.beta, (found.beta, None)
-                    if found.settled:
+                    if found.settled or found.gap <= problem.nothing:
                         break
         except Ended:
             status = loop.status

@@ -64,7 +64,8 @@ def smo(
         scores = problem.scores(beta, loop.tick)
         scalars, primal, _, gap = figures(problem, beta, scores)
         loop.record(scalars, beta, primal, primal - gap, ends=False)
-        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or loop.n_iter >= loop.stop.passes:
+        reached = relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing
+        if reached or loop.n_iter >= loop.stop.passes:
             return beta, scores
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)

@@ -1,0 +1,118 @@
+"""What a fit of a kernel machine will take, before it is made: seconds, bytes, advice.
+
+Nearly all the time of such a fit goes into kernel values: each variable that moves needs n of them, and those that are
+support vectors in the end move a few times.  How many these are is not known before; half of the fits have between a twentieth
+and all of the rows.  How fast kernel values come is measured, here and now, on a part of X.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from gapless._threads import one_blas_thread, team
+from gapless.encode.width import resolve_gamma
+from gapless.errors import short
+from gapless.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from gapless.kernels.gram import gram
+
+from ._kernel_machine import KernelMachine
+
+__all__ = ["Cost", "estimate_cost"]
+
+#: Support vectors as a share of the rows: few, usual, all; and how often each of them moves.
+SHARES = (0.05, 0.3, 1.0)
+MOVES = (2.0, 3.0, 5.0)
+#: Rows and columns of the piece that is timed.
+PILOT = (4096, 512)
+
+
+class Cost(NamedTuple):
+    """``seconds`` is a guess between ``seconds_low`` and ``seconds_high``; ``bytes`` is what the fit adds to X."""
+
+    seconds: float
+    seconds_low: float
+    seconds_high: float
+    bytes: int
+    kernel_values_per_second: float
+    advice: str
+
+    def __str__(self) -> str:
+        return (
+            f"about {short(self.seconds)} s (between {short(self.seconds_low)} and {short(self.seconds_high)}), "
+            f"{self.bytes / 2**20:.0f} MB. {self.advice}"
+        )
+
+
+def estimate_cost(model: Any, X: Any) -> Cost:
+    """Seconds and bytes of ``model.fit(X, y)``, before it is made.
+
+    Parameters
+    ----------
+    model : an SVC, NuSVC, SVR, NuSVR or OneClassSVM, fitted or not
+    X : the rows that it is to be fitted on (kernel="precomputed": the matrix); a part of them is timed
+
+    Returns
+    -------
+    Cost : seconds, seconds_low, seconds_high, bytes, kernel_values_per_second, advice
+    """
+    if not isinstance(model, KernelMachine):
+        raise TypeError(f"estimate_cost knows kernel machines, not {type(model).__name__}")
+    model._check_parameters()
+    if callable(model.kernel):
+        raise TypeError(
+            "estimate_cost cannot know what a function of yours takes: time model.kernel(X[:1000], X[:1000])"
+        )
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C")
+    n, d = X.shape
+    some = np.random.default_rng(0).permutation(n)[: PILOT[0]]
+    part = X[np.ix_(some, some)] if model.kernel == "precomputed" else X[np.sort(some)]
+    gamma = resolve_gamma(model.gamma, part, np.ones(part.shape[0])) if model.kernel != "precomputed" else 1.0
+    kernel: Any = {
+        "linear": Linear(),
+        "poly": Polynomial(int(model.degree), gamma, float(model.coef0)),
+        "rbf": RBF(gamma),
+        "sigmoid": Sigmoid(gamma, float(model.coef0)),
+        "precomputed": Precomputed(),
+    }[model.kernel]
+    cache = int(float(model.cache_size) * 2**20)
+    columns = np.arange(min(part.shape[0], PILOT[1]))
+    with one_blas_thread(), team(model.n_jobs), np.errstate(all="ignore"):
+        pilot = gram(kernel, part, cache)
+        pilot.block(columns[:8], columns[:8])  # compiled, if it was not
+        seconds = min(_timed(lambda: pilot.block(np.arange(part.shape[0]), columns)) for _ in range(2))
+    rate = part.shape[0] * columns.size / max(seconds, 1e-9)
+    if model.kernel == "linear" and model._kind == "c_svc":
+        values = [float(n) * passes for passes in (5.0, 30.0, 200.0)]  # the linear solver reads the rows a few times
+    else:
+        values = [float(n) * n * share * moves for share, moves in zip(SHARES, MOVES)]
+    low, usual, high = (value / rate for value in values)
+    width = 8 * n * d if not sparse.issparse(X) else 12 * X.nnz
+    needed = int(width * 1.5 + min(cache, 8 * n * n) + 200 * n)
+    if model.kernel == "precomputed":
+        needed = int(8 * n * n * 1.5)
+    return Cost(usual, low, high, needed, rate, _advice(model, usual, n))
+
+
+def _timed(function: Any) -> float:
+    started = time.perf_counter()
+    function()
+    return time.perf_counter() - started
+
+
+def _advice(model: Any, seconds: float, n: int) -> str:
+    parts = []
+    if seconds > 60.0:
+        parts.append("set time_limit: the model that comes back then is usable and says how far it is from the optimum")
+        if model.n_jobs in (None, 1):
+            parts.append("n_jobs=-1 uses all cores")
+        if model.kernel != "linear":
+            parts.append("try a part of the rows first, or LinearSVC")
+    if not parts:
+        return "Nothing stands in the way."
+    text = "; ".join(parts) + "."
+    return text[0].upper() + text[1:]
