@@ -29,7 +29,7 @@ _MINUS_ZERO = np.uint64(1 << 63)
 #: Values converted at a time where X is not float64 in C order: the tile stays in the cache.
 _TILE = 1 << 15
 #: Rows whose hashes are held at a time where only their digest is wanted.
-_SLICE = 1 << 20
+_SLICE = 1 << 17
 
 
 @compiled
@@ -166,7 +166,7 @@ def _sparse_hashes(X: Any) -> np.ndarray:
     return out if fine.all() else judges_row_hashes(X)
 
 
-def _digest_of_rows(X: Any) -> str:
+def digest_of_rows(X: Any) -> str:
     """The digest of ``row_hashes(X)``, which are not kept: they would take 16 bytes a row."""
     if sparse.issparse(X) or X.ndim != 2 or X.dtype.kind not in "fiub" or X.shape[0] <= _SLICE:
         return digest(row_hashes(X), "<u8")
@@ -182,7 +182,7 @@ def _in_slices(slices: Iterable[np.ndarray], dtype: str) -> str:
 
 
 @lru_cache(maxsize=4)
-def _digest_of_ones(n: int) -> str:
+def digest_of_ones(n: int) -> str:
     return digest(np.ones(n), "<f8")
 
 
@@ -203,7 +203,7 @@ def fingerprint(
     return {
         "n_rows": n,
         "n_features": int(X.shape[1]),
-        "rows": _digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
+        "rows": digest_of_rows(X) if hashes is None else digest(hashes, "<u8"),
         "labels": _in_slices((labels[at : at + _SLICE] for at in range(0, max(n, 1), _SLICE)), "<i8"),
-        "weights": _digest_of_ones(n) if weights is None else digest(weights, "<f8"),
+        "weights": digest_of_ones(n) if weights is None else digest(weights, "<f8"),
     }

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.fingerprint import row_hashes
+from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.gap import certify_values, relative_gap
 from gapless.certificates.stated import Stated, statement_of
 from gapless.certificates.statement import decode_float, encode_float
@@ -69,21 +69,23 @@ def certify_least_squares(
     """
     W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in solution)
     left, gradient = problem.residuals(W, b)
-    rss = problem.sums(left * left)
-    about = problem.Y - problem.mean_y
-    tss = problem.sums(about * about)
+    rss, tss, largest = problem.rss(left), problem.tss, problem.largest
     # A constant target leaves nothing to explain: its R2 is not a number.
-    size = np.abs(problem.Y).max(axis=0, initial=0.0) * 2.0**-50
+    size = largest * 2.0**-50
     varies = tss > problem.mass * size * size
     r2 = np.where(varies, 1.0 - rss / np.where(varies, tss, 1.0), np.nan)
     finite = bool(np.isfinite(rss).all())
     targets: list[Target] = []
     if finite and problem.alpha.min() > 0.0:
-        dual = np.empty((problem.K, problem.n))
+        dual = np.empty((problem.K, problem.n)) if problem.K > 1 else None
         best = left if np.dtype(dtype) == np.float64 else problem.residuals(*solution)[0]
         for k in range(problem.K):
-            u = problem.dual_point(k, best)
-            found = problem.gap(k, W[:, k], float(b[k]), u)
+            own = problem.own_gap(k, W[:, k], float(b[k])) if best is left else None
+            if own is None:
+                u = problem.dual_point(k, best)
+                found = problem.gap(k, W[:, k], float(b[k]), u)
+            else:
+                found, u = own
             if not found.primal - found.dual <= tol * abs(found.primal):
                 # An early stop, whose dual point may be too long, or rounding, which centred columns have less of.
                 other = problem.dual_point(k, problem.centred_residuals(solution[0])[0])
@@ -102,6 +104,8 @@ def certify_least_squares(
                     primal=primal, dual=below, gap=sub.gap, relative_gap=sub.relative_gap,
                 )
             )  # fmt: skip
+            if dual is None:
+                return tuple(targets), u[None, :]
             dual[k] = u
         return tuple(targets), dual
     unit = 2.0**-24 if np.dtype(dtype) == np.float32 else 0.0
@@ -298,14 +302,17 @@ class LeastSquaresCertificate(Stated):
         return f"<p>{html.escape(str(self))}</p><table><tr>{top}</tr>{rows}</table>"
 
 
-def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray) -> dict[str, Any]:
-    """The "fingerprint" block where the targets are numbers: their float64 bytes stand for the labels."""
+def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+    """The "fingerprint" block where the targets are numbers: their float64 bytes stand for the labels.
+
+    Weights of None are ones.
+    """
     return {
         "n_rows": int(X.shape[0]),
         "n_features": int(X.shape[1]),
-        "rows": digest(row_hashes(X), "<u8"),
+        "rows": digest_of_rows(X),
         "labels": digest(Y + 0.0, "<f8"),
-        "weights": digest(weights + 0.0, "<f8"),
+        "weights": digest_of_ones(X.shape[0]) if weights is None else digest(weights + 0.0, "<f8"),
     }
 
 

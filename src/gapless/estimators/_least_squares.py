@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from gapless._config import report_convergence
 from gapless._threads import aside, one_blas_thread, team
@@ -36,6 +37,10 @@ from ._loading import blank_model
 TRUSTED = 1e8
 #: The most columns that a warning names.
 NAMED = 6
+#: Values from which a look at each of them is to be avoided.
+MANY = 1 << 20
+#: Raises scikit-learn's error if there is NaN or infinity in X; None where that was done.
+Look = Callable[[], None] | None
 
 
 class LeastSquaresModel(BaseEstimator):
@@ -92,8 +97,12 @@ class LeastSquaresModel(BaseEstimator):
 
     # -- fit -------------------------------------------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray]:
-        return validate_data(
+    def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray, Look]:
+        """X and y, and what looks for NaN and infinity in X: many values are looked at only where their sums are not
+        finite, for it takes as long as any other pass over them."""
+        plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
+        later = plain and X.size >= MANY
+        X, y = validate_data(
             self,
             X,
             y,
@@ -101,8 +110,11 @@ class LeastSquaresModel(BaseEstimator):
             dtype=[np.float64, np.float32],
             order="C",
             accept_large_sparse=True,
+            ensure_all_finite=not later,
             **options,
         )
+        name = type(self).__name__
+        return X, y, (lambda: assert_all_finite(X, estimator_name=name, input_name="X")) if later else None
 
     def _fit(
         self,
@@ -110,6 +122,7 @@ class LeastSquaresModel(BaseEstimator):
         Y: np.ndarray,
         sample_weight: Any,
         alpha: np.ndarray,
+        look: Look,
         *,
         labels: Labels | None = None,
         class_weight: np.ndarray | None = None,
@@ -120,18 +133,21 @@ class LeastSquaresModel(BaseEstimator):
         started = time.perf_counter()
         n = X.shape[0]
         weights = check_sample_weight(sample_weight, n)
-        whole, targets_of_whole = X, Y
+        whole, targets_of_whole, given = X, Y, None if sample_weight is None else weights
 
         def named() -> dict[str, Any]:
             if labels is None:
-                return target_fingerprint(whole, targets_of_whole, weights)
-            return fingerprint(whole, labels.index, weights)
+                return target_fingerprint(whole, targets_of_whole, given)
+            return fingerprint(whole, labels.index, given)
 
         s = weights if class_weight is None or labels is None else weights * class_weight[labels.index]
-        keep = None if (s > 0.0).all() else np.flatnonzero(s > 0.0)
+        uniform = sample_weight is None and s is weights
+        keep = None if uniform or (s > 0.0).all() else np.flatnonzero(s > 0.0)
         if keep is not None:
-            X, Y, s = X[keep], Y[keep], s[keep]
-        plain: np.ndarray | None = None if (s == 1.0).all() else s
+            if look is not None:
+                look()  # the rows that are left out count too
+            X, Y, s, look = X[keep], Y[keep], s[keep], None
+        plain: np.ndarray | None = None if uniform or (s == 1.0).all() else s
         tol = float(self.tol)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         with (
@@ -141,10 +157,12 @@ class LeastSquaresModel(BaseEstimator):
             np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
         ):
             marks = aside(named)
-            problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs)
+            problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs, look)
             seconds = None if self.time_limit is None else float(self.time_limit)
             clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=started)
             answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
+            if look is not None and answer.status != "converged":
+                look()  # time was over before a sum was made
             # The certificate speaks of what is returned: float32 coefficients where X is float32.
             coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
             targets, dual = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=dtype)

@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 
-from ._least_squares import LeastSquaresModel, two_dimensional
+from ._least_squares import LeastSquaresModel, Look, two_dimensional
 
 #: Names of solvers for which scikit-learn counts no steps.
 _WITHOUT_STEPS = ("svd", "cholesky", "sparse_cg")
@@ -20,11 +20,11 @@ _RIDGE_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga",
 
 
 class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
-    def _read_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray, int | None]:
-        """X, the targets (n, K), and K, or None where y is a vector."""
-        X, y = self._read(X, y, multi_output=True, y_numeric=True)
+    def _read_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray, int | None, Look]:
+        """X, the targets (n, K), and K, or None where y is a vector; what looks for NaN and infinity."""
+        X, y, look = self._read(X, y, multi_output=True, y_numeric=True)
         Y = two_dimensional(y)
-        return X, Y, None if y.ndim == 1 else Y.shape[1]
+        return X, Y, None if y.ndim == 1 else Y.shape[1], look
 
     def _per_target(self, name: str) -> Any:
         """An array of the certificate, without its first axis where y is a vector."""
@@ -90,8 +90,8 @@ class LinearRegression(_Regression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
         self._check_common()
-        X, Y, columns = self._read_targets(X, y)
-        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), columns_of_y=columns)
+        X, Y, columns, look = self._read_targets(X, y)
+        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), look, columns_of_y=columns)
         self._singular = answer.singular
         self._close(answer, interruption)
         return self
@@ -174,10 +174,10 @@ class Ridge(_Regression):
         self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
         if self.solver not in _RIDGE_SOLVERS:
             self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, _RIDGE_SOLVERS)))}}}")
-        X, Y, columns = self._read_targets(X, y)
+        X, Y, columns, look = self._read_targets(X, y)
         passes = None if self.max_iter is None else int(self.max_iter)
         alpha = self._alphas(Y.shape[1])
-        answer, interruption = self._fit(X, Y, sample_weight, alpha, columns_of_y=columns, passes=passes)
+        answer, interruption = self._fit(X, Y, sample_weight, alpha, look, columns_of_y=columns, passes=passes)
         self._close(answer, interruption, passes)
         return self
 
@@ -260,14 +260,14 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
         self._check_common()
         self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
-        X, y = self._read(X, y)
+        X, y, look = self._read(X, y)
         labels = encode_labels(y)
         weights = check_sample_weight(sample_weight, X.shape[0])
         class_weight = resolve_class_weight(self.class_weight, labels, weights)
         weightless_classes(labels, weights, class_weight)
         Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
         alpha = np.full(Y.shape[1], float(self.alpha))
-        answer, interruption = self._fit(X, Y, sample_weight, alpha, labels=labels, class_weight=class_weight)
+        answer, interruption = self._fit(X, Y, sample_weight, alpha, look, labels=labels, class_weight=class_weight)
         self._close(answer, interruption)
         return self
 

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless import rows as R
-from gapless._threads import map_threads
+from gapless._jit import compiled
+from gapless._threads import map_threads, share
 from gapless.problems._lazy import lazy
 from gapless.problems.linear_erm import UNIT, gamma
-from gapless.rows.moments import Columns, columns, residuals
+from gapless.rows.moments import Columns, Sizes, columns, residuals, sized_residuals
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44
@@ -28,7 +29,10 @@ CONSTANT = 2.0**-44
 
 @dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """Rows X, targets Y (n, K), weights s > 0 (None: ones), penalties alpha (K,), and whether there is an offset."""
+    """Rows X, targets Y (n, K), weights s > 0 (None: ones), penalties alpha (K,), and whether there is an offset.
+
+    ``look`` raises where X is not finite, and is to be called where a sum is not, or before none is made; None: X is finite.
+    """
 
     rows: R.Rows
     Y: np.ndarray
@@ -36,12 +40,20 @@ class LeastSquares:
     alpha: np.ndarray
     offset: bool
     n_jobs: int | None = None
+    look: Callable[[], None] | None = None
 
     @classmethod
     def build(
-        cls, X: Any, Y: np.ndarray, s: np.ndarray | None, alpha: np.ndarray, offset: bool, n_jobs: int | None = None
+        cls,
+        X: Any,
+        Y: np.ndarray,
+        s: np.ndarray | None,
+        alpha: np.ndarray,
+        offset: bool,
+        n_jobs: int | None = None,
+        look: Callable[[], None] | None = None,
     ) -> LeastSquares:
-        return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs)
+        return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs, look)
 
     @property
     def n(self) -> int:
@@ -81,16 +93,63 @@ class LeastSquares:
 
         The last ones are kept: what a solver has measured need not be computed again to be certified.
         """
-        kept = self.__dict__.get("_kept")
-        if kept is not None and np.array_equal(kept[0], W) and np.array_equal(kept[1], b):
-            return kept[2], kept[3]
-        centre = self.columns.mean if self.offset else np.zeros(self.d)
-        left, gradient = residuals(self.rows, self.s, self.Y, W, b, centre, self.n_jobs, tick)
+        kept = self._kept
+        if kept is not None and np.array_equal(kept.W, W) and np.array_equal(kept.b, b):
+            return kept.left, kept.gradient
+        centre, sizes = self.columns.mean if self.offset else np.zeros(self.d), None
+        if self.K == 1 and self.n > 0 and isinstance(self.rows, R.DenseRows):
+            theta = np.append(W[:, 0], b)
+            r, total, sizes = sized_residuals(self.rows, self.s, self.Y[:, 0], theta, centre, tick)
+            left, gradient = r[:, None], total[:, None]
+        else:
+            left, gradient = residuals(self.rows, self.s, self.Y, W, b, centre, self.n_jobs, tick)
+        products = gradient[:, 0].copy()
         gradient[:-1] -= self.alpha * W
         if not self.offset:
             gradient[-1] = 0.0
-        self.__dict__["_kept"] = (W.copy(), b.copy(), left, gradient)
+        self.__dict__["_measured"] = _Kept(W.copy(), b.copy(), left, gradient, products, sizes)
         return left, gradient
+
+    @property
+    def _kept(self) -> _Kept | None:
+        return self.__dict__.get("_measured")
+
+    def rss(self, left: np.ndarray) -> np.ndarray:
+        """sum_i s_i r_i^2 of each target."""
+        kept = self._kept
+        if kept is not None and kept.left is left and kept.sizes is not None:
+            return np.array([kept.sizes.rss])
+        return self.sums(left * left)
+
+    @lazy
+    def length(self) -> np.ndarray:
+        """The root of sum_i s_i y_i^2 of each target."""
+        return np.sqrt(self._of_targets[0])
+
+    @property
+    def tss(self) -> np.ndarray:
+        """sum_i s_i (y_i - mean)^2 of each target."""
+        return self._of_targets[1]
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest |y| of each target."""
+        return self._of_targets[2]
+
+    @lazy
+    def _of_targets(self) -> np.ndarray:
+        starts = range(0, self.n, PIECE)
+        parts = np.zeros((max(1, len(starts)), 3, self.K))
+
+        def part(p: int) -> None:
+            stop = min(self.n, starts[p] + PIECE)
+            Y, s = self.Y[starts[p] : stop], None if self.s is None else self.s[starts[p] : stop]
+            for k, squares in enumerate((Y * Y, (Y - self.mean_y) ** 2)):
+                parts[p, k] = squares.sum(axis=0) if s is None else s @ squares
+            parts[p, 2] = np.abs(Y).max(axis=0)
+
+        share(part, len(starts))
+        return np.vstack([parts[:, :2].sum(axis=0), parts[:, 2].max(axis=0)])
 
     def centred_residuals(
         self, W: np.ndarray, tick: Callable[[], None] | None = None
@@ -102,8 +161,7 @@ class LeastSquares:
         gradient[:-1] -= self.alpha * W
         gradient[-1] = 0.0
         terms = (size.centred if self.offset else size.raw) @ np.abs(W)
-        length = np.sqrt(self.sums(self.Y * self.Y))
-        return left, gradient, gamma(self.d + 4) * terms + 2.0 * gamma(2) * length
+        return left, gradient, gamma(self.d + 4) * terms + 2.0 * gamma(2) * self.length
 
     def scales(self) -> np.ndarray:
         """The length of each column, about its mean where there is an offset; never below rounding."""
@@ -112,18 +170,17 @@ class LeastSquares:
 
     def orthogonality(self, left: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """The largest |x_j'Sr - alpha w_j| / (|x_j| |r|) of each target; with an offset also |1'Sr| / (|1| |r|)."""
-        scale = np.append(self.scales(), np.sqrt(self.mass))[:, None] * np.sqrt(self.sums(left * left))
+        scale = np.append(self.scales(), np.sqrt(self.mass))[:, None] * np.sqrt(self.rss(left))
         return np.divide(np.abs(gradient), scale, out=np.zeros_like(gradient), where=scale > 0).max(axis=0)
 
     def residual_error(self, W: np.ndarray, b: np.ndarray, unit: float = 0.0) -> np.ndarray:
         """A bound on |computed r - exact r| of each target; ``unit`` allows for a rounding of the model as well."""
         terms = self.columns.raw @ np.abs(W) + np.abs(b) * np.sqrt(self.mass)
-        length = np.sqrt(self.sums(self.Y * self.Y))
-        return (unit + gamma(self.d + 4)) * terms + 2.0 * gamma(2) * length
+        return (unit + gamma(self.d + 4)) * terms + 2.0 * gamma(2) * self.length
 
     def orthogonality_error(self, left: np.ndarray, error: np.ndarray) -> np.ndarray:
         """What rounding alone may make of an orthogonality of 0: everything, where the fit is exact."""
-        size = np.sqrt(self.sums(left * left))
+        size = np.sqrt(self.rss(left))
         part = np.divide(error, size, out=np.zeros_like(error), where=size > 0)
         return np.minimum(2.0 * part + 4.0 * gamma(1024 + self.n / 512), 2.0)
 
@@ -143,8 +200,8 @@ class LeastSquares:
 
         The bound on the rounding is that of `LinearERM.rounding`, for the squared loss.
         """
-        alpha, free, d = float(self.alpha[k]), self.offset, self.d
-        theta = np.append(w, b if free else 0.0)
+        alpha, d = float(self.alpha[k]), self.d
+        theta = np.append(w, b if self.offset else 0.0)
         length = float(np.linalg.norm(theta))
 
         def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
@@ -158,32 +215,134 @@ class LeastSquares:
             size = np.abs(v)
             bent = 0.5 * v * v / c
             sums = (
-                0.5 * (c * r * r).sum(), (c * error * (np.abs(r) + error)).sum(), (v * y - bent).sum(),
-                (size * np.abs(y) + bent).sum(), size.sum(), v.sum(), size @ norms, v @ y, bent.sum(),
+                0.5 * (c * r * r).sum(), (v * y - bent).sum(), (size * np.abs(y) + bent).sum(), size.sum(), v.sum(),
+                v @ y, bent.sum(), (c * error * (np.abs(r) + error)).sum(), size @ norms,
             )  # fmt: skip
             return np.array(sums), R.combine(rows, v), float(norms2.max(initial=0.0)), float(np.abs(y).max(initial=0.0))
 
         starts = range(0, self.n, PIECE)
         parts = map_threads(piece, starts, self.n_jobs)
-        totals = np.sum([part[0] for part in parts], axis=0).tolist()
-        loss, slopes, terms, sizes, total, sum_u, lengths, linear, bent = totals
+        *totals, slopes, lengths = np.sum([part[0] for part in parts], axis=0).tolist()
         combined = np.sum([part[1] for part in parts], axis=0)[:-1]
         top, target = max(part[2] for part in parts), max(part[3] for part in parts)
-        square = float(combined @ combined)
-        primal = 0.5 * float(w @ w) + loss
-        dual = terms - 0.5 * square
-        sums = gamma(min(self.n, 512) + 64 + len(starts))
-        room = slopes + (sums + 16 * UNIT) * (loss + sizes + total) + gamma(d + 3) * 0.5 * (float(w @ w) + square)
         off = gamma(min(self.n, R.BLOCK) + self.n / R.BLOCK + 2) * lengths
+        return self._assembled(w, combined, _Sums(*totals), slopes, off, top, target, len(starts))
+
+    def own_gap(self, k: int, w: np.ndarray, b: float) -> tuple[Gap, np.ndarray] | None:
+        """`gap` at the point whose residuals were measured last, with their own `dual_point`; the data is not read again.
+
+        X'Sr is known from there, about the columns' means m: with q = mean of r, alpha X'u = (X - m)'Sr + error, where
+        |error| <= gamma(rows added up) sum s |r| (|x| + |m|) for the sums and for u, and |q| sum s |error of m| for m.
+        """
+        kept = self._kept
+        if kept is None or kept.sizes is None or not (np.array_equal(kept.W[:, k], w) and kept.b[k] == b):
+            return None
+        alpha, size, d = float(self.alpha[k]), kept.sizes, self.d
+        mean = float(kept.products[-1]) / self.mass if self.offset else 0.0
+        u, s = np.empty(self.n), np.empty(0) if self.s is None else self.s
+        r, y = kept.left[:, k], self.Y[:, k]
+        starts = range(0, self.n, PIECE)
+        parts = np.zeros((len(starts), 8))
+        share(
+            lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + PIECE), parts[p]),
+            len(starts),
+        )
+        totals = _Sums(*parts[:, :7].sum(axis=0).tolist())
+        length = float(np.linalg.norm(np.append(w, b)))
+        error = gamma(d + 3) * length * (1.0 + 1e-12)
+        slopes = error * (size.products + error * size.squares) / alpha
+        away = float(np.linalg.norm(self.columns.mean)) if self.offset else 0.0
+        off = gamma(min(self.n, R.BLOCK) + self.n / R.BLOCK + 16) * (size.products + away * size.residuals)
+        off += gamma(self.n + 64) * 2.0 * abs(mean) * (size.lengths + away * self.mass)
+        off *= (1.0 + 1e-12) / alpha
+        combined = kept.products[:-1] / alpha
+        return self._assembled(w, combined, totals, slopes, off, size.top, float(parts[:, 7].max()), len(starts)), u
+
+    def _assembled(
+        self,
+        w: np.ndarray,
+        combined: np.ndarray,
+        sums: _Sums,
+        slopes: float,
+        off: float,
+        top: float,
+        target: float,
+        parts: int,
+    ) -> Gap:
+        """P, D and the bound on their rounding; ``slopes`` is its part in the loss, ``off`` that in X'u."""
+        square = float(combined @ combined)
+        primal = 0.5 * float(w @ w) + sums.loss
+        dual = sums.terms - 0.5 * square
+        rounding = gamma(min(self.n, 512) + 64 + parts + PIECE / 512)
+        room = slopes + (rounding + 16 * UNIT) * (sums.loss + sums.sizes + sums.total)
+        room += gamma(self.d + 3) * 0.5 * (float(w @ w) + square)
         room += off * (square**0.5 + 0.5 * off)
-        if free:
+        if self.offset:
             reach = max(0.0, top - 1.0) + 8.0 * UNIT * top
             bound = (target + np.sqrt(2.0 * max(primal, 0.0) * reach)) * (1.0 + 1e-12)
-            dual -= bound * abs(sum_u)
-            room += bound * 64 * UNIT * total + 1e-11 * bound * abs(sum_u)
-        curve = square + 2.0 * bent
-        stretch = min(1.0, max(0.0, linear / curve)) if curve > 0.0 else 1.0
+            dual -= bound * abs(sums.sum_u)
+            room += bound * 64 * UNIT * sums.total + 1e-11 * bound * abs(sums.sum_u)
+        curve = square + 2.0 * sums.bent
+        stretch = min(1.0, max(0.0, sums.linear / curve)) if curve > 0.0 else 1.0
         return Gap(float(primal), float(dual), float(room * (1.0 + 1e-10)), stretch)
+
+
+class _Kept(NamedTuple):
+    """A model, its residuals and gradient, (X - mean)'S r and 1'S r of its first target, and their sizes, if known."""
+
+    W: np.ndarray
+    b: np.ndarray
+    left: np.ndarray
+    gradient: np.ndarray
+    products: np.ndarray
+    sizes: Sizes | None
+
+
+class _Sums(NamedTuple):
+    """Sums over the rows of c r^2 / 2, u y - u^2 / 2c, |u y| + u^2 / 2c, |u|, u, u y and u^2 / 2c."""
+
+    loss: float
+    terms: float
+    sizes: float
+    total: float
+    sum_u: float
+    linear: float
+    bent: float
+
+
+@compiled(vectorise=True)
+def _gap_sums(r, y, s, alpha, mean, u, first, last, out):
+    """u = c (r - mean), the sums of `_Sums` and the largest |y|."""
+    c, w = np.full(512, 1.0 / alpha), np.empty(512)
+    for start in range(first, last, 512):
+        stop = min(last, start + 512)
+        rs, ys, us = r[start:stop], y[start:stop], u[start:stop]
+        if s.size > 0:
+            for k in range(rs.size):
+                c[k] = s[start + k] / alpha
+        for k in range(rs.size):
+            w[k] = c[k] * (rs[k] - mean)
+        us[:] = w[: rs.size]
+        loss = terms = sizes = total = sum_u = linear = bent = top = 0.0
+        for k in range(rs.size):
+            half = 0.5 * w[k] * w[k] / c[k]
+            loss += c[k] * rs[k] * rs[k]
+            product = w[k] * ys[k]
+            terms += product - half
+            sizes += abs(product) + half
+            total += abs(w[k])
+            sum_u += w[k]
+            linear += product
+            bent += half
+            top = max(top, abs(ys[k]))
+        out[0] += 0.5 * loss
+        out[1] += terms
+        out[2] += sizes
+        out[3] += total
+        out[4] += sum_u
+        out[5] += linear
+        out[6] += bent
+        out[7] = max(out[7], top)
 
 
 #: Rows that are looked at together for a gap.

@@ -8,13 +8,18 @@ number of threads gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from gapless._threads import map_threads
+from gapless._jit import compiled
+from gapless._threads import map_threads, share
+from gapless.rows._protocol import row_dot, row_norm2
 from gapless.rows.csr import CsrRows
-from gapless.rows.products import TILE, Rows, Tick, combine, gram, n_features, n_rows, scores
+from gapless.rows.dense import DenseRows
+from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
+from gapless.rows.products import BLOCK, CHUNK, TILE, Rows, Tick, _add_up, combine, gram, n_features, n_rows, scores
 
 #: Values in a piece of rows that one thread takes.
 PIECE = 2_000_000
@@ -57,6 +62,9 @@ def moments(
     if isinstance(rows, CsrRows):
         return _sparse_moments(rows, weights, Y, centre, centre_y, tick)
 
+    if width <= NARROW:
+        return _narrow_moments(rows, weights, Y, centre, centre_y, tick)
+
     def piece(ends: tuple[int, int]) -> np.ndarray:
         out = np.zeros((width, width))
         step = max(256, TILE // (8 * width))
@@ -77,6 +85,22 @@ def moments(
 
     total = _summed(piece, rows, width, n_jobs)
     return 0.5 * (total + total.T)
+
+
+def _narrow_moments(
+    rows: DenseRows,
+    weights: np.ndarray | None,
+    Y: np.ndarray,
+    centre: np.ndarray,
+    centre_y: np.ndarray,
+    tick: Tick | None,
+) -> np.ndarray:
+    n, columns = n_rows(rows), n_features(rows) + Y.shape[1] + 1
+    ends = _ends(n, columns)
+    out = np.zeros((len(ends) - 1, width_of(columns), width_of(columns)))
+    s = np.empty(0) if weights is None else weights
+    share(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
+    return both_triangles(_add_up(out), columns)
 
 
 def _sparse_moments(
@@ -161,6 +185,77 @@ def residuals(
     return out, _summed(piece, rows, d + 1, n_jobs)
 
 
+class Sizes(NamedTuple):
+    """Sums over the rows of the weight times r^2, |r|, |x| |r|, |x| and |x|^2, x with its constant feature; the largest |x|^2."""
+
+    rss: float
+    residuals: float
+    products: float
+    lengths: float
+    squares: float
+    top: float
+
+
+def sized_residuals(
+    rows: DenseRows,
+    weights: np.ndarray | None,
+    y: np.ndarray,
+    theta: np.ndarray,
+    centre: np.ndarray,
+    tick: Tick | None = None,
+) -> tuple[np.ndarray, np.ndarray, Sizes]:
+    """`residuals` of one target, and what bounds their rounding: the data is read once."""
+    ends = _ends(n_rows(rows), centre.size + 1)
+    sums, sizes = np.zeros((len(ends) - 1, centre.size + 1)), np.zeros((len(ends) - 1, 6))
+    s = np.empty(0) if weights is None else weights
+    r = np.empty(y.size)
+    share(
+        lambda k: _residuals(rows, s, y, theta, centre, r, ends[k], ends[k + 1], sums[k], sizes[k]),
+        len(ends) - 1,
+        tick,
+    )
+    return r, _add_up(sums), Sizes(*sizes[:, :5].sum(axis=0).tolist(), float(sizes[:, 5].max()))
+
+
+@compiled(vectorise=True)
+def _residuals(rows, weights, y, theta, centre, out, first, last, total, sizes):
+    d = centre.size
+    block, norms, heavy = np.empty(d + 1), np.empty(BLOCK), np.ones(BLOCK)
+    for start in range(first, last, BLOCK):
+        stop = min(last, start + BLOCK)
+        if weights.size > 0:
+            heavy[: stop - start] = weights[start:stop]
+        block[:] = 0.0
+        for i in range(start, stop):
+            r = y[i] - row_dot(rows, i, theta)
+            out[i] = r
+            norms[i - start] = row_norm2(rows, i)
+            r *= heavy[i - start]
+            x = rows.values[i]
+            for j in range(d):
+                block[j] += r * (x[j] - centre[j])
+            block[d] += r
+        for j in range(d + 1):
+            total[j] += block[j]
+        rss = size = product = length = square = top = 0.0
+        here = out[start:stop]
+        for k in range(here.size):
+            norm = np.sqrt(norms[k])
+            a = heavy[k] * abs(here[k])
+            rss += a * abs(here[k])
+            size += a
+            product += a * norm
+            length += heavy[k] * norm
+            square += heavy[k] * norms[k]
+            top = max(top, norms[k])
+        sizes[0] += rss
+        sizes[1] += size
+        sizes[2] += product
+        sizes[3] += length
+        sizes[4] += square
+        sizes[5] = max(sizes[5], top)
+
+
 def triangle(
     rows: Rows,
     weights: np.ndarray | None,
@@ -240,12 +335,33 @@ def columns_of(centre: np.ndarray, sums: np.ndarray, squares: np.ndarray, mass: 
     return Columns(mean, np.sqrt(raw2), np.sqrt(centred2))
 
 
+def _ends(n: int, width: int) -> list[int]:
+    """Where to cut the rows among threads, and between two looks at the clock."""
+    count = max(1, min(32, n * width // PIECE, n // (16 * width)), n * width // CHUNK)
+    return [n * k // count for k in range(count + 1)]
+
+
 def _summed(piece: Callable[[tuple[int, int]], np.ndarray], rows: Rows, width: int, n_jobs: int | None) -> np.ndarray:
-    n = n_rows(rows)
-    count = max(1, min(32, n * width // PIECE, n // (16 * width)))
-    ends = [(n * k // count, n * (k + 1) // count) for k in range(count)]
-    parts = map_threads(piece, ends, n_jobs)
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+    ends = _ends(n_rows(rows), width)
+    return _add_up(map_threads(piece, pairwise(ends), n_jobs))
+
+
+@compiled
+def _moments(rows, weights, Y, centre, centre_y, first, last, out):
+    d, K, width = centre.size, Y.shape[1], out.shape[1]
+    tile = np.zeros((TALL, width))
+    for start in range(first, last, TALL):
+        count = min(TALL, last - start)
+        for k in range(count):
+            i = start + k
+            t, x, y = tile[k], rows.values[i], Y[i]
+            for j in range(d):
+                t[j] = x[j] - centre[j]
+            for j in range(K):
+                t[d + j] = y[j] - centre_y[j]
+            t[d + K] = 1.0
+            if weights.size > 0:
+                root = np.sqrt(weights[i])
+                for j in range(d + K + 1):
+                    t[j] *= root
+        add_outer(tile, d + K + 1, count, out)

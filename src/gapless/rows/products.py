@@ -13,6 +13,7 @@ from gapless._threads import share
 from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2, row_squares
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
+from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
 
 Rows = DenseRows | CsrRows
 Tick = Callable[[], None]
@@ -176,12 +177,16 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
     d, m = n_features(rows) + 1, index.size
     per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
     scattered = isinstance(rows, CsrRows) and 8.0 * per_row**2 < d * d
+    narrow = isinstance(rows, DenseRows) and d <= NARROW
     # Tiles tall enough that adding a product to its sum is nothing beside the product; a sum for every group of tiles.
     step = max(1, int(CHUNK / 8 / per_row**2)) if scattered else max(64, TILE // (8 * d), 2 * d)
+    if narrow:
+        step = CHUNK // (d * d)
     cost = m * (per_row**2 if scattered else float(d * d) / 8)
     groups = max(1, min(8, int(cost / PART), -(-m // step), int(MOST_SUMS / (8.0 * d * d))))
     ends = [m * k // groups for k in range(groups + 1)]
-    sums = np.zeros((groups, d, d))
+    across = width_of(d) if narrow else d
+    sums = np.zeros((groups, across, across))
 
     caller = get_ident()
 
@@ -190,9 +195,10 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
             tick()
 
     def add(k: int) -> None:
-        if scattered:
+        if scattered or narrow:
+            add_rows = _sparse_gram if scattered else _narrow_gram
             for start in range(ends[k], ends[k + 1], step):
-                _sparse_gram(rows, weights, index[start : min(ends[k + 1], start + step)], sums[k])
+                add_rows(rows, weights, index[start : min(ends[k + 1], start + step)], sums[k])
                 look()
             return
         tile = np.empty((min(step, ends[k + 1] - ends[k]), d))
@@ -207,9 +213,7 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
 
     share(add, groups)
     total = _add_up(sums)
-    if scattered:
-        total += np.tril(total, -1).T
-    return total
+    return both_triangles(total, d) if scattered or narrow else total
 
 
 def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -343,6 +347,18 @@ def _norms2(rows, out, start, stop):
 def _fill(rows, weights, index, out):
     for k in range(index.size):
         row_fill(rows, index[k], np.sqrt(weights[index[k]]), out[k])
+
+
+@compiled
+def _narrow_gram(rows, weights, index, out):
+    columns = rows.values.shape[1] + 1
+    tile = np.zeros((TALL, out.shape[1]))
+    for start in range(0, index.size, TALL):
+        count = min(TALL, index.size - start)
+        for k in range(count):
+            i = index[start + k]
+            row_fill(rows, i, np.sqrt(weights[i]), tile[k])
+        add_outer(tile, columns, count, out)
 
 
 @compiled

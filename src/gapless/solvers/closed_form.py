@@ -76,6 +76,8 @@ def _choose(problem: LeastSquares, loop: Clock, tol: float, trusted: float, pass
     n, d = problem.n, problem.d
     sparse = isinstance(problem.rows, R.CsrRows)
     small = n * d <= SMALL and n * d * min(n, d) <= 40_000_000
+    if problem.look is not None and (small or n < d):
+        problem.look()
     if sparse and d > MOST_COLUMNS and n * d > SMALL:
         return _cg(problem, loop, tol, passes)
     if not small and n < d:
@@ -96,6 +98,8 @@ def _cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
     centre = centre_of(problem.rows) if problem.offset else np.zeros(d)
     centre_y = problem.mean_y if problem.offset else np.zeros(K)
     M = moments(problem.rows, problem.s, problem.Y, centre, centre_y, problem.n_jobs, loop.tick)
+    if problem.look is not None and not np.isfinite(M).all():
+        problem.look()
     problem.__dict__["columns"] = columns_of(centre, M[:d, -1], M[:d, :d].diagonal().copy(), mass)
     G, cross = M[:d, :d].copy(), M[:d, d : d + K].copy()
     if problem.offset:

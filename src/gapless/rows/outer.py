@@ -1,0 +1,129 @@
+"""sum_k t_k t_k' of a few narrow rows, held in vector registers.
+
+A BLAS packs both factors before it multiplies, which costs as much as the product where the rows have some tens of
+columns.  Here four columns times up to `MOST` vectors of columns stay in registers while the rows of a tile, which lies
+in the first-level cache, pass by.  Only the lower triangle is computed.  Every entry is one sum, row after row: its
+bits do not depend on the width of the registers.
+"""
+
+from __future__ import annotations
+
+import llvmlite.binding as llvm
+import llvmlite.ir as ir
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from gapless._jit import compiled
+
+#: Columns up to which this is faster than a BLAS.
+NARROW = 128
+#: Rows of a tile.
+TALL = 32
+#: The width of a tile is a multiple of this.
+PAD = 8
+
+
+def _wide() -> bool:
+    try:
+        return bool(llvm.get_host_cpu_features().get("avx512f", False))
+    except RuntimeError:  # a system that does not say
+        return False
+
+
+#: Numbers in a vector, and vectors that stay in registers for each of four columns.
+LANES, MOST = (8, 4) if _wide() else (4, 2)
+_COLUMNS = 4
+
+
+def width_of(columns: int) -> int:
+    """The width of a tile for so many columns."""
+    return -(-columns // PAD) * PAD
+
+
+def _block(vectors: int):
+    """out[i : i + 4, j : j + vectors LANES] += sum over k < count of tile[k, i : i + 4] outer tile[k, j : ...]."""
+    kind = ir.VectorType(ir.DoubleType(), LANES)
+    lane, nothing = ir.VectorType(ir.IntType(32), LANES), ir.Constant(kind, ir.Undefined)
+
+    @intrinsic
+    def block(typingctx, tile, width, i, j, count, out):
+        def build(context, builder, signature, arguments):
+            source, across, row, column, rows, target = arguments
+            source = context.make_array(signature.args[0])(context, builder, source).data
+            target = context.make_array(signature.args[5])(context, builder, target).data
+
+            def place(start, first, second, more):
+                """The address of start[first * across + second + more], as that of a number."""
+                at = builder.add(builder.mul(first, across), builder.add(second, ir.Constant(second.type, more)))
+                return builder.gep(start, [at])
+
+            def vector(pointer):
+                return builder.bitcast(pointer, kind.as_pointer())
+
+            def entry(a, v):
+                return vector(place(target, builder.add(row, ir.Constant(row.type, a)), column, v * LANES))
+
+            sums = {}
+            for a in range(_COLUMNS):
+                for v in range(vectors):
+                    sums[a, v] = cgutils.alloca_once(builder, kind)
+                    builder.store(builder.load(entry(a, v), align=8), sums[a, v])
+            multiply_add = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fma.v{LANES}f64"
+            )
+            with cgutils.for_range(builder, rows) as loop:
+                right = [
+                    builder.load(vector(place(source, loop.index, column, v * LANES)), align=8) for v in range(vectors)
+                ]
+                for a in range(_COLUMNS):
+                    one = builder.load(place(source, loop.index, row, a))
+                    one = builder.insert_element(nothing, one, ir.Constant(ir.IntType(32), 0))
+                    same = builder.shuffle_vector(one, nothing, ir.Constant(lane, [0] * LANES))
+                    for v in range(vectors):
+                        more = builder.call(multiply_add, [same, right[v], builder.load(sums[a, v])])
+                        builder.store(more, sums[a, v])
+            for (a, v), total in sums.items():
+                builder.store(builder.load(total), entry(a, v), align=8)
+            return context.get_dummy_value()
+
+        return types.void(tile, types.intp, types.intp, types.intp, types.intp, out), build
+
+    return block
+
+
+_one, _two, _three, _four = (_block(min(vectors, MOST)) for vectors in (1, 2, 3, 4))
+
+
+@compiled
+def add_outer(tile, columns, count, out):
+    """Adds t_k t_k' of the first ``count`` rows of ``tile`` to the lower triangle of ``out``.
+
+    Both are as wide as `width_of` says, and what a tile has beyond ``columns`` is finite; ``out`` is square.
+    """
+    width = out.shape[1]
+    flat, sums = tile.reshape(tile.size), out.reshape(out.size)
+    for i in range(0, columns, _COLUMNS):
+        left = (i + _COLUMNS + LANES - 1) // LANES
+        j = 0
+        while left > 0:
+            turns = (left + MOST - 1) // MOST
+            vectors = (left + turns - 1) // turns
+            if vectors == 1:
+                _one(flat, width, i, j, count, sums)
+            elif vectors == 2:
+                _two(flat, width, i, j, count, sums)
+            elif vectors == 3:
+                _three(flat, width, i, j, count, sums)
+            else:
+                _four(flat, width, i, j, count, sums)
+            j += vectors * LANES
+            left -= vectors
+
+
+def both_triangles(lower: np.ndarray, columns: int) -> np.ndarray:
+    """The symmetric matrix of ``columns`` columns with this lower triangle."""
+    whole = np.tril(lower[:columns, :columns])
+    whole += np.tril(whole, -1).T
+    return whole
