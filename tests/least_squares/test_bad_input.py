@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from gapless import LeastSquaresClassifier, LinearRegression, Ridge, verify
 from tests.least_squares.test_answers import problem_of
@@ -157,3 +158,25 @@ def test_memory_layouts():
     frozen.flags.writeable = False
     for other in (np.asfortranarray(X), frozen, X.tolist(), np.repeat(X, 2, axis=1)[:, ::2]):
         np.testing.assert_array_equal(LinearRegression().fit(other, Y, s).coef_, wanted)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(), Ridge(n_jobs=2, fit_intercept=False)], ids=repr)
+def test_one_bad_value_among_many(model, dtype, bad):
+    """Many values are looked at one by one only where a sum is not finite: scikit-learn's error has to come all the same."""
+    X = np.ones((1 << 17, 8), dtype=dtype)
+    X[:, 1:] = np.random.default_rng(0).normal(size=(X.shape[0], 7))
+    y = X[:, 1].astype(float)
+    what = "NaN" if np.isnan(bad) else "infinity"
+    X[77_777, 3] = bad
+    with pytest.raises(ValueError, match=f"Input X contains {what}"):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match=f"Input X contains {what}"):  # nobody gets as far as a sum
+        clone(model).set_params(time_limit=1e-9).fit(X, y)
+    weight = np.ones(len(y))
+    weight[77_777] = 0.0
+    with pytest.raises(ValueError, match=f"Input X contains {what}"):
+        model.fit(X, y, sample_weight=weight)
+    X[77_777, 3] = 30.0
+    assert np.isfinite(model.fit(X, y).coef_).all()

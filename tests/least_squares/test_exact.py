@@ -11,6 +11,7 @@ from scipy import sparse
 from gapless import LeastSquaresClassifier, LinearRegression, Ridge, judge, verify
 from gapless.judge.least_squares.case import Case
 from gapless.judge.least_squares.exact import exact_targets
+from gapless.problems.least_squares import LeastSquares
 from tests.least_squares.test_answers import problem_of
 
 
@@ -119,3 +120,49 @@ def test_a_false_model_is_false():
     arrays = dict(model.certificate_.arrays)
     arrays["coef"] = arrays["coef"] + 1e-5
     assert not judge.check(model.certificate_.document(), arrays, X, Y, rigorous="exact")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("shift", [0.0, 1e3, 1e7])
+def test_the_gap_without_a_second_pass(shift, offset, weighted):
+    """P and D from one pass, against fractions: their difference is off by no more than is said."""
+    random = np.random.default_rng(11)
+    for trial in range(8):
+        n, d = int(random.integers(2, 40)), int(random.integers(1, 6))
+        X = random.normal(size=(n, d)) + shift
+        y = X @ random.normal(size=d) + random.normal(size=n)
+        s = random.random(n) + 0.1 if weighted else None
+        alpha = float(10.0 ** random.integers(-3, 3))
+        problem = LeastSquares.build(X, y[:, None], s, np.array([alpha]), offset)
+        w, b = random.normal(size=d) * (0.01 if trial % 2 else 1.0), float(random.normal()) if offset else 0.0
+        if trial > 3:  # a good model
+            A = np.c_[X, np.ones(n)] if offset else X
+            w = np.linalg.lstsq(A, y, rcond=None)[0]
+            w, b = (w[:-1], float(w[-1])) if offset else (w, 0.0)
+        problem.residuals(w[:, None], np.array([b]))
+        found, u = problem.own_gap(0, w, b)
+        other = problem.gap(0, w, b, u)
+        assert found.primal == pytest.approx(other.primal, abs=found.rounding + other.rounding)
+        assert found.dual == pytest.approx(other.dual, abs=found.rounding + other.rounding)
+        exact = _exact_gap(problem, w, b, u)
+        assert abs(found.primal - found.dual - float(exact)) <= found.rounding
+        assert trial < 4 or found.rounding <= 20.0 * other.rounding
+
+
+def _exact_gap(problem, w, b, u):
+    """P - D at exactly these numbers; a free offset's sum u is paid for at the bound that `own_gap` used."""
+    F = Fraction
+    alpha, W, U = F(problem.alpha[0]), [F(v) for v in w], [F(v) for v in u]
+    X = [[F(v) for v in row] for row in problem.rows.values]
+    y = [F(v) for v in problem.Y[:, 0]]
+    c = [F(1) / alpha] * len(y) if problem.s is None else [F(v) / alpha for v in problem.s]
+    r = [t - sum(p * q for p, q in zip(x, W)) - F(b) for x, t in zip(X, y)]
+    primal = sum(v * v for v in W) / 2 + sum(k * e * e for k, e in zip(c, r)) / 2
+    combined = [sum(v * x[j] for v, x in zip(U, X)) for j in range(len(W))]
+    dual = sum(v * t - v * v / (2 * k) for v, t, k in zip(U, y, c)) - sum(v * v for v in combined) / 2
+    if problem.offset:
+        top = max(sum(v * v for v in x) for x in X)
+        bound = max(abs(t) for t in y) + F(float(np.sqrt(float(2 * primal * top))))
+        dual -= bound * abs(sum(U))
+    return primal - dual

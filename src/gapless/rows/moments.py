@@ -214,7 +214,8 @@ def sized_residuals(
         len(ends) - 1,
         tick,
     )
-    return r, _add_up(sums), Sizes(*sizes[:, :5].sum(axis=0).tolist(), float(sizes[:, 5].max()))
+    *totals, _ = sizes.sum(axis=0).tolist()
+    return r, _add_up(sums), Sizes(*totals, top=float(sizes[:, 5].max()))
 
 
 @compiled(vectorise=True)
@@ -343,7 +344,7 @@ def _ends(n: int, width: int) -> list[int]:
 
 def _summed(piece: Callable[[tuple[int, int]], np.ndarray], rows: Rows, width: int, n_jobs: int | None) -> np.ndarray:
     ends = _ends(n_rows(rows), width)
-    return _add_up(map_threads(piece, pairwise(ends), n_jobs))
+    return _add_up(np.array(map_threads(piece, pairwise(ends), n_jobs)))
 
 
 @compiled
