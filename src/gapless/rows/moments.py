@@ -214,8 +214,9 @@ def sized_residuals(
         len(ends) - 1,
         tick,
     )
-    *totals, _ = sizes.sum(axis=0).tolist()
-    return r, _add_up(sums), Sizes(*totals, top=float(sizes[:, 5].max()))
+    rss, lengths_of_r, products, lengths, squares = sizes[:, :5].sum(axis=0).tolist()
+    top = float(sizes[:, 5].max())
+    return r, _add_up(sums), Sizes(rss, lengths_of_r, products, lengths, squares, top)
 
 
 @compiled(vectorise=True)
