@@ -28,6 +28,10 @@ from gapless.errors import IllConditionedWarning as IllConditionedWarning
 from gapless.errors import ModelFileError as ModelFileError
 from gapless.errors import NotSeparable as NotSeparable
 from gapless.errors import SeparationWarning as SeparationWarning
+from gapless.estimators.adaboost import AdaBoostClassifier as AdaBoostClassifier
+from gapless.estimators.adaboost_regressor import AdaBoostRegressor as AdaBoostRegressor
+from gapless.estimators.bagging import BaggingClassifier as BaggingClassifier
+from gapless.estimators.bagging import BaggingRegressor as BaggingRegressor
 from gapless.estimators.bayes import bayes_rule as bayes_rule
 from gapless.estimators.cost import estimate_cost as estimate_cost
 from gapless.estimators.discriminant import GaussianDiscriminant as GaussianDiscriminant

@@ -15,6 +15,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gapless import judge
+from gapless.certificates.boosting import BoostingCertificate
+from gapless.certificates.ensemble import EnsembleCertificate
 from gapless.certificates.gap import Certificate
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.linear_model import last_step
@@ -25,6 +27,17 @@ from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 
 __all__ = ["verify"]
+
+KINDS = (
+    Certificate,
+    BoostingCertificate,
+    BoundCertificate,
+    EnsembleCertificate,
+    GradientCertificate,
+    LeastSquaresCertificate,
+    MomentsCertificate,
+    TreeCertificate,
+)
 
 
 def verify(
@@ -47,15 +60,7 @@ def verify(
     if isinstance(model, (str, os.PathLike)):
         path = Path(model)
         document, arrays = (judge.read_proof(path), {}) if path.suffix.lower() == ".json" else judge.read(path)
-    elif isinstance(
-        model,
-        Certificate
-        | BoundCertificate
-        | GradientCertificate
-        | LeastSquaresCertificate
-        | MomentsCertificate
-        | TreeCertificate,
-    ):
+    elif isinstance(model, KINDS):
         document, arrays = model.document(), dict(model.arrays)
     elif isinstance(model, Separability):
         document, arrays = model.document(), {}

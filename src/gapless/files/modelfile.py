@@ -37,6 +37,10 @@ ESTIMATORS = {
     "LinearRegression": "gapless.estimators.linear",
     "Ridge": "gapless.estimators.linear",
     "LeastSquaresClassifier": "gapless.estimators.linear",
+    "AdaBoostClassifier": "gapless.estimators.adaboost",
+    "AdaBoostRegressor": "gapless.estimators.adaboost_regressor",
+    "BaggingClassifier": "gapless.estimators.bagging",
+    "BaggingRegressor": "gapless.estimators.bagging",
     "GaussianDiscriminant": "gapless.estimators.discriminant",
     "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
@@ -69,7 +73,11 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model file: an estimator that predicts the same bits, with its certificate."""
     document, arrays = judge.read(path)
-    where = os.fspath(path)
+    return _model(document, arrays, os.fspath(path))
+
+
+def _model(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray], where: str) -> Any:
+    """The estimator of a document; the learners of an ensemble before itself."""
     name = document.get("estimator")
     if not isinstance(name, str) or name not in ESTIMATORS:
         raise ModelFileError(f"{where}: holds {name!r}; this gapless reads {', '.join(ESTIMATORS)}")
@@ -79,15 +87,32 @@ def load(path: str | os.PathLike[str]) -> Any:
         unknown = [key for key in document["parameters"] if key not in known]
         if unknown:
             raise ModelFileError(f"{where}: {name} has no parameter {unknown[0]!r}; the file was altered")
-        if document["certificate"]["status"] != "not_finite" and not _finite(document, arrays):
+        own, inner = _parts(document, arrays)
+        if document["certificate"]["status"] != "not_finite" and not _finite(document, own):
             raise ModelFileError(f"{where}: its numbers are not finite, and it does not say so")
-        model = cls._from_document(document, arrays)
+        if "learners" in document:
+            learners = [_model(each, part, where) for each, part in zip(document["learners"] or [], inner)]
+            model = cls._from_document(document, own, learners)
+        else:
+            model = cls._from_document(document, own)
     except ModelFileError:
         raise
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
         problem = f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{where}: the document does not describe a {name} ({problem})") from error
     return model
+
+
+def _parts(
+    document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], list[dict[str, np.ndarray]]]:
+    """The arrays of a document itself, and those of each of its learners, whose names begin with its number."""
+    own: dict[str, np.ndarray] = {}
+    inner: list[dict[str, np.ndarray]] = [{} for _ in document.get("learners") or []]
+    for name, array in arrays.items():
+        number, dot, rest = name.partition(".")
+        (inner[int(number)] if dot else own)[rest if dot else name] = array
+    return own, inner
 
 
 def _finite(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bool:
@@ -131,10 +156,30 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     names = getattr(model, "feature_names_in_", None)
     if document.get("feature_names") is None and names is not None:
         document["feature_names"] = [str(each) for each in names]
+    if "learners" in document and model._to_save() is not None:
+        document["learners"] = []
+        for k, learner in enumerate(model._to_save()):
+            inner, parts = _learner(model, learner)
+            document["learners"].append(inner)
+            arrays |= {f"{k}.{key}": part for key, part in parts.items()}
     forms = array_forms(document)
     stored = {key: np.ascontiguousarray(arrays[key], dtype=dtype) for key, (dtype, _) in forms.items()}
     document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
     return document, stored
+
+
+def _learner(model: Any, learner: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Document and arrays of a learner of an ensemble."""
+    whole = f"{type(learner).__module__}.{type(learner).__qualname__}"
+    if type(learner).__name__ not in ESTIMATORS or type(learner) is not _class(type(learner).__name__):
+        raise ModelFileError(
+            f"cannot save this {type(model).__name__}: its base learner is {whole}, and a model file holds those of gapless alone"
+        )
+    if getattr(learner, "certificate_", None) is None:
+        raise ModelFileError(f"cannot save this {type(model).__name__}: its base learner {whole} has no certificate")
+    inner, parts = _statement(learner, None)
+    inner.pop("arrays")
+    return inner, parts
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
+from . import boosting, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
@@ -61,6 +61,10 @@ def check(
         return tree.check(document, arrays, X, y, sample_weight, rigorous)
     if mistakes.speaks_of(document):
         return mistakes.check(document, arrays, X, y, sample_weight)
+    if boosting.speaks_of(document):
+        return boosting.check(document, arrays, X, y, sample_weight)
+    if ensemble.speaks_of(document):  # what it estimates is no claim
+        return ensemble.check(document, arrays, X, y, sample_weight)
     if gradient.speaks_of(document):
         return gradient.check(document, arrays, X, y, sample_weight, rigorous)
     _refuse_unreadable(document)

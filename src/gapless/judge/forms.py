@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import document as classifier
+from .boosting import document as boosting
+from .ensemble import document as ensemble
 from .gradient import document as gradient
 from .kernel_machines import document as kernel_machines
 from .least_squares import document as least_squares
@@ -14,6 +16,8 @@ from .tree import document as tree
 
 _FORMS: dict[str, Any] = {
     **dict.fromkeys(kernel_machines.ESTIMATORS, kernel_machines),
+    **dict.fromkeys(boosting.ESTIMATORS, boosting),
+    **dict.fromkeys(ensemble.ESTIMATORS, ensemble),
     **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
     **dict.fromkeys(mistakes.ESTIMATORS, mistakes),
     **dict.fromkeys(moments.ESTIMATORS, moments),

@@ -1,0 +1,194 @@
+"""What AdaBoost claims: how each round went, and what follows from that for the training error and the margins.
+
+For every round the weighted error e_t, the stage weight a_t and Z_t (`solvers/boosting` says what they are), and the training
+error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides:
+
+    rounds     at rate 1 and equal starting weights, with edge = min_t (1/2 - e_t), the error after ln(2n)/(2 edge^2) rounds
+    is at most
+               prod Z_t <= exp(-2 T edge^2) <= 1/(2n), so that it is 0
+    bracket    smallest margin <= best <= min_t max_h sum_i d_ti y_i h(x_i), where best is the largest smallest margin that
+    any convex
+               combination of these stumps and their negations has: the margin of the combination that was found is one of them,
+               and against the weights d_t no combination does better than the best stump
+
+Nothing here bounds the error on new data.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapless.certificates.stated import Stated, statement_of
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import STATUSES, short
+
+__all__ = ["BoostingCertificate", "enough_rounds"]
+
+
+def enough_rounds(errors: np.ndarray, n: int) -> int | None:
+    """ln(2n) / (2 edge^2), rounded up, for the smallest edge of the rounds; None where that is 0."""
+    edge = 0.5 - float(np.max(errors))
+    most = math.log(2.0 * n) / (2.0 * edge * edge) if edge > 0.0 else math.inf
+    return math.ceil(most) if most < 2.0**53 else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoostingCertificate(Stated):
+    """``errors``, ``stage_weights`` (scikit-learn's, twice those of the two-class literature), ``factors`` (Z_t) and
+    ``training`` (error
+    of the vote) have one number a round; ``edges``, where there are, the largest sum_i d_i y_i h(x_i) over all stumps.
+    """
+
+    status: str
+    reason: str
+    mistakes: int  #: training rows that the vote gets wrong
+    clean_round: int | None  #: the first round after which it got none wrong
+    enough: int | None  #: rounds that are sure to bring the error to 0, at the smallest edge seen
+    loss: float  #: sum_i d_1i exp(sum_t (a_t/2)([wrong] - [right])), which is prod Z_t
+    margin: float  #: the smallest
+    median_margin: float
+    seconds: float
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    backend: str = "cpu"
+    kind: str = "bound"
+
+    def __post_init__(self) -> None:
+        if self.status not in STATUSES:
+            raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
+
+    @property
+    def errors(self) -> np.ndarray:
+        return self.arrays["errors"]
+
+    @property
+    def stage_weights(self) -> np.ndarray:
+        return self.arrays["stage_weights"]
+
+    @property
+    def factors(self) -> np.ndarray:
+        return self.arrays["factors"]
+
+    @property
+    def training(self) -> np.ndarray:
+        return self.arrays["training"]
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """Z_1 ... Z_t, which the training error after round t cannot exceed."""
+        return np.cumprod(self.factors)
+
+    @property
+    def bound(self) -> float:
+        return float(self.bounds[-1])
+
+    @property
+    def edge(self) -> float:
+        """The smallest 1/2 - e_t."""
+        return 0.5 - float(self.errors.max())
+
+    @property
+    def bracket(self) -> tuple[float, float] | None:
+        """Between these lies the best smallest margin that a combination of these stumps can have; None where nobody knows."""
+        edges = self.arrays.get("edges")
+        return None if edges is None else (self.margin, float(edges.min()))
+
+    @property
+    def primal(self) -> None:
+        """There is none, nor a dual, nor a gap."""
+        return None
+
+    dual = gap = relative_gap = primal
+
+    # ------------------------------------------------------------------ JSON
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "status": self.status,
+            "reason": self.reason,
+            "mistakes": int(self.mistakes),
+            "clean_round": self.clean_round,
+            "enough": self.enough,
+            "loss": encode_float(self.loss),
+            "margin": encode_float(self.margin),
+            "median_margin": encode_float(self.median_margin),
+            "seconds": encode_float(self.seconds),
+            "backend": self.backend,
+            "fingerprint": dict(self.fingerprint),
+        }
+        return self._stated(certificate)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> BoostingCertificate:
+        """The inverse of ``document``."""
+        block = document["certificate"]
+        return cls(
+            status=str(block["status"]),
+            reason=str(block["reason"]),
+            mistakes=int(block["mistakes"]),
+            clean_round=None if block["clean_round"] is None else int(block["clean_round"]),
+            enough=None if block["enough"] is None else int(block["enough"]),
+            loss=decode_float(block["loss"]),
+            margin=decode_float(block["margin"]),
+            median_margin=decode_float(block["median_margin"]),
+            seconds=decode_float(block["seconds"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement=statement_of(document),
+            arrays=dict(arrays or {}),
+            backend=str(block["backend"]),
+        )
+
+    # ------------------------------------------------------------ sentences
+    def __str__(self) -> str:
+        T, n = self.errors.size, self.fingerprint["n_rows"]
+        K = len(self.statement["classes"]["values"])
+        said = [
+            f"{self.estimator}: {T} rounds, weighted errors {self.errors.min():.3g} to {self.errors.max():.3g} "
+            f"(useless from {1.0 - 1.0 / K:.3g}); {self.mistakes} of {n} training rows wrong"
+        ]
+        last = float(self.training[-1])
+        if self.bound < 1.0:
+            said.append(f"training error {last:.3g} <= prod Z_t = {short(self.bound, 3, up=True)}")
+        else:
+            said.append(f"prod Z_t = {self.bound:.3g} bounds nothing (training error {last:.3g})")
+        if self.clean_round is not None:
+            said.append(f"none wrong from round {self.clean_round}" if self.mistakes == 0 else "")
+        if self.enough is not None:
+            said.append(f"{self.enough} rounds of edge {self.edge:.3g} would be sure to leave none wrong")
+        said.append(f"smallest margin {self.margin:.3g}")
+        if self.bracket is not None:
+            said[-1] += f", the best that stumps can do is at most {self.bracket[1]:.3g}"
+        said.append(self.reason)
+        said.append("none of this bounds the error on new data")
+        return "; ".join(part for part in said if part) + f" ({short(self.seconds)} s)."
+
+    def __repr__(self) -> str:
+        return (
+            f"BoostingCertificate({self.estimator}: {self.status}, rounds={self.errors.size}, bound={self.bound:.4g})"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = (
+            range(self.errors.size)
+            if self.errors.size <= 12
+            else [*range(6), *range(self.errors.size - 6, self.errors.size)]
+        )
+        head = "".join(
+            f"<th>{name}</th>" for name in ("round", "error", "stage weight", "Z", "bound", "training error")
+        )
+        columns = (self.errors, self.stage_weights, self.factors, self.bounds, self.training)
+        rows = "".join(
+            f"<tr><td>{t + 1}</td>" + "".join(f"<td>{column[t]:.4g}</td>" for column in columns) + "</tr>"
+            for t in shown
+        )
+        return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"

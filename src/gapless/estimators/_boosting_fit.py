@@ -1,0 +1,220 @@
+"""The way of the data through AdaBoost: encode -> rounds -> certify."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gapless._threads import one_blas_thread
+from gapless.certificates.boosting import BoostingCertificate, enough_rounds
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.statement import statement
+from gapless.encode.labels import Labels
+from gapless.solvers.boosting import Rounds, by_class
+from gapless.solvers.loop import Interruption
+from gapless.solvers.stumps import Coded, Stumps, answers, presort, search, side_masses
+
+#: Beyond this exp(a_t / 2) overflows.
+LARGEST = 1400.0
+
+
+class Overflow(Exception):
+    """A stage weight that no float can raise e to."""
+
+
+@dataclass
+class Run:
+    """What a run has come to, also where it did not reach its end."""
+
+    rounds: Rounds
+    kept: list[Any]  #: learners, or stumps as tuples
+    status: str = "converged"
+    reason: str = ""
+    failure: BaseException | None = None
+
+
+@dataclass
+class Clock:
+    started: float
+    limit: float | None
+    interruption: Interruption
+
+    def over(self) -> str | None:
+        """Why no further round may begin."""
+        if self.interruption.requested:
+            return "interrupted"
+        if self.limit is not None and time.perf_counter() - self.started > self.limit:
+            return "time_limit"
+        return None
+
+
+def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, Any]], clock: Clock) -> Run:
+    """Rounds until ``most``, a perfect learner, a useless one, a failure, or the clock."""
+    run = Run(rounds, [])
+    run.reason = f"all {most} rounds that n_estimators asks for were made"
+    for t in range(most):
+        over = clock.over() if t else None  # one round there must be
+        if over is not None:
+            run.status = over
+            how = "time_limit came" if over == "time_limit" else "the user stopped it"
+            run.reason = f"{how} after {t} of {most} rounds"
+            break
+        try:
+            answer, learner = propose(t)
+        except Exception as error:
+            if t == 0:
+                raise
+            run.status, run.failure = "stalled", error
+            run.reason = f"the base learner failed in round {t + 1}: {type(error).__name__}: {error}"
+            break
+        right, wrong = rounds.error(answer)
+        if rounds.useless(wrong):
+            limit = f"1 - 1/K = {1.0 - 1.0 / rounds.K:.3g} for K = {rounds.K} classes"
+            run.status = "stalled"
+            run.reason = (
+                f"round {t + 1} is useless: its weighted error {wrong:.6g} is at least {limit}, no better than "
+                f"guessing; the {t} rounds before it are kept"
+            )
+            if t == 0:
+                raise ValueError(
+                    "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not be fit: round 1 has "
+                    f"weighted error {wrong:.6g}, which is at least {limit}."
+                )
+            break
+        alpha = rounds.stage_weight(right, wrong)
+        beyond = not alpha <= LARGEST
+        rounds.take(answer, right, wrong, 1.0 if beyond else alpha)
+        run.kept.append(learner)
+        if beyond:
+            run.status = "not_finite"
+            run.reason = f"the stage weight of round {t + 1} is {alpha:.3g}: weights of rows would overflow"
+            break
+        if wrong <= 0.0:
+            run.reason = f"the classifier of round {t + 1} makes no mistake"
+            break
+    return run
+
+
+def boost_stumps(
+    X: Any, index: np.ndarray, K: int, weights: np.ndarray | None, rate: float, most: int, clock: Clock
+) -> Any:
+    """Rounds of stumps; the run, its stumps, and these as the document has them."""
+    there = None if weights is None else np.flatnonzero(weights > 0.0)
+    there = None if there is None or there.size == index.size else there
+    order, starts = by_class(index, K, there)
+    rounds_first = None if weights is None else weights[order]
+    with one_blas_thread():
+        data = presort(X, order)
+        del order
+        rounds = Rounds(starts, rounds_first, rate)
+        edges: list[float] = []
+        answer = np.empty(rounds.n, dtype=np.uint8 if K <= 256 else np.int32)
+
+        def propose(t: int) -> tuple[np.ndarray, Any]:
+            found = search(data, starts, rounds.weights)
+            edges.append(found.edge)
+            if found.split is None:
+                sums = np.add.reduceat(rounds.weights, starts[:-1]) if (np.diff(starts) > 0).all() else None
+                mass = (
+                    sums
+                    if sums is not None
+                    else np.array([rounds.weights[a:b].sum() for a, b in itertools.pairwise(starts)])
+                )
+                best = int(np.argmax(mass))
+                answer[:] = best
+                return answer, (-1, 0.0, (best, best), (mass, np.zeros(K)), (rounds.n, 0))
+            split = found.split
+            masses = side_masses(split.side, split.cut, starts, rounds.weights)
+            left, right = int(np.argmax(masses[0])), int(np.argmax(masses[1]))
+            answers(split.side, split.cut, left, right, answer)
+            beyond = int(np.count_nonzero(split.side > split.cut))
+            return answer, (split.feature, split.threshold, (left, right), masses, (rounds.n - beyond, beyond))
+
+        run = boost(rounds, most, propose, clock)
+    stumps = Stumps.of(run.kept, K)
+    return run, stumps, _learner_arrays(stumps, np.array(edges[: len(run.kept)]) if K == 2 else None, data)
+
+
+def _learner_arrays(stumps: Stumps, edges: np.ndarray | None, data: Any) -> dict[str, np.ndarray]:
+    """The stumps as the document has them. Thresholds that are not all midpoints of values go with them."""
+    arrays = stumps._asdict()
+    if edges is not None:
+        arrays["edges"] = edges
+    if isinstance(data, Coded) and not data.exact:
+        arrays["cuts"] = np.concatenate(data.cuts)
+        arrays["cut_ends"] = np.cumsum([cuts.size for cuts in data.cuts]).astype(np.int64)
+    return arrays
+
+
+def certify_rounds(
+    run: Run,
+    name: str,
+    parameters: dict[str, Any],
+    classes: np.ndarray,
+    n_features: int,
+    mark: dict[str, Any],
+    extra: dict[str, np.ndarray],
+    *,
+    learner: str,
+    uniform: bool,
+    feature_names: Sequence[str] | np.ndarray | None,
+    started: float,
+) -> BoostingCertificate:
+    """The certificate of what the run came to."""
+    rounds = run.rounds
+    margins = rounds.margins()
+    errors = np.array(rounds.errors)
+    K = rounds.K
+    enough = enough_rounds(errors, rounds.n) if K == 2 and rounds.rate == 1.0 and uniform else None
+    problem = {
+        "learner": learner,
+        "rounds": len(rounds),
+        "rate": float(rounds.rate),
+        "cuts": int(extra["cuts"].size) if "cuts" in extra else None,
+    }
+    said = statement(name, parameters, classes, n_features, problem, feature_names=feature_names)
+    said["learners"] = None
+    arrays = {
+        "errors": errors,
+        "stage_weights": np.array(rounds.alphas),
+        "factors": np.array(rounds.factors),
+        "training": np.array(rounds.training),
+        **extra,
+    }
+    return BoostingCertificate(
+        status=run.status,
+        reason=run.reason,
+        mistakes=rounds.mistakes,
+        clean_round=rounds.clean,
+        enough=enough,
+        loss=rounds.loss(),
+        margin=float(margins.min()),
+        median_margin=float(np.median(margins)),
+        seconds=time.perf_counter() - started,
+        fingerprint=mark,
+        statement=said,
+        arrays=arrays,
+    )
+
+
+def mark_of(X: Any, labels: Labels, sample_weight: np.ndarray | None) -> dict[str, Any]:
+    return fingerprint(X, labels.index, sample_weight)
+
+
+def scores(total: np.ndarray, mass: float, K: int) -> np.ndarray:
+    """scikit-learn's decision function of votes: in [-2, 2] for two classes, in [-1/(K - 1), 1] a class for more."""
+    if K == 2:
+        return total[:, 0] * (2.0 / mass)
+    return (total * (K / mass) - 1.0) / (K - 1.0)
+
+
+def probabilities(decision: np.ndarray, K: int) -> np.ndarray:
+    """softmax of the scores, halved or over K - 1, as scikit-learn has it: these are no estimates of anything."""
+    z = np.column_stack((-decision, decision)) / 2.0 if K == 2 else decision / (K - 1.0)
+    z = np.exp(z - z.max(axis=1, keepdims=True))
+    return np.asarray(z / z.sum(axis=1, keepdims=True))

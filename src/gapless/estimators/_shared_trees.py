@@ -1,0 +1,95 @@
+"""Decision trees of an ensemble: stumps as trees, and many trees on columns that are ranked once."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from gapless.certificates.fingerprint import row_hashes
+from gapless.certificates.tree import certify_tree
+from gapless.solvers.stumps import Stumps
+from gapless.solvers.tree import Tree, finite, grow, prepare
+
+from .tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+#: From so many rows on columns are cut into 255 bins, as a single tree does.
+EXACT_ROWS = 200_000
+BINS = 255
+
+
+def stump_tree(base: Any, stumps: Stumps, t: int, owner: Any) -> Any:
+    """The stump of round t as a fitted tree; its weights are those of the round."""
+    whole = stumps.masses[t].sum(axis=0)
+    split = bool(stumps.feature[t] >= 0)
+    masses = np.vstack((whole, stumps.masses[t])) if split else whole[None]
+    counts = np.concatenate(([stumps.counts[t].sum()], stumps.counts[t])) if split else stumps.counts[t].sum()[None]
+    total = masses.sum(axis=1)
+    shares = masses / total[:, None]
+    leaves = np.array([False, True, True]) if split else np.array([True])
+    model: Any = clone(base)
+    model.n_outputs_, model.classes_, model.n_classes_ = 1, owner.classes_, owner.n_classes_
+    model.n_features_in_, model.max_features_, model._levels = owner.n_features_in_, owner.n_features_in_, None
+    model._tree = Tree(
+        feature=np.where(leaves, -2, stumps.feature[t]).astype(np.int32),
+        threshold=np.where(leaves, -2.0, stumps.threshold[t]),
+        left=np.where(leaves, -1, 1).astype(np.int32),
+        right=np.where(leaves, -1, 2).astype(np.int32),
+        missing_left=np.where(leaves, 0, stumps.counts[t, 0] > stumps.counts[t, 1]).astype(np.uint8),
+        value=shares,
+        impurity=1.0 - (shares**2).sum(axis=1),
+        weighted_n=total,
+        n_samples=counts.astype(np.int64),
+        categories=np.zeros((leaves.size, 0), dtype=np.uint32),
+        depth=int(split),
+    )
+    return model
+
+
+class SharedTrees:
+    """Trees of one kind on the same rows, with other weights each."""
+
+    @staticmethod
+    def serve(base: Any, X: Any) -> bool:
+        """Whether this is such a kind: a tree of ours without categories and weights of classes, on a dense matrix of numbers."""
+        if type(base) not in (DecisionTreeClassifier, DecisionTreeRegressor):
+            return False
+        plain = base.categorical_features is None and base.class_weight is None and base.ccp_alpha == 0.0
+        return plain and isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.shape[0] > 0
+
+    def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:
+        with np.errstate(over="ignore"):
+            self.X = np.ascontiguousarray(X, dtype=np.float32)
+        if not finite(self.X):
+            raise ValueError("missing or infinite values")
+        self.y, self.base = y, base
+        bins = (None if X.shape[0] <= EXACT_ROWS else BINS) if base.max_bins == "auto" else base.max_bins
+        base._check_parameters()
+        self.columns = prepare(self.X, np.zeros(X.shape[1], dtype=np.bool_), None if bins is None else int(bins))
+        self.hashes = row_hashes(self.X)
+        model = clone(base)
+        model.n_features_in_ = X.shape[1]
+        self.target, self.marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
+        self.like = model
+
+    def fit(self, learner: Any, counts: np.ndarray) -> Any:
+        """A learner, fitted to rows that stand as often as ``counts`` say."""
+        started = time.perf_counter()
+        weight = counts.astype(np.float64)
+        n, d = self.X.shape
+        learner.n_features_in_, learner.n_outputs_, learner._levels = d, self.like.n_outputs_, None
+        if hasattr(self.like, "classes_"):
+            learner.classes_, learner.n_classes_ = self.like.classes_, self.like.n_classes_
+        limits = learner._limits(n, d, float(weight.sum()))
+        seed = 0
+        if learner._uses_chance(limits, d):
+            seed = int(check_random_state(learner.random_state).randint(np.iinfo(np.int32).max))
+        learner._tree = grow(self.columns, self.target, weight, limits, seed)
+        learner.certificate_ = certify_tree(
+            learner, learner._tree, limits, self.hashes, self.marks, weight, self.said, None, exact=self.columns.exact,
+            missing=self.columns.missing, seconds=time.perf_counter() - started,
+        )  # fmt: skip
+        return learner

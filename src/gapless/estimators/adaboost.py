@@ -1,0 +1,394 @@
+"""AdaBoost: classifiers that look again at what those before them got wrong."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gapless._config import report_convergence
+from gapless._threads import team
+from gapless.certificates.boosting import BoostingCertificate
+from gapless.encode.frames import refuse_lazy
+from gapless.encode.labels import Labels, encode_labels
+from gapless.encode.weights import check_sample_weight, weightless_classes
+from gapless.solvers.boosting import Rounds, by_class
+from gapless.solvers.loop import interruptible
+from gapless.solvers.stumps import Stumps, votes
+
+from ._boosted import Boosted
+from ._boosting_fit import (
+    Clock,
+    Run,
+    boost,
+    boost_stumps,
+    certify_rounds,
+    mark_of,
+    probabilities,
+    scores,
+)
+from ._ensemble import taken, takes_weights
+
+
+class AdaBoostClassifier(ClassifierMixin, Boosted):
+    """AdaBoost for two classes, SAMME for more: each round fits a learner to weights that were raised where the last one erred.
+
+    With the weights d_t of round t and the weight e_t that its learner gets wrong, the learner's vote counts
+    ``a_t = learning_rate * (ln((1 - e_t) / e_t) + ln(K - 1))``, the weights of its mistakes are multiplied by ``exp(a_t)``,
+    and the
+    weighted training error of the vote is at most ``Z_1 * ... * Z_t`` after every round. ``certificate_`` has these numbers,
+    the margins
+    and what they can be at best, and ``gapless.verify`` checks them. They bound the error on the training rows, not on new ones.
+
+    Parameters
+    ----------
+    estimator : object or None
+        The base learner. None is a stump (``DecisionTreeClassifier(max_depth=1)``), for which thresholds are prepared once;
+        up to 65,536
+        rows they are all midpoints of neighbouring values, beyond that features with more than 256 values get 255 quantiles. A
+        learner whose ``fit`` takes no ``sample_weight`` gets rows drawn by weight (scikit-learn refuses it).
+    n_estimators : int
+        Rounds at most. A learner without mistakes ends the run, and so does one that is no better than guessing.
+    learning_rate : float
+    random_state : int, RandomState or None
+        Seeds of the base learners, and draws. Stumps need none: of equal splits they take the first.
+    n_jobs : int or None
+        Threads over the features of stumps. The bits do not depend on it.
+    time_limit : float or None
+        Seconds after which no further round begins.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+    estimator_weights_ : array with the a_t. The two-class literature's stage weight is half of that.
+    estimator_errors_ : array with the e_t. Both have one number for each round that was made.
+    classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, estimator_
+    certificate_ : kind "bound": what is claimed and can be checked
+    stop_reason_ : why no further round was made, in words
+    status_ : "converged" after the last round or a perfect learner, "stalled" after a useless or failing one, "time_limit", ...
+    """
+
+    classes_: np.ndarray
+    certificate_: BoostingCertificate
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+
+    def _default(self) -> Any:
+        from gapless.estimators.tree import DecisionTreeClassifier
+
+        return DecisionTreeClassifier(max_depth=1)
+
+    def _stumps_do(self) -> bool:
+        """Whether the base learner is a stump as this project has them."""
+        if self.estimator is None:
+            return True
+        if type(self.estimator).__module__ != "gapless.estimators.tree":
+            return False
+        plain = type(self.estimator)(max_depth=1).get_params()
+        given = {**self.estimator.get_params(), "random_state": None}
+        return type(self.estimator).__name__ == "DecisionTreeClassifier" and given == plain
+
+    # -- fit -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
+        """Boost, and certify what came of it.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of n_samples labels of any type
+        sample_weight : array of n_samples weights, optional
+            The weights of the first round. A row of weight 0 is no row.
+        """
+        with interruptible() as interruption:
+            started = time.perf_counter()
+            self._refuse_routing(sample_weight)
+            self._check_boosting()
+            refuse_lazy(X)
+            clock = Clock(started, self.time_limit, interruption)
+            with team(self.n_jobs):
+                run = self._run(X, y, sample_weight, clock, started)
+        if run.status == "not_finite":
+            warnings.warn(
+                f"Sample weights have reached infinite values, at iteration {len(run.rounds) - 1}, causing overflow. Iterations "
+                "stopped. Try lowering the learning rate.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        if run.failure is not None:
+            raise RuntimeError(
+                f"{type(self).__name__}: {run.reason}. The {len(run.rounds)} rounds before it are kept, and predict uses them."
+            ) from run.failure
+        if interruption.requested:
+            raise KeyboardInterrupt(f"{type(self).__name__} keeps the {len(run.rounds)} rounds made so far")
+        if run.status == "time_limit":
+            report_convergence(
+                f"{type(self).__name__}: {run.reason}. The model is usable; raise time_limit for more rounds.",
+                stacklevel=2,
+            )
+        return self
+
+    def _run(self, X: Any, y: Any, sample_weight: Any, clock: Clock, started: float) -> Run:
+        stumps_do = self._stumps_do()
+        wanted: Any = [np.float64, np.float32] if stumps_do else None
+        X, y = validate_data(
+            self, X, y, accept_sparse=["csr", "csc"], ensure_2d=True, allow_nd=not stumps_do, dtype=wanted
+        )
+        labels = encode_labels(y)
+        weights = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
+        weightless_classes(labels, check_sample_weight(weights, X.shape[0]), np.ones(labels.n_classes))
+        K, classes = labels.n_classes, labels.classes
+        mark = _mark(X, labels, weights)
+        for stale in ("_stumps", "_learners", "certificate_"):
+            self.__dict__.pop(stale, None)
+        if stumps_do:
+            index = labels.index.astype(np.uint8 if K <= 256 else np.int32)
+            del labels, y  # eight bytes a row, for the length of the fit
+            run, self._stumps, extra = boost_stumps(X, index, K, weights, self.learning_rate, self.n_estimators, clock)
+        else:
+            run, answers = self._boost_learners(X, y, labels, weights, clock)
+            self._learners, extra = run.kept, {"answers": answers}
+        self.classes_, self.n_classes_ = classes, K
+        self._keep(run)
+        if mark is not None:
+            self.certificate_ = certify_rounds(
+                run,
+                type(self).__name__,
+                self.get_params(deep=False),
+                classes,
+                X.shape[1],
+                mark,
+                extra,
+                learner="stump" if stumps_do else "other",
+                uniform=weights is None or bool((weights == weights[0]).all()),
+                feature_names=getattr(self, "feature_names_in_", None),
+                started=started,
+            )
+        return run
+
+    def _keep(self, run: Run) -> None:
+        self.estimator_weights_ = np.array(run.rounds.alphas)
+        self.estimator_errors_ = np.array(run.rounds.errors)
+        self.status_, self.stop_reason_ = run.status, run.reason
+
+    def _boost_learners(
+        self, X: Any, y: Any, labels: Labels, weights: np.ndarray | None, clock: Clock
+    ) -> tuple[Run, np.ndarray]:
+        base, K, n = self._base(), labels.n_classes, X.shape[0]
+        random = check_random_state(self.random_state)
+        weighted = takes_weights(base)
+        there = None if weights is None or (weights > 0.0).all() else np.flatnonzero(weights > 0.0)
+        order, starts = by_class(labels.index, K, there)
+        rounds = Rounds(starts, None if weights is None else weights[order], self.learning_rate)
+        given: list[np.ndarray] = []
+        now = np.zeros(n)
+
+        def propose(t: int) -> tuple[np.ndarray, Any]:
+            learner = self._copy(base, random)
+            now[order] = rounds.weights
+            if weighted:
+                learner.fit(X, y, sample_weight=now.copy())
+            else:
+                rows = random.choice(n, size=n, replace=True, p=now / now.sum())
+                learner.fit(taken(X, rows), taken(y, rows))
+            answer = _class_index(learner.predict(X), labels.classes)
+            given.append(answer.astype(np.uint8 if K < 256 else np.uint16))
+            return answer[order], learner
+
+        run = boost(rounds, self.n_estimators, propose, clock)
+        return run, np.array(given[: len(run.kept)])
+
+    @property
+    def estimator_(self) -> Any:
+        check_is_fitted(self, "estimator_weights_")
+        return self._base()
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The classifiers of the rounds. Stumps become trees when they are first asked for."""
+        check_is_fitted(self, "estimator_weights_")
+        if "_learners" not in self.__dict__:
+            from ._shared_trees import stump_tree
+
+            base = self._base()
+            self._learners = [stump_tree(base, self._stumps, t, self) for t in range(self._stumps.feature.size)]
+        return self._learners
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The mean of the learners' importances, by stage weight; of a stump all of it is its feature's."""
+        stumps = self.__dict__.get("_stumps")
+        if stumps is None:
+            return super().feature_importances_
+        found = np.zeros(self.n_features_in_)
+        helps = _decreases(stumps)
+        np.add.at(found, stumps.feature[helps], self.estimator_weights_[helps])
+        return found / self.estimator_weights_.sum()
+
+    # -- files -----------------------------------------------------------------------------------------------
+
+    def _to_save(self) -> list[Any] | None:
+        return None if "_stumps" in self.__dict__ else list(self.estimators_)
+
+    def _arrays_now(self) -> dict[str, np.ndarray]:
+        now = {"errors": self.estimator_errors_, "stage_weights": self.estimator_weights_}
+        return now | (self._stumps._asdict() if "_stumps" in self.__dict__ else {})
+
+    @classmethod
+    def _from_document(cls, document: Any, arrays: dict[str, np.ndarray], learners: list[Any]) -> AdaBoostClassifier:
+        model: Any = cls._blank(document, learners)
+        certificate = BoostingCertificate.from_document(document, arrays)
+        model.certificate_ = replace(certificate, statement={**certificate.statement, "learners": None})
+        model.n_classes_ = len(model.classes_)
+        model.estimator_errors_, model.estimator_weights_ = arrays["errors"], arrays["stage_weights"]
+        model.status_, model.stop_reason_ = certificate.status, certificate.reason
+        if document["problem"]["learner"] == "stump":
+            model._stumps = Stumps(*(arrays[name] for name in Stumps._fields))
+        elif len(learners) != len(arrays["errors"]):
+            raise ValueError("the document has no learners")
+        else:
+            model._learners = learners
+        return model
+
+    # -- predict ---------------------------------------------------------------------------------------------
+
+    def _each_answer(self, X: Any) -> Iterator[np.ndarray]:
+        """Class indices that the rounds give the rows, one round after the other."""
+        stumps = self.__dict__.get("_stumps")
+        if stumps is None:
+            for learner in self.estimators_:
+                yield _class_index(learner.predict(X), self.classes_)
+            return
+        X = X.tocsc() if hasattr(X, "tocsc") else X
+        for t in range(stumps.feature.size):
+            j = int(stumps.feature[t])
+            column = (X[:, [j]].toarray()[:, 0] if hasattr(X, "tocsc") else X[:, j]).astype(np.float32)
+            yield np.where((column > stumps.threshold[t]) & (j >= 0), stumps.classes[t, 1], stumps.classes[t, 0])
+
+    def _votes(self, X: Any) -> np.ndarray:
+        stumps = self.__dict__.get("_stumps")
+        if stumps is not None:
+            with team(self.n_jobs):
+                return votes(stumps, self.estimator_weights_, X, self.n_classes_)
+        total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
+        for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
+            _add(total, answer, alpha)
+        return total
+
+    def _read(self, X: Any) -> Any:
+        if self.__dict__.get("_stumps") is None:
+            return super()._read(X)
+        return validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """scikit-learn's score: two classes 2 * (votes for ``classes_[1]`` less those against) / (all votes), of shape
+        (n_samples,); more classes the share of votes of each, from -1/(K - 1) for none to 1 for all.
+        """
+        check_is_fitted(self, "estimator_weights_")
+        total = self._votes(self._read(X))
+        mass = float(np.cumsum(self.estimator_weights_)[-1])  # in the order of the stages, to the bit
+        return scores(total, mass, self.n_classes_)
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """``decision_function`` after each round."""
+        check_is_fitted(self, "estimator_weights_")
+        X = self._read(X)
+        total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
+        mass = 0.0
+        for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
+            _add(total, answer, alpha)
+            mass += float(alpha)
+            yield scores(total, mass, self.n_classes_)
+
+    def _decode(self, decision: np.ndarray) -> np.ndarray:
+        index = (decision > 0.0).astype(np.intp) if self.n_classes_ == 2 else np.argmax(decision, axis=1)
+        return np.take(self.classes_, index, axis=0)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the most votes; of equal ones the first."""
+        return self._decode(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """``predict`` after each round."""
+        for decision in self.staged_decision_function(X):
+            yield self._decode(decision)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """scikit-learn's softmax of the scores. It orders the classes; it estimates no probability."""
+        return probabilities(self.decision_function(X), self.n_classes_)
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """``predict_proba`` after each round."""
+        for decision in self.staged_decision_function(X):
+            yield probabilities(decision, self.n_classes_)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        return np.log(self.predict_proba(X))
+
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Accuracy after each round."""
+        for predicted in self.staged_predict(X):
+            yield float(accuracy_score(y, predicted, sample_weight=sample_weight))
+
+
+def _mark(X: Any, labels: Labels, weights: np.ndarray | None) -> dict[str, Any] | None:
+    """The fingerprint; None where X is no matrix of numbers, of which nothing could be checked later."""
+    try:
+        return mark_of(X, labels, weights)
+    except (TypeError, ValueError):
+        return None
+
+
+def _class_index(predicted: Any, classes: np.ndarray) -> np.ndarray:
+    """Where the predictions stand in ``classes``; K for what is none of them, which is always wrong."""
+    predicted = np.asarray(predicted)
+    at = np.searchsorted(classes, predicted) if classes.dtype != object else _looked_up(predicted, classes)
+    at = np.minimum(at, classes.size - 1)
+    return np.where(classes[at] == predicted, at, classes.size)
+
+
+def _looked_up(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    number = {value: k for k, value in enumerate(classes.tolist())}
+    return np.array([number.get(value, 0) for value in predicted.tolist()], dtype=np.intp)
+
+
+def _add(total: np.ndarray, answer: np.ndarray, alpha: float) -> None:
+    if total.shape[1] == 1:
+        total[:, 0] += np.where(answer == 1, alpha, -alpha)
+        return
+    rows = np.arange(answer.size)
+    known = answer < total.shape[1]
+    total[rows[known], answer[known]] += alpha
+
+
+def _decreases(stumps: Stumps) -> np.ndarray:
+    """Whether a stump's split lowers the impurity at all."""
+    side = stumps.masses.sum(axis=2)
+    whole = stumps.masses.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        after = np.nansum((stumps.masses**2).sum(axis=2) / side, axis=1)
+        before = (whole**2).sum(axis=1) / whole.sum(axis=1)
+    return (stumps.feature >= 0) & (after > before * (1.0 + 1e-15))

@@ -1,0 +1,70 @@
+"""Bags: rows, and features, drawn at random for each of many learners; a seed is kept, never the rows.
+
+With m draws out of n, with replacement, a row is in a bag with probability 1 - (1 - 1/n)^m: 1/n is the chance of one draw,
+and for m = n
+all of them together tend to 1 - 1/e = 0.632.  The learners that did not see a row give it a prediction which is that of a smaller
+ensemble on new data: the out-of-bag error is an estimate, and no bound.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+__all__ = ["Bags", "in_bag_probability"]
+
+
+def in_bag_probability(n: int, draws: int | None = None, *, replacement: bool = True) -> float:
+    """The probability that a row of n is in a bag of so many draws (None: n of them)."""
+    draws = n if draws is None else int(draws)
+    if n < 1 or draws < 0 or (not replacement and draws > n):
+        raise ValueError(f"{draws} draws {'with' if replacement else 'without'} replacement from {n} rows")
+    if not replacement:
+        return draws / n
+    return 1.0 if n == 1 and draws else -math.expm1(draws * math.log1p(-1.0 / n)) if draws else 0.0
+
+
+class Bags(NamedTuple):
+    """How bags are drawn; the draws of a seed are those of scikit-learn."""
+
+    n_rows: int
+    n_features: int
+    draws: int
+    features: int
+    replacement: bool
+    features_replacement: bool
+    weights: np.ndarray | None  #: chances of the rows, up to their sum
+
+    def drawn(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Features and rows of a bag, rows as often as they were drawn."""
+        random = np.random.RandomState(seed)
+        features = self._indices(random, self.features_replacement, self.n_features, self.features)
+        if self.weights is None:
+            return features, self._indices(random, self.replacement, self.n_rows, self.draws)
+        chances = self.weights / np.sum(self.weights)
+        return features, random.choice(self.n_rows, self.draws, replace=self.replacement, p=chances)
+
+    def counts(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """Features, and how often each row was drawn."""
+        features, rows = self.drawn(seed)
+        return features, np.bincount(rows, minlength=self.n_rows)
+
+    @staticmethod
+    def _indices(random: np.random.RandomState, replacement: bool, population: int, draws: int) -> np.ndarray:
+        if replacement:
+            return random.randint(0, population, draws)
+        return np.asarray(sample_without_replacement(population, draws, random_state=random))
+
+    @property
+    def all_features(self) -> bool:
+        return self.features == self.n_features and not self.features_replacement
+
+    @property
+    def probability(self) -> float | None:
+        """That a row is in a bag; None where rows have chances of their own."""
+        if self.weights is not None:
+            return None
+        return in_bag_probability(self.n_rows, self.draws, replacement=self.replacement)

@@ -1,0 +1,134 @@
+"""Over- and underfitting on the noisy sine: how the error goes with the depth of a tree, with rounds of boosting, and with bags.
+
+    y = sin(2 pi x) + noise,  x uniform in [0, 1]
+    expected squared error of a prediction on new data = squared bias + variance + noise^2
+
+Squared bias is that of the mean prediction over samples against the sine, variance that of the predictions about their mean.
+ A small model has bias and little variance, a large one the reverse; its error on the rows it saw tells nothing of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+__all__ = ["Study", "overfitting"]
+
+VALUES = {
+    "depth": (1, 2, 3, 4, 5, 6, 8, 10, 14),
+    "rounds": (1, 2, 5, 10, 20, 50, 100),
+    "bags": (1, 2, 5, 10, 20, 50),
+}
+POINTS = 200
+
+
+class Study(NamedTuple):
+    """One number for each value of what was varied; ``test = squared_bias + variance + noise ** 2`` exactly."""
+
+    varied: str
+    values: tuple[int, ...]
+    train: np.ndarray  #: mean squared error on the rows of the fit
+    test: np.ndarray  #: on new data
+    squared_bias: np.ndarray
+    variance: np.ndarray
+    noise: float
+    x: np.ndarray
+    mean: np.ndarray  #: (values, points): the mean prediction
+    example: np.ndarray  #: (values, points): that of the first sample
+    sample: tuple[np.ndarray, np.ndarray]  #: the first sample
+
+    @property
+    def best(self) -> int:
+        """The value of the smallest error on new data."""
+        return self.values[int(np.argmin(self.test))]
+
+    def __str__(self) -> str:
+        lines = [f"{self.varied:>8}  {'train':>8}  {'test':>8}  {'bias^2':>8}  {'variance':>8}"]
+        columns = (self.train, self.test, self.squared_bias, self.variance)
+        for k, value in enumerate(self.values):
+            lines.append(f"{value:>8}  " + "  ".join(f"{column[k]:8.4f}" for column in columns))
+        return "\n".join(
+            [*lines, f"the least error on new data is at {self.varied} {self.best}; noise^2 is {self.noise**2:.4f}"]
+        )
+
+    def plot(self, axes: Any = None) -> Any:
+        """Errors against what was varied, and the predictions of the smallest, the best and the largest model (matplotlib)."""
+        if axes is None:
+            _, axes = import_module("matplotlib.pyplot").subplots(1, 2, figsize=(11, 4))
+        left, right = axes
+        left.plot(self.values, self.train, "o-", label="rows seen")
+        left.plot(self.values, self.test, "o-", label="new data")
+        left.plot(self.values, self.squared_bias, "--", label="squared bias")
+        left.plot(self.values, self.variance, "--", label="variance")
+        left.axhline(self.noise**2, color="grey", linewidth=0.8, label="noise$^2$")
+        left.set(xlabel=self.varied, ylabel="mean squared error", xscale="linear" if self.varied == "depth" else "log")
+        left.legend()
+        right.plot(*self.sample, "k.", markersize=4)
+        right.plot(self.x, np.sin(2.0 * np.pi * self.x), "k", linewidth=0.8)
+        for k in sorted({0, int(np.argmin(self.test)), len(self.values) - 1}):
+            right.plot(self.x, self.example[k], label=f"{self.varied} {self.values[k]}")
+        right.set(xlabel="x", ylabel="y")
+        right.legend()
+        return axes
+
+
+def overfitting(
+    varied: str = "depth",
+    values: Sequence[int] | None = None,
+    *,
+    n: int = 80,
+    noise: float = 0.3,
+    repetitions: int = 30,
+    seed: int = 0,
+    model: Callable[[int], Any] | None = None,
+) -> Study:
+    """Fit models of rising size to many samples of a noisy sine.
+
+    Parameters
+    ----------
+    varied : {"depth", "rounds", "bags"}
+        Depth of a regression tree; rounds of ``AdaBoostRegressor`` over trees of depth 3; bags of full trees.
+    values : the sizes; None for a list that shows both ends
+    n, noise : rows of a sample, and the standard deviation of the noise
+    repetitions : samples
+    model : function of a size that gives a regressor, in place of the three
+    """
+    if model is None:
+        if varied not in VALUES:
+            raise ValueError(f"varied is one of {list(VALUES)}, got {varied!r}; or give model=, a function of a size")
+        model = _models()[varied]
+    sizes = tuple(int(v) for v in (VALUES[varied] if values is None else values))
+    if repetitions < 2 or n < 2 or not sizes:
+        raise ValueError("there must be at least 2 repetitions, 2 rows and a value")
+    random = np.random.default_rng(seed)
+    x = (np.arange(POINTS) + 0.5) / POINTS
+    truth = np.sin(2.0 * np.pi * x)
+    train, found, first = np.zeros(len(sizes)), np.empty((repetitions, len(sizes), POINTS)), None
+    for r in range(repetitions):
+        xs = random.random(n)
+        ys = np.sin(2.0 * np.pi * xs) + noise * random.normal(size=n)
+        first = (xs, ys) if first is None else first
+        for k, size in enumerate(sizes):
+            fitted = model(size).fit(xs[:, None], ys)
+            train[k] += float(np.mean((fitted.predict(xs[:, None]) - ys) ** 2)) / repetitions
+            found[r, k] = fitted.predict(x[:, None])
+    mean = found.mean(axis=0)
+    squared_bias, variance = ((mean - truth) ** 2).mean(axis=1), found.var(axis=0).mean(axis=1)
+    assert first is not None
+    test = squared_bias + variance + noise**2
+    return Study(varied, sizes, train, test, squared_bias, variance, float(noise), x, mean, found[0], first)
+
+
+def _models() -> dict[str, Callable[[int], Any]]:
+    from gapless.estimators.adaboost_regressor import AdaBoostRegressor
+    from gapless.estimators.bagging import BaggingRegressor
+    from gapless.estimators.tree import DecisionTreeRegressor
+
+    return {
+        "depth": lambda size: DecisionTreeRegressor(max_depth=size),
+        "rounds": lambda size: AdaBoostRegressor(n_estimators=size, random_state=0),
+        "bags": lambda size: BaggingRegressor(n_estimators=size, random_state=0),
+    }

@@ -1,0 +1,73 @@
+"""The studies of averaging and of over- and underfitting: identities that hold exactly, and shapes that must be seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gapless import DecisionTreeRegressor, Ridge
+from gapless.theory.averaging import averaging
+from gapless.theory.overfitting import overfitting
+
+
+def sine(n, random):
+    x = random.random(n)
+    return x[:, None], np.sin(2 * np.pi * x) + 0.3 * random.normal(size=n)
+
+
+def test_the_variance_of_a_mean_is_what_correlation_says():
+    x = np.linspace(0.02, 0.98, 30)
+    found = averaging(
+        DecisionTreeRegressor(), sine, x[:, None], truth=np.sin(2 * np.pi * x), n=60, members=6, repetitions=60
+    )
+    for scheme in found.values():
+        assert scheme.seen == pytest.approx(scheme.predicted, rel=1e-10)  # an identity, whatever the predictors are
+        assert scheme.error == scheme.squared_bias + scheme.seen
+    fresh, splits, bootstrap = found["fresh"], found["splits"], found["bootstrap"]
+    assert abs(fresh.correlation) < 0.1
+    assert abs(splits.correlation) < 0.1
+    assert 0.2 < bootstrap.correlation < 0.8
+    assert fresh.seen == pytest.approx(fresh.variance / 6, rel=0.3)
+    assert bootstrap.seen > 1.5 * bootstrap.variance / 6  # sigma^2/m is false for it
+    assert bootstrap.seen < 0.9 * bootstrap.variance  # and averaging helps
+    assert splits.rows == 10
+    assert splits.squared_bias > bootstrap.squared_bias  # fewer rows, worse trees
+    assert fresh.error < min(bootstrap.error, splits.error)  # six times the data
+
+
+def test_a_stable_learner_gains_nothing_from_bags():
+    x = np.linspace(0.1, 0.9, 9)
+    found = averaging(Ridge(alpha=1e-6), sine, x[:, None], n=60, members=5, repetitions=30)["bootstrap"]
+    assert found.correlation > 0.4
+    assert found.squared_bias is None
+    with pytest.raises(ValueError, match="at least 2 members"):
+        averaging(Ridge(), sine, x[:, None], members=1)
+
+
+def test_depth_shows_both_ends():
+    study = overfitting("depth", repetitions=20)
+    assert np.allclose(study.test, study.squared_bias + study.variance + 0.09, rtol=1e-12)
+    assert (np.diff(study.train) <= 1e-12).all()
+    assert study.train[-1] < 1e-3  # every row is a leaf
+    assert study.values[0] < study.best < study.values[-1]
+    assert study.squared_bias[0] > 5 * study.squared_bias[-1]
+    assert study.variance[-1] > 2 * study.variance[1]
+    assert "least error on new data" in str(study)
+
+
+def test_bags_lower_the_variance_and_leave_the_bias():
+    study = overfitting("bags", (1, 5, 25), repetitions=15)
+    assert (np.diff(study.variance) < 0).all()
+    assert study.variance[-1] < 0.75 * study.variance[0]
+    rounds = overfitting("rounds", (1, 10), repetitions=8)
+    assert rounds.test[1] < rounds.test[0]
+    with pytest.raises(ValueError, match="varied is one of"):
+        overfitting("width")
+
+
+def test_the_picture_is_drawn_only_when_asked_for():
+    study = overfitting("depth", (1, 3), repetitions=2)
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    axes = study.plot()
+    assert len(axes) == 2
+    pyplot.close("all")
