@@ -43,7 +43,7 @@ def test_the_probability_of_being_in_a_bag_by_enumeration():
 def test_the_share_seen_stands_beside_the_probability():
     X, y = blobs(400, 2, 0)
     model = BaggingClassifier(SkTree(max_depth=1), n_estimators=100, random_state=0).fit(X, y)
-    assert model.in_bag_probability_ == 1.0 - (1.0 - 1.0 / 400) ** 400
+    assert model.in_bag_probability_ == pytest.approx(1.0 - (1.0 - 1.0 / 400) ** 400, abs=1e-14)
     # One bag's share has deviation below sqrt(p (1 - p)/n): draws without replacement of each other.
     assert abs(model.in_bag_share_ - model.in_bag_probability_) < 4 * np.sqrt(0.24 / 400 / 100)
     assert abs(model.in_bag_share_ - 0.67) > 0.03

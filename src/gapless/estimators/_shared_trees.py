@@ -33,6 +33,7 @@ def stump_tree(base: Any, stumps: Stumps, t: int, owner: Any) -> Any:
     model: Any = clone(base)
     model.n_outputs_, model.classes_, model.n_classes_ = 1, owner.classes_, owner.n_classes_
     model.n_features_in_, model.max_features_, model._levels = owner.n_features_in_, owner.n_features_in_, None
+    model._made = {}
     model._tree = Tree(
         feature=np.where(leaves, -2, stumps.feature[t]).astype(np.int32),
         threshold=np.where(leaves, -2.0, stumps.threshold[t]),
@@ -87,6 +88,7 @@ class SharedTrees:
         seed = 0
         if learner._uses_chance(limits, d):
             seed = int(check_random_state(learner.random_state).randint(np.iinfo(np.int32).max))
+        learner._made = {}
         learner._tree = grow(self.columns, self.target, weight, limits, seed)
         learner.certificate_ = certify_tree(
             learner, learner._tree, limits, self.hashes, self.marks, weight, self.said, None, exact=self.columns.exact,
