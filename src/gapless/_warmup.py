@@ -86,6 +86,16 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         else:
             descend(problem, method=method, stop=Until(epochs=2), visits="random")  # type: ignore[arg-type]
 
+    def boost(K: int, decimals: int, sparse_rows: bool) -> None:
+        from gapless.estimators.adaboost import AdaBoostClassifier
+
+        values = np.round(
+            random.normal(size=(300, 3)), decimals
+        )  # more than 256 values, or fewer: wide and narrow codes
+        rows = sparse.csr_matrix(values) if sparse_rows else values
+        model = AdaBoostClassifier(n_estimators=2).fit(rows, np.arange(300) % K)
+        model.predict(rows)
+
     for name, X in variants():
         if name in ("dense float64", "CSR float64 int32"):
             for kind in ("hinge", "squared_hinge", "logistic"):
@@ -99,6 +109,13 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
                     yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
+    for K in (2, 3):
+        for decimals in (1, 12):
+            yield (
+                f"stumps, {K} classes, dense {'float32' if decimals > 1 else 'codes'}",
+                partial(boost, K, decimals, False),
+            )
+        yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
     yield "perceptron, dense thin rows", partial(visit, thin)
     yield "perceptron, CSR rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
 

@@ -113,7 +113,7 @@ def boost_stumps(
         del order
         rounds = Rounds(starts, rounds_first, rate)
         edges: list[float] = []
-        answer = np.empty(rounds.n, dtype=np.uint8 if K <= 256 else np.int32)
+        answer = np.empty(rounds.n, dtype=np.uint8 if K < 256 else np.uint16)
 
         def propose(t: int) -> tuple[np.ndarray, Any]:
             found = search(data, starts, rounds.weights)

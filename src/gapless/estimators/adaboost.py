@@ -214,8 +214,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             else:
                 rows = random.choice(n, size=n, replace=True, p=now / now.sum())
                 learner.fit(taken(X, rows), taken(y, rows))
-            answer = _class_index(learner.predict(X), labels.classes)
-            given.append(answer.astype(np.uint8 if K < 256 else np.uint16))
+            answer = _class_index(learner.predict(X), labels.classes).astype(np.uint8 if K < 256 else np.uint16)
+            given.append(answer)
             return answer[order], learner
 
         run = boost(rounds, self.n_estimators, propose, clock)
