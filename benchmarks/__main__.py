@@ -12,19 +12,39 @@ from benchmarks import limits
 
 limits.limit_threads()  # before numpy is loaded
 
-from benchmarks import costs, datasets, descent, least_squares, linear, linear_quick, memory, perceptron, table  # noqa: E402
+from benchmarks import (  # noqa: E402
+    costs,
+    datasets,
+    descent,
+    kernel_machines,
+    least_squares,
+    linear,
+    linear_quick,
+    memory,
+    perceptron,
+    table,
+)
 from benchmarks.solvers import PEERS  # noqa: E402
 
-SECTIONS = ("hinge", "logistic", "offset", "threads", "least_squares", "memory", "perceptron", "descent")
+SECTIONS = (
+    "hinge",
+    "logistic",
+    "offset",
+    "threads",
+    "least_squares",
+    "memory",
+    "perceptron",
+    "descent",
+    "kernel_machines",
+)
 
 
 def main() -> None:
+    everything = tuple(dict.fromkeys([*datasets.SETS, *kernel_machines.SETS]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", help="the folder of the data sets (else $GAPLESS_DATA, else ../shared/data)")
     parser.add_argument("--only", type=_among(SECTIONS), default=SECTIONS, help=f"of {','.join(SECTIONS)}")
-    parser.add_argument(
-        "--sets", type=_among(datasets.SETS), default=tuple(datasets.SETS), help=f"of {','.join(datasets.SETS)}"
-    )
+    parser.add_argument("--sets", type=_among(everything), default=everything, help=f"of {','.join(everything)}")
     parser.add_argument("--C", type=_numbers, default=limits.STRENGTHS, help="of 0.01,1")
     parser.add_argument("--peers", action="store_true", help="sweep the peers only, and print what they take")
     parser.add_argument("--fresh", action="store_true", help="sweep again what was swept before")
@@ -45,7 +65,7 @@ def main() -> None:
         print(f"[{time.perf_counter() - start:5.0f} s] {text}", flush=True)
 
     losses = [loss for loss in PEERS if loss in options.only]
-    sets, strengths = list(options.sets), list(options.C)
+    sets, strengths = [name for name in options.sets if name in datasets.SETS], list(options.C)
     try:
         linear.run(
             folder, sets, losses, strengths, fresh=options.fresh, duels=not options.peers, full=options.full, say=say
@@ -66,6 +86,8 @@ def main() -> None:
             memory.run(folder, say)
         if "perceptron" in options.only:
             perceptron.run(folder, sets, say)
+        if "kernel_machines" in options.only:
+            kernel_machines.run(folder, [name for name in kernel_machines.SETS if name in options.sets], say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

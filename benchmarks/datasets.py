@@ -27,7 +27,7 @@ def find_folder(given: str | None = None) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _read(folder: Path, name: str) -> tuple[Any, np.ndarray]:
+def read(folder: Path, name: str) -> tuple[Any, np.ndarray]:
     with np.load(folder / f"{name}.npz", allow_pickle=False) as file:
         part = "_train" if "y_train" in file.files else ""
         y = file["y_train_bin"] if name == "news20" else file[f"y{part}"]
@@ -88,7 +88,7 @@ SETS_OF = {"hinge": tuple(SETS)[:6], "logistic": tuple(SETS)}
 
 def load(name: str, folder: Path) -> tuple[Any, np.ndarray]:
     """X float64, dense C-contiguous or CSR with sorted indices and 32-bit indices; y int64 of -1 and +1."""
-    X, positive = SETS[name][1](*_read(folder, name))
+    X, positive = SETS[name][1](*read(folder, name))
     if sparse.issparse(X):
         X.sum_duplicates()
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)

@@ -35,7 +35,7 @@ def render() -> str:
             chosen = [row for row in rows if (row["loss"], row["target"]) == (loss, target)]
             if chosen:
                 parts.append(_duels(loss, target, chosen))
-    for section in (_offset, _threads, _least_squares, _memory, _perceptron, _descent):
+    for section in (_offset, _threads, _least_squares, _memory, _perceptron, _descent, _kernel_machines, _predicting):
         if lines := section():
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -162,6 +162,53 @@ def _perceptron() -> list[str]:
         whole = f"{fit['gapless']:.3g} | {fit['sklearn']:.3g} | {fit['sklearn'] / fit['gapless']:.2f}"
         lines.append(f"| {row['data']} | {row['order']} | {cells} | {row['epochs'] + 1} | {whole} |")
     return lines
+
+
+def _kernel_machines() -> list[str]:
+    rows = list(objective.read("kernel_machines.json").values())
+    if not rows:
+        return []
+    lines = [
+        "### SVC, Gaussian kernel: seconds of a fit, certificate included",
+        "",
+        "| data | n | support vectors | gapless s | its gap | fastest peer | its s | its gap | ratio | sklearn s | ratio |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    ratios, plain = [], []
+    for row in rows:
+        seconds, gaps, peer = row["seconds"], row["gaps"], row["peer"]
+        ratios.append(seconds[peer] / seconds["gapless"])
+        plain.append(seconds["sklearn SVC"] / seconds["gapless"])
+        cells = f"{seconds['gapless']:.3g} | {gaps['gapless']:.0e} | {peer} | {seconds[peer]:.3g} | {gaps[peer]:.0e}"
+        lines.append(
+            f"| {row['data']} | {row['n']:,} | {row['support']:,} | {cells} | {ratios[-1]:.2f} | "
+            f"{seconds['sklearn SVC']:.3g} | {plain[-1]:.1f} |"
+        )
+    return [*lines, "", f"Geometric means: {geometric_mean(ratios):.2f} and {geometric_mean(plain):.1f}."]
+
+
+def _predicting() -> list[str]:
+    rows = list(objective.read("kernel_machines.json").values())
+    if not rows:
+        return []
+    lines = [
+        "### SVC, Gaussian kernel: milliseconds to predict 20,000 rows",
+        "",
+        "| data | rows | gapless ms | fastest peer | its ms | ratio | sklearn ms | ratio |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    ratios, plain = [], []
+    for row in rows:
+        for dtype in ("float32", "float64"):
+            own = {key.removesuffix(f" {dtype}"): s for key, s in row["predicting"].items() if key.endswith(dtype)}
+            peer = min((key for key in own if key != "gapless"), key=lambda key: own[key])
+            ratios.append(own[peer] / own["gapless"])
+            plain.append(own["sklearn SVC"] / own["gapless"])
+            lines.append(
+                f"| {row['data']} | {dtype} | {1e3 * own['gapless']:.3g} | {peer} | {1e3 * own[peer]:.3g} | "
+                f"{ratios[-1]:.2f} | {1e3 * own['sklearn SVC']:.3g} | {plain[-1]:.1f} |"
+            )
+    return [*lines, "", f"Geometric means: {geometric_mean(ratios):.2f} and {geometric_mean(plain):.1f}."]
 
 
 def write_curves() -> None:
