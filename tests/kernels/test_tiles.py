@@ -12,6 +12,7 @@ from gapless.kernels import RBF, Linear, Polynomial, Sigmoid, gram
 from gapless.kernels.bits import BitTiles, zeros_and_ones
 from gapless.kernels.kept import Kept
 from gapless.kernels.tiles import Tiles
+from gapless.kernels.whole import Whole
 
 KERNELS = [RBF(0.07), Polynomial(3, 0.2, 1.0), Polynomial(1, 0.5, 0.0), Sigmoid(0.1, 0.3), Linear()]
 
@@ -130,3 +131,22 @@ def test_kept_rows_are_the_same_rows():
         index = np.sort(random.choice(700, 300, replace=False))
         np.testing.assert_allclose(kept.square(index)[:, :300], K[index][:, index], atol=3e-6)
         assert kept.used == min(room, 700)
+
+
+@pytest.mark.parametrize("make", [real, binary])
+def test_the_whole_matrix_gives_the_same(make):
+    X = make(1200, 12)
+    plain = gram(RBF(0.1), X)
+    whole = Whole(plain, plain.laid_out)
+    K = values(RBF(0.1), X, X)
+    assert (whole.K == whole.K.T).all()
+    np.testing.assert_allclose(whole.K, K, atol=1e-13)
+    random = np.random.default_rng(3)
+    rows, at, v = random.choice(1200, 90), random.choice(1200, 70, replace=False), random.normal(size=90)
+    np.testing.assert_allclose(whole.product(rows, v, at), K[at][:, rows] @ v, atol=1e-12)
+    np.testing.assert_allclose(whole.product(rows, v), K[:, rows] @ v, atol=1e-12)
+    held = whole.tiles(at, np.float32)
+    out = np.zeros(70)
+    held.add(out, np.arange(5, 40), v[:35])
+    np.testing.assert_allclose(out, K[at][:, at[5:40]] @ v[:35], atol=1e-5)
+    np.testing.assert_allclose(held.square(np.arange(9, 60))[:, :51], K[at[9:60]][:, at[9:60]], atol=1e-6)

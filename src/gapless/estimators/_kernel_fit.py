@@ -27,6 +27,7 @@ from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_cl
 from gapless.encode.width import resolve_gamma
 from gapless.kernels.gram import Gram, Part, gram
 from gapless.kernels.positive import MOST_ROWS, Positive, positive
+from gapless.kernels.whole import Whole
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import solve
@@ -136,6 +137,8 @@ def fit_kernel(
             callback, interruption, matrix,
         )  # fmt: skip
         pairs = _pairs(labels, data)
+        if len(pairs) > 2 and (known := getattr(whole, "laid_out", None)) and 8 * whole.n**2 <= task.cache_bytes:
+            data = replace(data, gram=Whole(whole, known))
         parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
         marks = named()
         lengths = cost.restore(np.sqrt(np.maximum(whole.diagonal, 0.0) + whole.error))

@@ -79,7 +79,7 @@ class Gram:
         share(fill, len(starts), tick)
         return out
 
-    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
         return Pieces(self, order)
 
@@ -166,7 +166,7 @@ class _Points(Gram):
         self.laid_out.add(out, np.asarray(rows), np.asarray(coefficients, dtype=np.float64), at, tick)
         return out
 
-    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.taken(order, dtype)
 
 
@@ -254,7 +254,7 @@ class Part(Gram):
         place = self.index if at is None else self.index[at]
         return self.whole.product(self.index[np.asarray(rows)], coefficients, place, tick)
 
-    def tiles(self, order: np.ndarray, dtype: Any) -> Tiles | Pieces:
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         return self.whole.tiles(self.index[order], dtype)
 
     def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:

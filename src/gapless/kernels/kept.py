@@ -52,7 +52,7 @@ class Kept:
             every = np.arange(0) if at is None else at
 
             def fill(k: int) -> None:
-                _add_rows(self.rows, slots, w, every, out, k * CHUNK, min(n, (k + 1) * CHUNK))
+                add_rows(self.rows, slots, w, every, out, k * CHUNK, min(n, (k + 1) * CHUNK))
 
             share(fill, -(-n // CHUNK), tick)
         if not known.all():
@@ -87,7 +87,7 @@ def _gather(row, index, out):
 
 
 @compiled(vectorise=True)
-def _add_rows(rows, slots, v, at, out, start, stop):
+def add_rows(rows, slots, v, at, out, start, stop):
     sums = np.zeros(stop - start, out.dtype)
     for k in range(slots.size):
         w = v[k]

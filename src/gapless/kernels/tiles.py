@@ -148,6 +148,13 @@ class Tiles:
 
         share(fill, -(-rows.size // ROWS), tick)
 
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """K[rows, columns], on this thread."""
+        right = self._right(columns)
+        out = np.empty((rows.size, right.shape[0] * COLUMNS), self.dtype)
+        self._fill(self.rows[rows], right, out)
+        return out[:, : columns.size]
+
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
         """out = K[:, columns] transposed."""
         right = self._right(columns)

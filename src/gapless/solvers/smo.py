@@ -54,10 +54,10 @@ def smo(
     """beta and its scores, computed from it in float64: where their gap is what ``loop`` asks for, where no pair is out of
     order by more than ``enough``, or where nothing moves any more."""
     if start is None:
-        start = rough(problem, loop)
+        start = rough(problem, loop) if problem.n_points > SMALLEST else problem.start()
     beta = problem.repair(start)
     order = np.arange(problem.n_points)
-    level = Level(problem, problem.gram.tiles(order, np.float64), order)
+    level: Level | None = None
     random = np.random.default_rng(0)
     wanted, least, stalled = np.inf, np.inf, 0
     while True:
@@ -69,6 +69,8 @@ def smo(
             return beta, scores
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)
+        if level is None:
+            level = Level(problem, problem.gram.tiles(order, np.float64), order)
         level.begin(problem.sign * beta, scores)
         _, violation = level.middles()
         spread = level.spread()
@@ -228,7 +230,8 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         at = slice(None) if active is None else active
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
         out_by = outside(u, v, low, high)
-        closing = active is not None and active.size <= CLOSING
+        # So few that they are solved together to the end; all of them, where that spares a copy of the matrix.
+        closing = u.size <= (CLOSING if active is not None else WORKING)
         chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
         if not level.single:  # of the two variables of a point the worse: both never move the same way
             chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
@@ -240,6 +243,8 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         if moved is None:
             return False
         level.follow(moved, active, loop)
+        if closing:
+            continue
         # Those far on the right side are left out.
         middle, violation = level.middles(active)
         keep = outside(level.u[at], level.v[at] - middle, low, high) > -max(violation, wanted)
