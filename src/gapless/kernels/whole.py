@@ -102,7 +102,7 @@ def _add(
 
 @compiled
 def _both(found, K, row, column):
-    """A block of K and its mirror image, in squares that the cache holds."""
+    """A block of K and the mirror image of what is below the diagonal, in squares that the cache holds."""
     side = 16
     for a in range(0, found.shape[0], side):
         for b in range(0, found.shape[1], side):
@@ -111,7 +111,8 @@ def _both(found, K, row, column):
                     K[row + i, column + j] = found[i, j]
             for j in range(b, min(found.shape[1], b + side)):
                 for i in range(a, min(found.shape[0], a + side)):
-                    K[column + j, row + i] = found[i, j]
+                    if row + i > column + j:
+                        K[column + j, row + i] = found[i, j]
 
 
 @compiled
