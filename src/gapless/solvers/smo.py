@@ -19,7 +19,6 @@ Nearly every bounded variable is then at its bound before the first pair, at the
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,8 @@ STEPS = 16
 ROUGH, FIRST = 5e-3, 1e-3
 #: Kernel values in double precision take so many times as long.
 DOUBLE = 3.0
+#: Values of a product that says how fast they are.
+LARGE = 1e6
 #: Entries whose maximum is found together; then only their block is searched for it.
 BLOCK = 128
 
@@ -118,15 +119,18 @@ def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
     return problem.repair(beta)
 
 
-@dataclass
 class Pace:
-    """Seconds of kernel values, as they were measured in this fit."""
+    """Seconds of a kernel value, as the fastest large product of this fit had it: small ones wait for other things."""
 
-    seconds: float = 0.0
-    values: float = 0.0
+    def __init__(self) -> None:
+        self.each = np.inf
+
+    def note(self, values: float, seconds: float) -> None:
+        if values >= LARGE:
+            self.each = min(self.each, seconds / values)
 
     def of(self, values: float) -> float:
-        return values * self.seconds / self.values if self.values else 0.0
+        return values * self.each if np.isfinite(self.each) else 0.0
 
 
 class Level:
@@ -185,8 +189,7 @@ class Level:
         """scores += K[at, columns] v, on the clock."""
         started = time.perf_counter()
         self.tiles.add(scores, columns, v, at, loop.tick)
-        self.pace.seconds += time.perf_counter() - started
-        self.pace.values += scores.size * columns.size
+        self.pace.note(scores.size * columns.size, time.perf_counter() - started)
 
     def final_seconds(self, support: float) -> float:
         """What the scores of the whole problem will take, in double precision."""
