@@ -44,6 +44,8 @@ _HOME = {
     "reduce": "gapless.certificates.reduce",
     "convert": "gapless.certificates.convert",
     "separability": "gapless.certificates.separation",
+    # what is known of new rows
+    "bounds": "gapless.theory.bounds",
     # descent that can be watched
     "descend": "gapless.solvers.gradient",
     "Until": "gapless.solvers.gradient",

@@ -56,5 +56,6 @@ from gapless.solvers.gradient import Until as Until
 from gapless.solvers.gradient import descend as descend
 from gapless.solvers.gradient_schedule import Schedule as Schedule
 from gapless.solvers.risk import linear_risk as linear_risk
+from gapless.theory.bounds import bounds as bounds
 
 __version__: str

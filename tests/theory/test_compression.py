@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.special import betainc, ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -144,7 +145,7 @@ def failures(runs, delta, n=50):
 
 @pytest.mark.parametrize("delta", [0.2])
 def test_coverage_of_support_vectors(delta):
-    assert failures(150, delta) <= 150 * delta + 3 * math.sqrt(150 * delta * (1 - delta))
+    assert failures(80, delta) <= 80 * delta + 3 * math.sqrt(80 * delta * (1 - delta))
 
 
 @pytest.mark.slow
@@ -246,6 +247,28 @@ def test_pick_to_learn():
     assert early.high == c.one_sided(3 + early.errors, 150, 0.05 / 150).high
 
 
+class Rosenblatt(ClassifierMixin, BaseEstimator):
+    """Corrections in a fixed order, from 0, until none is needed: quick, and the same for the same rows."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.coef_ = np.zeros((1, X.shape[1]))
+        wrong = True
+        while wrong:
+            wrong = False
+            for x, label in zip(X, y):
+                if label * (self.coef_[0] @ x) <= 0:
+                    self.coef_[0] += label * x
+                    wrong = True
+        return self
+
+    def decision_function(self, X):
+        return X @ self.coef_[0]
+
+    def predict(self, X):
+        return np.where(X @ self.coef_[0] > 0, 1, -1)
+
+
 def picked_failures(runs, delta, n=60):
     random = np.random.default_rng(8)
     failed = 0
@@ -253,7 +276,7 @@ def picked_failures(runs, delta, n=60):
         # A halfspace on the circle: the error of another one is the angle between them over pi.
         X = random.normal(size=(n, 2))
         y = np.where(X[:, 0] > 0, 1, -1)
-        found = c.pick_to_learn(LinearSVC(loss="hinge", C=10.0, fit_intercept=False), X, y, first=-1, delta=delta)
+        found = c.pick_to_learn(Rosenblatt(), X, y, first=-1, delta=delta)
         if not hasattr(found.model, "coef_"):
             failed += 0.5 > found.high
             continue

@@ -1,0 +1,113 @@
+"""`bounds`: the table, its shares of delta, its conditions, and that together they hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gapless import SVC, CertificateError, LinearSVC, LogisticRegression, Ridge, bounds
+from gapless.theory.compression import one_sided
+from gapless.theory.hoeffding import clopper_pearson
+
+
+def rows(random, n, apart=3.0):
+    y = np.where(random.random(n) < 0.5, 1, -1)
+    y[:2] = 1, -1
+    X = random.normal(size=(n, 3))
+    X[:, 0] += 0.5 * apart * y
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def data():
+    random = np.random.default_rng(0)
+    return *rows(random, 300), *rows(random, 400)
+
+
+def test_the_table(data):
+    X, y, X_test, y_test = data
+    model = LinearSVC(loss="hinge", C=0.1).fit(X, y)
+    found = bounds(model, X, y, X_test=X_test, y_test=y_test)
+    assert [row.value for row in found.rows] == sorted(row.value for row in found.rows)
+    assert {row.method for row in found.rows} == {"held-out", "compression", "PAC-Bayes", "VC", "leave-one-out"}
+    assert found.refused == {}
+    assert found.shared == 0.0
+    # delta is shared out over the four that hold with high probability.
+    wrong = int((model.predict(X_test) != y_test).sum())
+    assert found["held-out"].value == clopper_pearson(wrong, 400, 0.05 / 4, 1).high
+    assert found["leave-one-out"].delta is None
+    assert found.best.delta == pytest.approx(0.0125)
+    assert found["VC"].vacuous
+    assert "vacuous" in str(found)
+    assert "assuming" in str(found)
+    alone = bounds(model, X, y, methods="compression", tried=10)
+    k = alone["compression"].what
+    kept = int(k.split("by ")[1].split(" of")[0])
+    assert alone.best.value == one_sided(kept, 300, 0.005).high
+    with pytest.raises(KeyError):
+        alone["VC"]
+
+
+def test_what_is_refused_says_why(data):
+    X, y, *_ = data
+    found = bounds(SVC().fit(X, y), X, y)
+    assert "scale" in found.refused["compression"]
+    assert "linear classifiers" in found.refused["VC"]
+    assert "no test rows" in found.refused["held-out"]
+    with pytest.raises(ValueError, match="no bound holds"):
+        found.best  # noqa: B018
+    piped = bounds(make_pipeline(StandardScaler(), LinearSVC()).fit(X, y), X, y)
+    assert set(piped.refused) == {"held-out", "compression", "PAC-Bayes", "VC", "leave-one-out"}
+    logistic = bounds(LogisticRegression().fit(X, y), X, y)
+    assert {row.method for row in logistic.rows} == {"PAC-Bayes", "VC"}
+
+
+def test_test_rows_from_the_training_rows(data):
+    X, y, X_test, y_test = data
+    model = LogisticRegression().fit(X, y)
+    for part in (slice(None), slice(50, 90), slice(None, None, -1)):
+        with pytest.raises(ValueError, match="say nothing of new rows"):
+            bounds(model, X, y, X_test=X[part], y_test=y[part])
+    mixed, labels = np.vstack([X[:40:2], X_test[:60]]), np.concatenate([y[:40:2], y_test[:60]])
+    with pytest.warns(UserWarning, match="25.0 % of the test rows"):
+        found = bounds(model, X, y, X_test=mixed, y_test=labels)
+    assert found.shared == 0.25
+
+
+def test_together_they_hold():
+    random = np.random.default_rng(1)
+    failed = 0
+    for _ in range(40):
+        X, y = rows(random, 80)
+        model = LinearSVC(loss="hinge", C=0.1).fit(X, y)
+        found = bounds(model, X, y, 0.2, *rows(random, 60), methods=("held-out", "compression", "PAC-Bayes", "VC"))
+        w, b = model.coef_[0], float(model.intercept_[0])
+        true = float(np.mean([ndtr(-(1.5 * w[0] + s * b) / np.linalg.norm(w)) for s in (1, -1)]))
+        failed += true > found.best.value
+    assert failed <= 8 + 3 * math.sqrt(40 * 0.16)
+
+
+def test_bad_input(data):
+    X, y, X_test, y_test = data
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(CertificateError, match="other data"):
+        bounds(model, X + 1, y)
+    with pytest.raises(CertificateError, match="other labels"):
+        bounds(model, X, -y)
+    with pytest.raises(ValueError, match="strictly between"):
+        bounds(model, X, y, delta=0.0)
+    with pytest.raises(ValueError, match="come together"):
+        bounds(model, X, y, X_test=X_test)
+    with pytest.raises(ValueError, match="methods are"):
+        bounds(model, X, y, methods="luck")
+    with pytest.raises(ValueError, match="no fitted classifier"):
+        bounds(Ridge().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="tried must be"):
+        bounds(model, X, y, tried=0)
+    with pytest.raises(ValueError, match="400 rows, y_test 3"):
+        bounds(model, X, y, X_test=X_test, y_test=y_test[:3])
