@@ -42,8 +42,9 @@ def test_the_table(data):
     assert found["held-out"].value == clopper_pearson(wrong, 400, 0.05 / 4, 1).high
     assert found["leave-one-out"].delta is None
     assert found.best.delta == pytest.approx(0.0125)
-    assert found["VC"].vacuous
-    assert "vacuous" in str(found)
+    few = bounds(LinearSVC(loss="hinge", C=0.1).fit(X[:20], y[:20]), X[:20], y[:20])
+    assert few["VC"].vacuous  # said, not hidden
+    assert "vacuous" in str(few)
     assert "assuming" in str(found)
     alone = bounds(model, X, y, methods="compression", tried=10)
     k = alone["compression"].what
