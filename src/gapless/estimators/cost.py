@@ -84,7 +84,9 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     with one_blas_thread(), team(model.n_jobs), np.errstate(all="ignore"):
         pilot = gram(kernel, part, cache)
         pilot.block(columns[:8], columns[:8])  # compiled, if it was not
-        seconds = min(_timed(lambda: pilot.block(np.arange(part.shape[0]), columns)) for _ in range(2))
+        v = np.ones(columns.size)
+        work = (lambda: pilot.block(np.arange(part.shape[0]), columns)) if model.kernel == "linear" else None
+        seconds = min(_timed(work or (lambda: pilot.product(columns, v))) for _ in range(3))
     rate = part.shape[0] * columns.size / max(seconds, 1e-9)
     if model.kernel == "linear" and model._kind == "c_svc":
         values = [float(n) * passes for passes in (5.0, 30.0, 200.0)]  # the linear solver reads the rows a few times

@@ -147,6 +147,7 @@ class _Case:
         if sound:
             self.c = row_weights(1.0 if self.hard else number(problem["C"]), self.weights, resolved, self.index)
             sound = bool(np.isfinite(self.c).all())
+            claims.append(Claim("row weights", "finite", None, sound, "" if sound else "C times weights overflows"))
         finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values())
         claims.append(Claim("finite", "dual point and scalars", None, finite))
         return self._support_claim(claims) and sound and finite
@@ -156,6 +157,7 @@ class _Case:
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
         good = math.isfinite(shift) and shift >= 0.0 and (shift == 0.0 or self.matrix)
+        claims.append(Claim("shift", shift, None if self.matrix else 0.0, good, "only a matrix has one"))
         if name in ("poly", "rbf", "sigmoid"):
             asked = p.get("gamma")
             if asked == "scale":
