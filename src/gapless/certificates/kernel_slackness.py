@@ -35,11 +35,12 @@ def kernel_slackness(model: Any) -> KernelSlackness:
     """Of a fitted SVC or NuSVC that still knows its training scores."""
     certificate = model._certificate("slackness_")
     u, scalars = certificate.arrays["dual"], certificate.arrays["scalars"]
+    scores = model._training_scores()
     y, inside = model._signs(), model._rows_of
     level = np.ones(len(u)) if model._kind == "c_svc" else -scalars[:, 1]
     level = np.where(level > 0.0, level, 1.0)[:, None]
     c = np.where(inside, model._c, 0.0) / level
-    yf = np.where(inside, y * model._training_scores(), 0.0) / level
+    yf = np.where(inside, y * scores, 0.0) / level
     one = len(u) == 1
     alpha, c, yf = (a[0] if one else a for a in (np.abs(u) / level, c, yf))
     found = slackness(alpha, c, yf)

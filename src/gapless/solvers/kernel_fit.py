@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gapless.problems.kernel_dual import KernelDual, figures
+from gapless.solvers.kernel_factor import factored, stretched
 from gapless.solvers.kernel_polish import polish
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.smo import smo
@@ -16,6 +17,8 @@ from gapless.solvers.solution import Event, Solution, Status, relative_gap
 SMALL = 1500
 #: The relative gap at which the sets of a small problem are right nearly always.
 TIGHT = 1e-9
+#: Passes after which a small problem is looked at by other means.
+FEW = 8
 
 
 def solve_kernel(
@@ -42,14 +45,26 @@ def solve_kernel(
             if not np.isfinite(problem.R2):
                 loop.record(np.zeros(2), point[0], np.inf, -np.inf, ends=False)
                 loop.end("not_finite")
+            hard = False
             for aim in aims:
-                loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, stop.passes, stop.seconds)
+                few = hard or (small and positive and aim == aims[0])
+                passes = min(stop.passes, loop.n_iter + FEW) if few else stop.passes
+                loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, passes, stop.seconds)
                 point = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
                 reached = positive and _relative_gap(problem, *point) <= stop.relative_gap
                 if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
                     found = polish(problem, loop, *point)
+                    if small and not found.settled and aim == aims[0] and problem.kind == "c_svc":
+                        better = factored(problem, loop)
+                        if better is not None:
+                            other = polish(problem, loop, better, problem.scores(better))
+                            found = other if other.gap < found.gap else found
+                        hard = True  # neither pairs nor an interior point: more pairs will not do it
+                        if _relative_gap(problem, found.beta, found.scores) <= stop.relative_gap:
+                            point = found.beta, None
+                            break
                     start, point = found.beta, (found.beta, None)
-                    if found.settled or found.gap <= problem.nothing:
+                    if found.settled or found.gap <= problem.nothing or loop.n_iter >= stop.passes:
                         break
         except Ended:
             status = loop.status
@@ -59,6 +74,8 @@ def solve_kernel(
             point = (point[0] if loop.best_u is None else loop.best_u), None
         beta = point[0] if point[1] is not None else problem.repair(point[0])
         scores = problem.scores(beta) if point[1] is None else point[1]
+        if positive:
+            beta, scores = stretched(problem, beta, scores)
         scalars, primal, _, gap = figures(problem, beta, scores)
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
     if status is None or (status == "converged" and not reached):

@@ -219,6 +219,8 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
     active: np.ndarray | None = None
     left_out: list[tuple[np.ndarray, np.ndarray]] = []  # which, and the u that their v belongs to
     while True:
+        if loop.n_iter >= loop.stop.passes:
+            return False
         middle, violation = level.middles(active)
         if violation <= wanted:
             if active is None:
@@ -287,7 +289,7 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
     diagonal = np.ascontiguousarray(np.diagonal(K))
     everybody = np.ones(work.size, bool)
     most = STEPS * work.size // len(level.sides)
-    for _ in range(200):
+    for _ in range(30):
         done = 0
         for which in range(len(level.sides)):
             allowed = everybody if len(level.sides) == 1 else side == which

@@ -43,6 +43,8 @@ class Found(NamedTuple):
     violation: Interval
     feasible: bool
     textbook: float
+    #: Below this a gap is 0, whatever P* is: where w = 0 is optimal P* is 0 and has no relative gap.
+    nothing: float = 0.0
 
 
 def posed(kind: str, c: np.ndarray, y: np.ndarray, nu: float, epsilon: float) -> Posed:
@@ -135,7 +137,8 @@ def evaluate(
     sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
     textbook = rough + (400.0 + 2.0 * math.sqrt(c.size)) * UNIT * sizes
     textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up)
-    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook)
+    nothing = 2e-14 * R2 * T.up * T.up if problem.kind in ("nu_svc", "one_class") else 0.0
+    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, nothing)
 
 
 def evaluate_hard(
