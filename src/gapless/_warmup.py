@@ -33,8 +33,11 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from scipy import sparse
 
     from gapless import losses
+    from gapless._config import config_context
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.gap import certify
+    from gapless.estimators.svc import SVC
+    from gapless.estimators.svr import SVR
     from gapless.problems.linear_erm import LinearERM
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
@@ -96,6 +99,15 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         model = AdaBoostClassifier(n_estimators=2).fit(rows, np.arange(300) % K)
         model.predict(rows)
 
+    def run_machine(X: Any) -> None:
+        with config_context(convergence="ignore"):
+            for kernel in ("rbf", "poly"):
+                SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
+            SVR().fit(X, dense[:, 0]).predict(X)
+
+    for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
+        what = "bits" if X.shape == thin.shape else X.dtype.name
+        yield f"kernel machine, dense {what}", partial(run_machine, X)
     for name, X in variants():
         if name in ("dense float64", "CSR float64 int32"):
             for kind in ("hinge", "squared_hinge", "logistic"):
