@@ -5,6 +5,7 @@ import importlib.util
 
 #: What a newcomer should see of this room.
 _MODULES = (
+    "averaging",
     "bias_variance",
     "compression",
     "confusion",
@@ -14,6 +15,7 @@ _MODULES = (
     "hoeffding",
     "learning_curve",
     "leave_one_out",
+    "overfitting",
     "pac_bayes",
     "vc",
     "votes",
