@@ -1,9 +1,14 @@
 """Support vectors as compression: how likely a new row violates the margin, by how many of the training rows the model needs.
 
 A row with y f < 1 would be a support vector if it had been there, and change the model's compression: so epsilon_k of
-`theory.compression` bounds P(y f < 1), and with it the probability of an error.  k counts the support vectors (every row
-that is not *certified* to be none, where the model can tell) and the rows that fix the offset where no support vector is
-free: without them the support vectors alone would give another offset.
+`theory.compression` bounds P(y f < 1), and with it the probability of an error.  k counts the support vectors and the rows
+that fix the offset where no support vector is free: without them the support vectors alone would give another offset.
+
+Rows that alone give the same optimum, all rows with y f < 1 among them, will do.  Take, of the smallest such sets, the first
+in some order of the rows: the rows outside have no loss, so that every set between it and all rows has the same optimum and
+the same choice, and the compression is preferent; it has at most as many rows as were counted; and a new row with y f < 1
+changes it.  At a gap of rounding size the support vectors are counted as they stand; before that, every row counts that is
+not certified to be none (``proved``), or that lies next to its margin (LinearSVC).
 
 It holds if nothing about the problem was chosen by the training rows: C in the sum form, the width of the kernel, class
 weights and scaling.  What the model itself betrays is checked: gamma="scale", class_weight="balanced" and a pipeline with
@@ -24,6 +29,10 @@ from gapless.theory.compression import Compression, one_sided
 
 __all__ = ["MarginViolation", "margin_violation"]
 
+#: A relative gap up to this is that of the optimum to rounding: its support vectors are counted as they stand.
+EXACT = 1e-9
+#: Before that, rows with y f up to 1 plus this count too.
+NEAR = 1e-2
 ASSUMPTIONS = (
     "the rows are independent draws from one distribution, and new rows come from it too",
     "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
@@ -100,22 +109,23 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
 
 
 def _counted(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
-    """Support vectors, whether that is proved, and the rows that fix the offset."""
+    """Support vectors, whether their number is proved, and the rows that fix the offset."""
+    seen = model.slackness_
+    free = bool(((seen.alpha > 1e-9 * seen.c) & (seen.alpha < (1.0 - 1e-9) * seen.c)).any())
+    exact = float(model.certificate_.relative_gap) <= EXACT
     if type(model).__name__ == "LinearSVC":
         from gapless.certificates.reduce import reduce
 
         reduced = reduce(model, X, y)
-        seen = model.slackness_
-        # A row on the margin may be a support vector with a dual value too small to see.
-        support = int(np.count_nonzero((seen.alpha > 0.0) | (seen.yf <= 1.0 + 1e-6)))
-        rest = max(0, len(reduced.rows) - len(reduced.support))
-        return max(support, len(reduced.support)), False, rest
-    seen = model.slackness_
+        # Short of the optimum a row next to its margin may be a support vector that has no dual value yet.
+        near = (seen.alpha > 0.0) | (seen.yf <= 1.0 + (0.0 if exact else NEAR))
+        support = len(reduced.support) if exact else int(np.count_nonzero(near))
+        return support, False, len(reduced.rows) - len(reduced.support)
     if seen.certified is None:
         raise ValueError("the kernel is not positive semidefinite: there is no gap, and no bound")
-    support = int(np.count_nonzero(seen.certified != 0))
-    free = bool(((seen.alpha > 1e-9 * seen.c) & (seen.alpha < (1.0 - 1e-9) * seen.c)).any())
-    return support, True, 0 if free else 2
+    proved = int(np.count_nonzero(seen.certified != 0))
+    support = int(np.count_nonzero(seen.alpha > 0.0)) if exact else proved
+    return min(support, proved), support >= proved, 0 if free else 2
 
 
 def _same_rows(model: Any, X: Any, y: Any) -> None:
