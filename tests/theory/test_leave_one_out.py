@@ -45,11 +45,45 @@ def test_against_leaving_out(model, seed):
     true = brute(model, X, y)
     assert found.errors == true
     assert true <= found.bound <= found.support
-    assert abs(found.span - true) <= 4
-    assert (found.jaakkola_haussler is None) == (
-        model.fit_intercept and not model.penalize_intercept if isinstance(model, LinearSVC) else True
-    )
+    assert 0 <= found.span <= found.support
+    free_offset = isinstance(model, SVC) or (model.fit_intercept and not model.penalize_intercept)
+    assert found.free_offset == free_offset
+    assert (found.jaakkola_haussler is None) == free_offset
     assert "expectation" in str(found)
+
+
+def test_without_a_free_support_vector_xi_alpha_says_nothing():
+    # Everything is at its bound: one row less tips the balance of the classes, and the offset goes where it is wrong.
+    X, y = cloud(0, 24)
+    found = loo.leave_one_out(SVC(C=0.02, kernel="linear", tol=1e-9).fit(X, y), X, y, count=True)
+    assert found.xi_alpha is None
+    assert found.errors == found.support == 24
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(C=1.0, gamma=0.5, tol=1e-12), LinearSVC(loss="hinge", C=0.3, tol=1e-12, fit_intercept=False)],
+    ids=["free offset", "no offset"],
+)
+def test_the_span_is_exact_where_no_row_changes_its_class(model):
+    from sklearn.base import clone
+
+    X, y = cloud(3, 40)
+    model.fit(X, y)
+    K, free_offset = loo._gram(model, X)
+    seen = model.slackness_
+    squares = loo.spans(K, seen.alpha, seen.c, free_offset)
+    kinds = seen.from_dual
+    same = 0
+    for i in np.flatnonzero(seen.alpha > 0).tolist():
+        keep = np.arange(40) != i
+        left = clone(model).fit(X[keep], y[keep])
+        if not np.array_equal(left.slackness_.from_dual, kinds[keep]):
+            continue
+        same += 1
+        score = y[i] * left.decision_function(X[i : i + 1])[0]
+        assert score == pytest.approx(seen.yf[i] - seen.alpha[i] * squares[i], abs=1e-6)
+    assert same >= 3
 
 
 @needs_data

@@ -2,19 +2,21 @@
 
     row i is wrong when it is left out only if                                      (f its score, K the kernel matrix)
     support vectors     alpha_i > 0
-    xi-alpha            2 alpha_i D + xi_i >= 1,  D >= K(x, x) - K(x, z) for all x, z            (Joachims 2000)
+    xi-alpha            2 alpha_i D + xi_i >= 1,  D >= K(x, x) - K(x, z) for all x, z            (Joachims 2000): with a free
+                        offset if every one of these models has a support vector with 0 < alpha < c, which is not checked
     Jaakkola-Haussler   y_i f(x_i) <= alpha_i K_ii, without a free offset                        (Jaakkola, Haussler 1999)
     span                y_i f(x_i) <= alpha_i S_i^2, S_i the distance of phi(x_i) from the span of the other support vectors
                         (Vapnik, Chapelle 2000): if no row changes its class of slackness, so an estimate
 
-The first three count at least the leave-one-out errors of the exact solution; the last is close to their number.  And the
-leave-one-out error of n rows is, *in expectation over samples*, the error of a model trained on n - 1: none of this holds
-with high probability.
+The first and the third count at least the leave-one-out errors of the exact solution, and so does the second where there is
+no free offset; the last is close to their number.  (Where all multipliers are at their bounds, leaving one row out can move
+the offset so far that every row is wrong.)  And the leave-one-out error of n rows is, *in expectation over samples*, the
+error of a model trained on n - 1: none of this holds with high probability.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,18 +32,23 @@ class LeaveOneOut:
 
     n: int
     support: int  #: with the rows that fix the offset where no support vector is free
-    xi_alpha: int
+    xi_alpha: int | None  #: a bound without a free offset; with one, if every left-out model has a free support vector
     jaakkola_haussler: int | None  #: None with a free offset
     span: int  #: an estimate, not a bound
+    free_offset: bool = True
     errors: int | None = None  #: counted, by training without each row that matters
 
     @property
     def bound(self) -> int:
-        """The smallest of the counts that are bounds."""
+        """The smallest of the counts that are bounds without further conditions."""
+        if self.free_offset:
+            return self.support
         return min(c for c in (self.support, self.xi_alpha, self.jaakkola_haussler) if c is not None)
 
     def __str__(self) -> str:
-        parts = [f"{self.support} support vectors", f"{self.xi_alpha} by xi-alpha"]
+        parts = [f"{self.support} support vectors"]
+        if self.xi_alpha is not None:
+            parts.append(f"{self.xi_alpha} by xi-alpha" + (", if all are stable" if self.free_offset else ""))
         if self.jaakkola_haussler is not None:
             parts.append(f"{self.jaakkola_haussler} by Jaakkola-Haussler")
         said = f"of {self.n} rows at most {self.bound} are wrong when left out ({', '.join(parts)}), by the span {self.span}"
@@ -64,12 +71,14 @@ def from_gram(K: Any, y: Any, alpha: Any, f: Any, c: Any, free_offset: bool = Tr
     squares = spans(K, alpha, c, free_offset)
     # A row with alpha = 0 is right, and nothing depends on it - unless it fixes an end of the offset's interval.
     ends = len(offset_rows(y, f, alpha, c)) if free_offset else 0
+    stable = not free_offset or bool((used & (alpha < (1.0 - 1e-9) * c)).any())
     return LeaveOneOut(
         n,
         int(used.sum()) + ends,
-        int((used & (2.0 * alpha * spread + xi >= 1.0)).sum()) + ends,
+        int((used & (2.0 * alpha * spread + xi >= 1.0)).sum()) if stable else None,
         None if free_offset else int((used & (y * f <= alpha * diagonal)).sum()),
         int((used & (y * f <= alpha * squares)).sum()),
+        free_offset,
     )
 
 
@@ -134,7 +143,7 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
             continue
         score = clone(model).fit(rows[keep], left).decision_function(rows[i : i + 1])[0]
         errors += int(signs[i] * score <= 0.0)
-    return LeaveOneOut(found.n, found.support, found.xi_alpha, found.jaakkola_haussler, found.span, errors)
+    return replace(found, errors=errors)
 
 
 def _gram(model: Any, rows: np.ndarray) -> tuple[np.ndarray, bool]:
