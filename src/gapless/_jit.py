@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime import rtsys
 
 PACKAGE = Path(__file__).resolve().parent
 #: Rooms whose files can end up inside a kernel.
@@ -190,7 +191,12 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     _impl_class = _Impl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        found = super().load_overload(sig, target_context)
+        # numba would make its compiler ready first, which takes most of the first fit of a process. What is on disk needs
+        # only the runtime; where something has to be compiled the compiler is made ready then.
+        rtsys.initialize(target_context)
+        found = None
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
         if found is None:
             _announce()
         return found
