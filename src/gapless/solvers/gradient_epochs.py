@@ -11,11 +11,13 @@ from gapless._jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
+from gapless.rows import CsrRows
 from gapless.rows.products import n_stored
 from gapless.solvers import gradient_steps as K
 from gapless.solvers.gradient_function import RISE
 from gapless.solvers.gradient_schedule import Schedule
 from gapless.solvers.gradient_visits import Visits
+from gapless.solvers.loop import SMALL
 
 #: Values touched between two looks at the clock: some 50 ms.
 CHUNK = 30_000_000
@@ -55,10 +57,11 @@ class Engine:
             raise ValueError("literal=True is the step of one score a row; softmax has several")
         self.full = self.way == "dense" and size == risk.n
         self.rule, self.betas, self.method = RULES[method], np.array(betas), method
-        stepping = problem.rows._replace(constant=0.0) if problem.free and self.way != "dense" else problem.rows
+        whole = _common(problem.rows)
+        stepping = whole._replace(constant=0.0) if problem.free and self.way != "dense" else whole
         y = problem.y if not risk.many else problem.y.astype(np.int64, copy=False)
         self.data = K.Data(
-            stepping, problem.rows, y, risk.p, risk.weighted, risk.lam, problem.free, problem.d + 1
+            stepping, whole, y, risk.p, risk.weighted, risk.lam, problem.free, problem.d + 1
         )  # fmt: skip
         self.visits = Visits(visits, problem.rows, seed, first)
         self._theta = np.ascontiguousarray(theta, float).ravel().copy()
@@ -219,6 +222,18 @@ class Engine:
         if figures[K.BROKE_STEP] < 0:
             return None
         return int(figures[K.BROKE_STEP]), float(figures[K.BROKE_RATE]), self.memory.broke, self.memory.broke_gradient
+
+
+def _common(rows: Any) -> Any:
+    """Small data in float64 and 32-bit indices, which changes no value: the steps are then compiled for fewer types."""
+    if n_stored(rows) > SMALL:
+        return rows
+    rows = rows._replace(values=rows.values.astype(np.float64, copy=False))
+    if isinstance(rows, CsrRows):
+        return rows._replace(
+            indices=rows.indices.astype(np.int32, copy=False), indptr=rows.indptr.astype(np.int32, copy=False)
+        )
+    return rows
 
 
 @compiled
