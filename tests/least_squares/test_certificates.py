@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn import linear_model
 
 from gapless import (
@@ -24,13 +24,12 @@ from gapless.certificates.orthogonality import LeastSquaresCertificate
 from tests.least_squares.test_answers import problem_of
 
 
-@pytest.mark.parametrize("rigorous", [False, True])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("shape", [(70, 5), (3000, 120), (9, 25)])
-def test_every_fit_is_verified(shape, fit_intercept, weighted, form, dtype, rigorous):
+def test_every_fit_is_verified(shape, fit_intercept, weighted, form, dtype):
     X, Y, s = problem_of(20, *shape)
     X, s = X.astype(dtype), s if weighted else None
     X = sparse.csr_matrix(X) if form == "csr" else X
@@ -44,9 +43,10 @@ def test_every_fit_is_verified(shape, fit_intercept, weighted, form, dtype, rigo
     ):
         model.fit(X, y, s)
         assert model.status_ == "converged"
-        verdict = verify(model, X, y, s, rigorous=rigorous)
-        assert verdict, verdict
-        verdict.to_json()
+        for rigorous in (False, True):
+            verdict = verify(model, X, y, s, rigorous=rigorous)
+            assert verdict, verdict
+            verdict.to_json()
 
 
 def test_without_a_penalty_there_is_no_gap():
@@ -253,4 +253,5 @@ def test_tol_is_the_precision_of_scikit_learn(form, tol):
     if form == "csr, conjugate gradients":
         assert ours.certificate_.solver == "sparse_cg"
     # What it means for us is the stronger of the two: no column is left out, however small.
-    np.testing.assert_allclose(ours.coef_, np.linalg.lstsq(A, y - y.mean(), rcond=None)[0], rtol=1e-6, atol=1e-8)
+    wanted = linalg.lstsq(A, y - y.mean(), lapack_driver="gelsy")[0]  # by QR: a tenth of the time of singular values
+    np.testing.assert_allclose(ours.coef_, wanted, rtol=1e-6, atol=1e-8)
