@@ -31,7 +31,9 @@ PACKAGE = Path(__file__).resolve().parent
 COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates")
 #: Those whose functions are found by the type of an argument: they can be in any kernel, imported by it or not.
 VERBS = ("losses", "rows")
-_IMPORT = re.compile(r"^\s*(?:from\s+(gapless[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+((?:gapless|\.)[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE
+)
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
 
@@ -71,6 +73,10 @@ def _imports(module: str) -> frozenset[str]:
     """The modules of compiled rooms, but for the verbs, that a module imports."""
     found = set()
     for origin, names, plain in _IMPORT.findall(_source(_file(module)).decode()):
+        if origin.startswith("."):  # of this room: one dot, as many more as rooms up
+            rest = origin.lstrip(".")
+            up = module.split(".")[: len(rest) - len(origin)]
+            origin = ".".join([*up, rest]) if rest else ".".join(up)
         found.add(origin or plain)
         found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
     rooms = set(COMPILED_ROOMS) - set(VERBS)
