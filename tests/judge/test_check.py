@@ -143,7 +143,7 @@ def test_documents_that_cannot_be_read():
     with pytest.raises(CertificateError, match="kind 'gradient'"):
         check({**case.document, "certificate": certificate}, case.arrays, case.X, case.y)
     with pytest.raises(CertificateError, match="knows LinearSVC"):
-        check({**case.document, "estimator": "SVC"}, case.arrays, case.X, case.y)
+        check({**case.document, "estimator": "Unknown"}, case.arrays, case.X, case.y)
     with pytest.raises(CertificateError, match="no array dual"):
         check(case.document, {k: v for k, v in case.arrays.items() if k != "dual"}, case.X, case.y)
     with pytest.raises(CertificateError, match="coef is float64"):

@@ -37,7 +37,9 @@ _CHECKED = ("C", "nu", "epsilon", "kernel", "degree", "gamma", "coef0", "tol", "
 
 def speaks_of(document: Any) -> bool:
     """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+    return isinstance(document, Mapping) and document.get("estimator") in tuple(
+        ESTIMATORS
+    )  # of any type, a dictionary too
 
 
 def check(
