@@ -16,6 +16,7 @@ from benchmarks import (  # noqa: E402
     costs,
     datasets,
     descent,
+    ensembles,
     kernel_machines,
     least_squares,
     linear,
@@ -36,6 +37,7 @@ SECTIONS = (
     "perceptron",
     "descent",
     "kernel_machines",
+    "ensembles",
 )
 
 
@@ -88,6 +90,8 @@ def main() -> None:
             perceptron.run(folder, sets, say)
         if "kernel_machines" in options.only:
             kernel_machines.run(folder, [name for name in kernel_machines.SETS if name in options.sets], say)
+        if "ensembles" in options.only:
+            ensembles.run(folder, sets, say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

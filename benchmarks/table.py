@@ -35,7 +35,17 @@ def render() -> str:
             chosen = [row for row in rows if (row["loss"], row["target"]) == (loss, target)]
             if chosen:
                 parts.append(_duels(loss, target, chosen))
-    for section in (_offset, _threads, _least_squares, _memory, _perceptron, _descent, _kernel_machines, _predicting):
+    for section in (
+        _offset,
+        _threads,
+        _least_squares,
+        _memory,
+        _perceptron,
+        _descent,
+        _kernel_machines,
+        _predicting,
+        _ensembles,
+    ):
         if lines := section():
             parts.append("\n".join(lines))
     return "\n\n".join(parts)
@@ -209,6 +219,26 @@ def _predicting() -> list[str]:
                 f"{ratios[-1]:.2f} | {1e3 * own['sklearn SVC']:.3g} | {plain[-1]:.1f} |"
             )
     return [*lines, "", f"Geometric means: {geometric_mean(ratios):.2f} and {geometric_mean(plain):.1f}."]
+
+
+def _ensembles() -> list[str]:
+    rows = objective.read("ensembles.json").values()
+    if not rows:
+        return []
+    lines = [
+        "### Ensembles: seconds of a fit and of the prediction of the test part, and its error",
+        "",
+        "| data | task | who | fit s | ratio | predict s | ratio | error (standard error) |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        ours = row["who"]["gapless"]
+        for who, found in row["who"].items():
+            fit = f"{found['fit']:.3g} | {found['fit'] / ours['fit']:.1f}"
+            predict = f"{found['predict']:.3g} | {found['predict'] / ours['predict']:.1f}"
+            error = f"{found['error']:.4f} ({found['standard_error']:.4f})"
+            lines.append(f"| {row['data']} | {row['task']} | {who} | {fit} | {predict} | {error} |")
+    return lines
 
 
 def write_curves() -> None:
