@@ -243,7 +243,7 @@ def test_regressor_is_scikit_learns(loss):
 
 def test_huge_rates_are_said_to_overflow():
     X, y = blobs(60, 2, 0)
-    with pytest.warns(RuntimeWarning, match="Sample weights have reached infinite values"):
+    with pytest.warns(UserWarning, match="Sample weights have reached infinite values"):
         model = AdaBoostClassifier(n_estimators=5, learning_rate=1e308).fit(X, y)
     assert model.status_ == "not_finite"
     assert np.isfinite(model.decision_function(X)).all()

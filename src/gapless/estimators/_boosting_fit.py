@@ -209,8 +209,8 @@ def mark_of(X: Any, labels: Labels, sample_weight: np.ndarray | None) -> dict[st
 def scores(total: np.ndarray, mass: float, K: int) -> np.ndarray:
     """scikit-learn's decision function of votes: in [-2, 2] for two classes, in [-1/(K - 1), 1] a class for more."""
     if K == 2:
-        return total[:, 0] * (2.0 / mass)
-    return (total * (K / mass) - 1.0) / (K - 1.0)
+        return 2.0 * (total[:, 0] / mass)
+    return (K * (total / mass) - 1.0) / (K - 1.0)  # of all votes exactly 1
 
 
 def probabilities(decision: np.ndarray, K: int) -> np.ndarray:

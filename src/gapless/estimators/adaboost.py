@@ -135,7 +135,6 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             warnings.warn(
                 f"Sample weights have reached infinite values, at iteration {len(run.rounds) - 1}, causing overflow. Iterations "
                 "stopped. Try lowering the learning rate.",
-                RuntimeWarning,
                 stacklevel=2,
             )
         if run.failure is not None:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._threads import map_threads
+from gapless._threads import map_threads, team
 from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.statement import statement
 from gapless.encode.frames import refuse_lazy
@@ -326,6 +326,15 @@ class _Bagging(Ensemble):
                 total = part.astype(np.float64) if total is None else total.__iadd__(part)
         return total
 
+    def _summed(self, X: Any) -> np.ndarray | None:
+        """What ``_added`` gives for trees of ours on all features, with the same bits and faster; None for anything else."""
+        if not self._drawn.all_features or type(self.estimators_[0]).__module__ != "gapless.estimators.tree":
+            return None
+        from ._shared_trees import summed
+
+        with team(self.n_jobs):
+            return summed(self.estimators_, X)
+
     def _routed(self, method: str, params: Mapping[str, Any]) -> Any:
         if routing():
             return process_routing(self, method, **params).estimator
@@ -448,7 +457,10 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
         refuse_parameters(self, "predict_proba", params)
         check_is_fitted(self, "estimators_features_")
         X, routed = self._read(X), self._routed("predict_proba", params)
-        return self._added(X, lambda learner, part: self._probabilities(learner, part, routed)) / len(self.estimators_)
+        total = self._summed(X) if self.n_classes_ > 1 else None
+        if total is None:
+            total = self._added(X, lambda learner, part: self._probabilities(learner, part, routed))
+        return total / len(self.estimators_)
 
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
         """The logarithm of the mean probabilities."""
@@ -521,7 +533,12 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         check_is_fitted(self, "estimators_features_")
         X, routed = self._read(X), self._routed("predict", params)
         chosen = routed.get("predict") or {}
-        return self._added(X, lambda learner, part: learner.predict(part, **chosen)) / len(self.estimators_)
+        total = self._summed(X)
+        if total is None:
+            total = self._added(X, lambda learner, part: learner.predict(part, **chosen))
+        elif total.shape[1] == 1:
+            total = total[:, 0]
+        return total / len(self.estimators_)
 
 
 def _shared_trees(base: Any, X: Any, y: Any) -> Any:

@@ -14,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-__all__ = ["Bags", "in_bag_probability"]
+from gapless._jit import compiled
+
+__all__ = ["Bags", "add_leaves", "in_bag_probability"]
 
 
 def in_bag_probability(n: int, draws: int | None = None, *, replacement: bool = True) -> float:
@@ -68,3 +70,11 @@ class Bags(NamedTuple):
         if self.weights is not None:
             return None
         return in_bag_probability(self.n_rows, self.draws, replacement=self.replacement)
+
+
+@compiled
+def add_leaves(value, at, total):
+    """total[i] += value[at[i]]."""
+    for i in range(at.size):
+        for j in range(value.shape[1]):
+            total[i, j] += value[at[i], j]
