@@ -17,7 +17,7 @@ from gapless.certificates.statement import statement
 from gapless.encode.labels import Labels
 from gapless.solvers.boosting import Rounds, by_class
 from gapless.solvers.loop import Interruption
-from gapless.solvers.stumps import Coded, Stumps, answers, presort, search, side_masses
+from gapless.solvers.stumps import Coded, Stumps, answers, first_of_largest, presort, search, side_masses
 
 #: Beyond this exp(a_t / 2) overflows.
 LARGEST = 1400.0
@@ -125,12 +125,12 @@ def boost_stumps(
                     if sums is not None
                     else np.array([rounds.weights[a:b].sum() for a, b in itertools.pairwise(starts)])
                 )
-                best = int(np.argmax(mass))
+                best = first_of_largest(mass)
                 answer[:] = best
                 return answer, (-1, 0.0, (best, best), (mass, np.zeros(K)), (rounds.n, 0))
             split = found.split
             masses = side_masses(split.side, split.cut, starts, rounds.weights)
-            left, right = int(np.argmax(masses[0])), int(np.argmax(masses[1]))
+            left, right = first_of_largest(masses[0]), first_of_largest(masses[1])
             answers(split.side, split.cut, left, right, answer)
             beyond = int(np.count_nonzero(split.side > split.cut))
             return answer, (split.feature, split.threshold, (left, right), masses, (rounds.n - beyond, beyond))

@@ -450,6 +450,7 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
     def predict(self, X: Any, **params: Any) -> np.ndarray:
         """The class with the largest mean probability; of equal ones the first."""
         refuse_parameters(self, "predict", params)
+        check_is_fitted(self, "estimators_features_")
         return np.take(self.classes_, np.argmax(self.predict_proba(X, **params), axis=1), axis=0)
 
     def predict_proba(self, X: Any, **params: Any) -> np.ndarray:

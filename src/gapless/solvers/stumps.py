@@ -14,7 +14,8 @@ Sparse columns keep their entries sorted by value; the rows in no entry stand to
 trees read them.
 
 Rows are ordered by class, so that no kernel reads a label.  A feature is one thread's work: the bits do not depend on how many
-threads there are.  Of equal splits the one of the lowest feature and then of the lowest threshold is taken.
+threads there are.  Of splits that are equal but for rounding the one of the lowest feature and then of the lowest threshold
+is taken.
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ from scipy import sparse
 from gapless._jit import compiled
 from gapless._threads import share
 
-__all__ = ["Coded", "Found", "Sorted", "Split", "presort", "search"]
+__all__ = ["Coded", "Found", "Sorted", "Split", "Stumps", "first_of_largest", "presort", "search", "votes"]
 
 #: Rows up to which every value of a feature has its own code, which a uint16 can hold.
 EXACT = 1 << 16
 BINS = 256
 #: Rows that quantiles are taken from.
 SAMPLE = 200_000
+#: A split is better than another where its sum is larger by more than rounding can make it.
+TIE = 1.0 + 1e-12
 #: Codes up to which four sums are kept beside each other: neighbouring rows of one code would wait for each other.
 LANES = 256
 
@@ -188,7 +191,7 @@ def search(data: Coded | Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
         kernel(data.codes, data.sizes, starts, w, k * step, min(d, (k + 1) * step), gain, cut, edge)
 
     share(part, -(-d // step))
-    j = int(np.argmax(gain))
+    j = first_of_largest(gain)
     reach = float(edge.max(initial=0.0))
     if not gain[j] > 0.0:
         return Found(None, reach)
@@ -264,7 +267,7 @@ def _two_classes(codes, sizes, starts, w, first, last, gain, cut, edge):
             b = b0 + b1
             if a > 0.0 and b > 0.0:
                 value = ((a0 * a0 + a1 * a1) * b + (b0 * b0 + b1 * b1) * a) / (a * b)
-                if value > best:
+                if value > best * TIE:
                     best = value
                     at = c
         gain[f] = best
@@ -303,11 +306,17 @@ def _many_classes(codes, sizes, starts, w, first, last, gain, cut, edge):
                 bb += rest * rest
             if a > 0.0 and b > 0.0:
                 value = (aa * b + bb * a) / (a * b)
-                if value > best:
+                if value > best * TIE:
                     best = value
                     at = c
         gain[f] = best
         cut[f] = at
+
+
+def first_of_largest(values: np.ndarray) -> int:
+    """The first of those that are the largest, but for rounding."""
+    top = values.max()
+    return int(np.argmax(values >= (top / TIE if top > 0.0 else top)))
 
 
 def _search_sorted(data: Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
@@ -323,7 +332,7 @@ def _search_sorted(data: Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
         _sparse_columns(data.indptr, data.rows, data.values, classes, total, w, *ends, gain, low, high, edge)
 
     share(part, -(-d // step))
-    j = int(np.argmax(gain))
+    j = first_of_largest(gain)
     reach = float(edge.max(initial=0.0))
     if not gain[j] > 0.0:
         return Found(None, reach)
@@ -385,7 +394,7 @@ def _sparse_columns(indptr, rows, values, classes, total, w, first, last, gain, 
                 )
             if a > 0.0 and b > 0.0:
                 value = (aa * b + bb * a) / (a * b)
-                if value > best:
+                if value > best * TIE:
                     best = value
                     low[f] = here
                     high[f] = following
