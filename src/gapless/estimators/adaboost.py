@@ -35,7 +35,7 @@ from ._boosting_fit import (
     probabilities,
     scores,
 )
-from ._ensemble import taken, takes_weights
+from ._ensemble import SEEDS, taken, takes_weights
 
 
 class AdaBoostClassifier(ClassifierMixin, Boosted):
@@ -161,12 +161,13 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         weightless_classes(labels, check_sample_weight(weights, X.shape[0]), np.ones(labels.n_classes))
         K, classes = labels.n_classes, labels.classes
         mark = _mark(X, labels, weights)
-        for stale in ("_stumps", "_learners", "certificate_"):
+        for stale in ("_stumps", "_seeds", "_learners", "certificate_"):
             self.__dict__.pop(stale, None)
         if stumps_do:
             index = labels.index.astype(np.uint8 if K <= 256 else np.int32)
             del labels, y  # eight bytes a row, for the length of the fit
             run, self._stumps, extra = boost_stumps(X, index, K, weights, self.learning_rate, self.n_estimators, clock)
+            self._seeds = check_random_state(self.random_state).randint(SEEDS, size=len(run.kept))
         else:
             run, answers = self._boost_learners(X, y, labels, weights, clock)
             self._learners, extra = run.kept, {"answers": answers}
@@ -234,6 +235,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
 
             base = self._base()
             self._learners = [stump_tree(base, self._stumps, t, self) for t in range(self._stumps.feature.size)]
+            for learner, seed in zip(self._learners, self.__dict__.get("_seeds", ())):
+                learner.set_params(random_state=int(seed))  # scikit-learn's, though a stump draws nothing
         return self._learners
 
     @property
