@@ -42,6 +42,18 @@ def test_nu_with_weights():
     assert (heavy.predict(X) == 1).sum() >= (NuSVC(nu=0.1).fit(X, Y).predict(X) == 1).sum()
 
 
+def test_nu_regression_through_every_point():
+    """eps = 0: both variables of a row may be above 0, and |u| sums to less than C nu sum(weight). That has no price."""
+    Z = np.array([[1.0, 3.0], [2.0, 1.0], [3.0, 3.0], [4.0, 1.0]])
+    targets = np.array([1.0, 2.0, 1.0, 2.0])
+    model = NuSVR(C=4.0, tol=1e-9).fit(Z, targets)
+    assert model.certificate_.converged
+    assert model.epsilon_ == pytest.approx(0.0, abs=1e-9)
+    assert model.predict(Z) == pytest.approx(targets, abs=1e-8)
+    assert np.abs(model.dual_coef_).sum() < 0.5 * 4.0 * 4
+    assert gapless.verify(model, Z, targets, rigorous=True)
+
+
 # -- files -----------------------------------------------------------------------------------------------------------
 
 SAVED = {

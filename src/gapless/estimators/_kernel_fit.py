@@ -174,11 +174,13 @@ def fit_kernel(
 
 def _refuse_masked(task: KernelTask, y: Any, sample_weight: Any, n: int) -> None:
     """Weights that leave nothing, or one class only, in scikit-learn's words."""
-    if sample_weight is None or np.shape(sample_weight) != (n,):
+    if sample_weight is None:
         return
     try:
         left = np.asarray(sample_weight, dtype=np.float64) > 0.0
     except (TypeError, ValueError):
+        return
+    if left.shape != (n,):
         return
     if not left.any():
         raise ValueError("Invalid input - all samples have zero or negative weights.")
@@ -308,12 +310,15 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
             small, stop, start=start, callback=data.callback, interruption=data.interruption, positive=proved
         )
     if groups is not None or data.judged is not data.gram:
-        u = small.u(solution.u)
+        halves = np.split(solution.u, problem.n // problem.n_points)
+        beta = solution.u if groups is None else np.concatenate([groups.expand(half) for half in halves])
         problem = _build(task, data, inside, data.cost.c[inside], pair, data.judged)
-        beta = problem.repair(problem.beta(u if groups is None else groups.expand(u)))
+        beta = problem.repair(beta)
         scores = problem.scores(beta)
         theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
         solution = replace(solution, u=beta, theta=theta, scores=scores)
+    if task.kind == "nu_svr":  # what the two variables of a row have in common is not in u
+        solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
     return _Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history)

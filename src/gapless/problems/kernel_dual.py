@@ -20,8 +20,10 @@ terms that are none below 0, where P - D itself would lose all digits that P and
 
 An equality that is missed: P(w, b, t) >= D(beta) + b (T0 - s'beta) + t (T1 - 1'beta) for all (w, b, t), hence
 P* >= D - B |T0 - s'beta| for any B >= |b*|; in the nu forms the two classes of s have a scalar each, b + t and t - b, and a
-price each.  Some best scalar lies at a kink, where h_j = 0: |b*| <= max|tau| + R |w*|, with |w*| <= sqrt(2P) where no term
-of P is below 0, and |w*| <= R sum(beta) else.
+price each.  In nu-SVR eps* >= 0 (raising an eps < 0 by de saves at least (1 - nu) sum(c) de), so that 1'beta < T1 has none:
+where eps* = 0 both variables of a row may be above 0, and what they have in common can be left away.  Some best scalar lies
+at a kink, where h_j = 0: |b*| <= max|tau| + R |w*|, with |w*| <= sqrt(2P) where no term of P is below 0, and
+|w*| <= R sum(beta) else.
 """
 
 from __future__ import annotations
@@ -255,8 +257,13 @@ class KernelDual:
         return [total - float(beta[side].sum()) for side, total in self.sides]
 
     def price(self, beta: np.ndarray, primal: float) -> float:
-        missed = sum(map(abs, self.missed(beta)))
-        return self.scalar_bound(primal, beta) * missed if missed else 0.0
+        missed = self.missed(beta)
+        if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 costs nothing, and eps* r1 is in the gap
+            plus, minus = missed
+            total = abs(plus - minus) + max(0.0, -(plus + minus))
+        else:
+            total = sum(map(abs, missed))
+        return self.scalar_bound(primal, beta) * total if total else 0.0
 
     def scalar_bound(self, primal: float, beta: np.ndarray) -> float:
         """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best one."""

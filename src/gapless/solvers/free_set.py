@@ -54,7 +54,7 @@ def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray
     """As much of the direction as fits the box."""
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(direction > 0.0, high - u, low - u) / direction
-    return direction * min(1.0, float(np.nanmin(room)))
+    return direction * min(1.0, float(np.nanmin(room, initial=1.0)))
 
 
 def _inside(end: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:

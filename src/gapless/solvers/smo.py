@@ -240,8 +240,11 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
         if not level.single:  # of the two variables of a point the worse: both never move the same way
             chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
-            points = level.points[chosen if active is None else active[chosen]]
-            chosen = chosen[np.unique(points, return_index=True)[1]]
+            here = chosen if active is None else active[chosen]
+            same = level.points[here]
+            if len(level.sides) > 1:  # a pair is of one sign: each has a variable of its own
+                same = 2 * same + (level.sign[here] > 0)
+            chosen = chosen[np.unique(same, return_index=True)[1]]
         work = chosen if active is None else active[chosen]
         aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.1 * violation)
         moved = _solve_working_set(level, work, v[chosen], aim, loop)

@@ -8,6 +8,7 @@ s, tau, T of each kind: C-SVC s = y, tau = 1, T0 = 0; eps-SVR each row twice, ta
 sum c; nu-SVC s = y, tau = 0, T1 = nu sum c; nu-SVR each row twice, tau = s y, T1 = nu sum c.  The price is B times what is
 missed, for each sign of s by itself where there is a t; some best scalar lies at a kink, so B = max|tau| + R |w*|, with
 |w*| <= sqrt(2P), or R sum(beta) for one-class and nu-SVC, whose P can be below 0.
+nu-SVR has eps* >= 0: there a sum of beta below T1 has no price.
 """
 
 from __future__ import annotations
@@ -129,6 +130,10 @@ def evaluate(
         if missed != ZERO:
             price = price + bound * abs(missed)
             moved = moved + missed * scalar
+    if problem.kind == "nu_svr":  # eps* >= 0: only a sum above T1 has a price
+        (first, _), (second, _) = sides
+        above = Interval(0.0, 0.0) - (first + second)
+        price = bound * abs(first - second) + bound * above.positive()
     dual = tau_beta - HALF * square - price
     gap = rows + moved + price
     if not feasible:
