@@ -166,7 +166,7 @@ def regression(n, random, d=5, deviation=0.5):
 @pytest.fixture(scope="module")
 def curve():
     return learning_curve(
-        LinearRegression(fit_intercept=False), regression, [10, 20, 40, 80, 160], "squared", repeats=300, test=200,
+        LinearRegression(fit_intercept=False), regression, [10, 20, 40, 80, 160], "squared", repeats=160, test=200,
         truth=lambda X: X @ np.arange(1.0, 6), noise=0.25, delta=0.001,
     )  # fmt: skip
 

@@ -10,9 +10,20 @@ from scipy.special import ndtr
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gapless import SVC, CertificateError, LinearSVC, LogisticRegression, Ridge, bounds
+from gapless import (
+    SVC,
+    AdaBoostClassifier,
+    BaggingClassifier,
+    CertificateError,
+    DecisionTreeClassifier,
+    LinearSVC,
+    LogisticRegression,
+    Ridge,
+    bounds,
+)
 from gapless.theory.compression import one_sided
 from gapless.theory.hoeffding import clopper_pearson
+from gapless.theory.votes import votes
 
 
 def rows(random, n, apart=3.0):
@@ -35,7 +46,7 @@ def test_the_table(data):
     found = bounds(model, X, y, X_test=X_test, y_test=y_test)
     assert [row.value for row in found.rows] == sorted(row.value for row in found.rows)
     assert {row.method for row in found.rows} == {"held-out", "compression", "PAC-Bayes", "VC", "leave-one-out"}
-    assert found.refused == {}
+    assert set(found.refused) == {"votes"}
     assert found.shared == 0.0
     # delta is shared out over the four that hold with high probability.
     wrong = int((model.predict(X_test) != y_test).sum())
@@ -63,9 +74,30 @@ def test_what_is_refused_says_why(data):
     with pytest.raises(ValueError, match="no bound holds"):
         found.best  # noqa: B018
     piped = bounds(make_pipeline(StandardScaler(), LinearSVC()).fit(X, y), X, y)
-    assert set(piped.refused) == {"held-out", "compression", "PAC-Bayes", "VC", "leave-one-out"}
+    assert set(piped.refused) == {"held-out", "compression", "PAC-Bayes", "VC", "votes", "leave-one-out"}
     logistic = bounds(LogisticRegression().fit(X, y), X, y)
     assert {row.method for row in logistic.rows} == {"PAC-Bayes", "VC"}
+
+
+def test_a_bagging_is_counted_out_of_its_bags(data):
+    X, y, X_test, y_test = data
+    model = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5, random_state=0).fit(X, y)
+    found = bounds(model, X, y, methods="votes")["votes"]
+    losses, counted = np.zeros((300, 5)), np.ones((300, 5), bool)
+    for j, (member, bag) in enumerate(zip(model.estimators_, model.estimators_samples_)):
+        counted[bag, j] = False
+        losses[:, j] = model.classes_[member.predict(X).astype(int)] != y
+    true = votes(losses * counted, counted=counted, methods=("first order", "tandem", "disagreement"))
+    assert found.value == true.best[1]
+    majority = np.mean([model.classes_[m.predict(X_test).astype(int)] for m in model.estimators_], axis=0)
+    assert np.mean(np.sign(majority) != y_test) <= found.value < 1.0
+    # Bags of all rows leave nothing to count; boosting trains on every row.
+    whole = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, bootstrap=False).fit(X, y)
+    assert "no row is left" in bounds(whole, X, y, methods="votes").refused["votes"]
+    assert (
+        "BaggingClassifier"
+        in bounds(AdaBoostClassifier(n_estimators=3).fit(X, y), X, y, methods="votes").refused["votes"]
+    )
 
 
 def test_test_rows_from_the_training_rows(data):

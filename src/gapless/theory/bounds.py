@@ -4,9 +4,10 @@
     compression    LinearSVC, SVC: margin violations, by how many rows the model needs (`theory.compression`)
     PAC-Bayes      linear classifiers: margins, prior N(0, I) in the units of X; twice the bound of the randomised one
     VC             linear classifiers: training error, and the dichotomies of halfspaces (Devroye's form)
+    votes          BaggingClassifier: errors of members, and of pairs of them, on the rows out of their bags
     leave-one-out  LinearSVC (hinge), SVC: true in expectation, not with high probability
 
-The first four hold with probability 1 - delta *together*: delta is divided by their number, and for compression by ``tried``,
+All but the last hold with probability 1 - delta *together*: delta is divided by their number, and for compression by ``tried``,
 the number of settings (C, kernel widths ...) among which the training rows may have chosen; VC and PAC-Bayes hold for all
 hyperplanes at once, however they were chosen.  What a condition forbids is listed with the reason, never printed as valid;
 what says nothing is called vacuous, never hidden.
@@ -27,7 +28,7 @@ from gapless.theory._inputs import probability, whole
 
 __all__ = ["METHODS", "Bound", "Bounds", "bounds"]
 
-METHODS = ("held-out", "compression", "PAC-Bayes", "VC", "leave-one-out")
+METHODS = ("held-out", "compression", "PAC-Bayes", "VC", "votes", "leave-one-out")
 #: Rows up to which a kernel matrix is made for the leave-one-out counts.
 MOST = 4_000
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
@@ -134,15 +135,14 @@ def bounds(
                 shared = _overlap(X, X_test)
                 ready[name] = _held_out(model, X_test, y_test, tested)
             elif name != "leave-one-out":
-                ready[name] = {"compression": _compression, "PAC-Bayes": _pac_bayes, "VC": _vc}[name](
-                    model, X, y, tried
-                )
+                make = {"compression": _compression, "PAC-Bayes": _pac_bayes, "VC": _vc, "votes": _votes}[name]
+                ready[name] = make(model, X, y, tried)
         except ValueError as error:
             if name == "held-out":
                 raise
             refused[name] = str(error)
     share = delta / max(1, len(ready))
-    rows = [make(share) for make in ready.values()]
+    rows = [told(share) for told in ready.values()]
     if "leave-one-out" in chosen:
         try:
             rows.append(_leave_one_out(model, X, y))
@@ -282,6 +282,35 @@ def _vc(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
         omega = bound(truth.size, kind, delta, "devroye").value
         what = f"error: E_in {inside:.4g} + Omega {omega:.4g}, d_VC = {kind.vc_dimension}"
         return Bound("VC", min(1.0, inside + omega), delta, what, "with probability", (INDEPENDENT,))
+
+    return make
+
+
+def _votes(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
+    from gapless.certificates.verify import as_matrix
+    from gapless.theory.votes import votes
+
+    if not hasattr(type(model), "estimators_samples_") or not hasattr(model, "estimators_"):
+        raise ValueError("this is for a BaggingClassifier, whose members have not seen the rows out of their bags")
+    rows, index = as_matrix(X), np.searchsorted(model.classes_, np.asarray(y).ravel())
+    n, m = rows.shape[0], len(model.estimators_)
+    wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
+    bags = zip(model.estimators_, model.estimators_features_, model.estimators_samples_)
+    for j, (member, features, bag) in enumerate(bags):
+        out = np.setdiff1d(np.arange(n), bag)
+        if out.size == 0:
+            raise ValueError("a bag holds every row: no row is left to count its member on")
+        counted[out, j] = True
+        found = np.asarray(member.predict(rows[out][:, features]), dtype=np.int64)  # members know classes by number
+        wrong[out, j] = found != index[out]
+    two = len(model.classes_) == 2
+    methods = ("first order", "tandem", "disagreement") if two else ("first order", "tandem")
+    votes(wrong, counted=counted, methods=methods)  # refuses here what has to be refused
+
+    def make(delta: float) -> Bound:
+        name, value = votes(wrong, counted=counted, delta=delta / tried, methods=methods).best
+        what = f"error of the plain majority of its {m} members ({name}); predict averages their probabilities"
+        return Bound("votes", value, delta, what, "with probability", (INDEPENDENT, _fixed(tried)))
 
     return make
 
