@@ -257,13 +257,16 @@ class KernelDual:
         return [total - float(beta[side].sum()) for side, total in self.sides]
 
     def price(self, beta: np.ndarray, primal: float) -> float:
+        missed = self.priced(beta)
+        return self.scalar_bound(primal, beta) * missed if missed else 0.0
+
+    def priced(self, beta: np.ndarray) -> float:
+        """How much is missed of what has a price."""
         missed = self.missed(beta)
-        if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 costs nothing, and eps* r1 is in the gap
+        if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 has none
             plus, minus = missed
-            total = abs(plus - minus) + max(0.0, -(plus + minus))
-        else:
-            total = sum(map(abs, missed))
-        return self.scalar_bound(primal, beta) * total if total else 0.0
+            return abs(plus - minus) + max(0.0, -(plus + minus))
+        return sum(map(abs, missed))
 
     def scalar_bound(self, primal: float, beta: np.ndarray) -> float:
         """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best one."""
@@ -313,9 +316,8 @@ class KernelDual:
         felt = float(self.c[(h > -2.0 * off) | (beta > 0.0)].sum())
         sizes = abs(primal) + abs(dual) + float(np.abs(self.tau) @ beta) + float(self.c @ np.maximum(h, 0.0))
         error = off * (felt + mass) + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
-        missed = sum(map(abs, self.missed(beta)))
         bound = self.scalar_bound(primal, beta)
-        error += bound * (gamma(self.n + 2) * float(beta.sum()) + 1e-11 * missed)
+        error += bound * (gamma(self.n + 2) * float(beta.sum()) + 1e-11 * self.priced(beta))
         return error * (1.0 + 1e-9)
 
 
