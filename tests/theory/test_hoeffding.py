@@ -184,6 +184,10 @@ def test_verification_is_not_learning():
     assert found.chosen == pytest.approx(found.chosen_exact, abs=4 * math.sqrt(0.25 / found.draws))
     assert found.lowest_exact == pytest.approx(0.037644, abs=1e-6)
     assert found.lowest == pytest.approx(found.lowest_exact, abs=4 * 0.05 / math.sqrt(found.draws))
+    many = h.verification(hypotheses=2, n=10**7, epsilon=0.1, draws=2000)
+    # The lower of two nearly normal numbers: mu - sigma/sqrt(pi).
+    assert many.lowest_exact == pytest.approx(0.5 - math.sqrt(0.25 / 10**7 / math.pi), abs=1e-9)
+    assert many.lowest == pytest.approx(many.lowest_exact, abs=5 * math.sqrt(0.25 / 10**7 / 2000))
     held = h.verification(hypotheses=20, n=200, epsilon=0.15, draws=2000)
     assert held.chosen_exact <= held.union_bound < 1.0
 
