@@ -34,6 +34,8 @@ class Gram:
     kernel: Any
     #: No computed value of K is further than this from the exact one.
     error: float = 0.0
+    #: The same against the value itself, where there is such a bound.
+    relative_error: float | None = None
 
     def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
         self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes
@@ -143,7 +145,9 @@ class _Points(Gram):
         else:
             self.X = X.tocsr().astype(np.float64, copy=False)
             self.norms2 = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
-        self.error = kernel.error(self.X.shape[1], float(self.norms2.max(initial=0.0)))
+        sizes = self.X.shape[1], float(self.norms2.max(initial=0.0))
+        self.error = kernel.error(*sizes)
+        self.relative_error = kernel.relative_error(*sizes) if isinstance(kernel, RBF) else None
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -240,6 +244,7 @@ class Part(Gram):
     def __init__(self, whole: Gram, index: np.ndarray) -> None:
         super().__init__(whole.kernel, index.size, whole.cache_bytes)
         self.whole, self.index, self.error = whole, index, whole.error
+        self.relative_error = whole.relative_error
 
     @property
     def diagonal(self) -> np.ndarray:

@@ -32,3 +32,7 @@ class RBF:
         the column means away moves a distance by 8u norm2 at most.  exp is within 4 units in the last place.
         """
         return min(1.0, self.gamma * norm2 * 2.0**-53 * (6.0 * (d + 6) + 8.0) + 2.0**-49)
+
+    def relative_error(self, d: int, norm2: float) -> float:
+        """The same against the value itself: far from each other rows have small values, and small errors."""
+        return float(np.expm1(min(50.0, self.gamma * norm2 * 2.0**-53 * (4.0 * (d + 6) + 8.0)))) + 2.0**-49

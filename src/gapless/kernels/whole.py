@@ -16,7 +16,7 @@ from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles
 class Whole(Gram):
     def __init__(self, gram: Gram, laid_out: Tiles) -> None:
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
-        self.error, self._diagonal = gram.error, gram.diagonal
+        self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
         self.K = np.empty((gram.n, gram.n))
         blocks = -(-gram.n // CHUNK)
         half = [(i, j) for i in range(blocks) for j in range(i + 1)]

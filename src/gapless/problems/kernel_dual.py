@@ -305,17 +305,24 @@ class KernelDual:
         """A bound on what the computed gap, and P and D, can be off by.
 
         A score is a sum of nSV products u K: gamma_(nSV + 2) of the sum of |u| max|K|, and what the Gram matrix says its
-        values are off by.  A gap of rows feels it with at most max(c, beta) = c where h > 0 or beta > 0.
+        values are off by.  A gap of rows feels it with at most max(c, beta) = c where h > 0 or beta > 0.  Where that is not small
+        and the values have a relative bound, the sums of |u| K are computed, too: of narrow kernels only few are not 0.
         """
         u = np.abs(self.u(beta))
-        mass = float(u.sum())
-        support = int(np.count_nonzero(u))
-        top = self.R2
-        off = mass * (self.gram.error + gamma(support + 2) * top)
+        mass, rows = float(u.sum()), np.flatnonzero(u)
         h = self.hinges(scalars, scores)
-        felt = float(self.c[(h > -2.0 * off) | (beta > 0.0)].sum())
+        sums = gamma(rows.size + 2)
+        off: Any = mass * (self.gram.error + sums * self.R2)
+        felt = (h > -2.0 * off) | (beta > 0.0)
+        feels = off * (float(self.c[felt].sum()) + mass)
+        relative = self.gram.relative_error
+        if relative is not None and feels > 1e-9 * (abs(primal) + abs(dual)):
+            off = self.gram.product(rows, u[rows]) * (relative + sums)
+            own = off if self.at is None else off[self.at]
+            felt = (h > -2.0 * own) | (beta > 0.0)
+            feels = float(self.c[felt] @ own[felt]) + float(u @ off)
         sizes = abs(primal) + abs(dual) + float(np.abs(self.tau) @ beta) + float(self.c @ np.maximum(h, 0.0))
-        error = off * (felt + mass) + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
+        error = feels + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
         bound = self.scalar_bound(primal, beta)
         error += bound * (gamma(self.n + 2) * float(beta.sum()) + 1e-11 * self.priced(beta))
         return error * (1.0 + 1e-9)
