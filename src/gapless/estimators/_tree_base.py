@@ -193,13 +193,14 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
         refuse_lazy(X)
         if check_input:
             # y is not read together with X: it may have several columns, and they may hold anything.
-            X, y = validate_data(
-                self, X, y,
-                validate_separately=(
-                    {"dtype": np.float32, "accept_sparse": "csc", "ensure_all_finite": False},
-                    {"ensure_2d": False, "dtype": None},
-                ),
-            )  # fmt: skip
+            with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused below
+                X, y = validate_data(
+                    self, X, y,
+                    validate_separately=(
+                        {"dtype": np.float32, "accept_sparse": "csc", "ensure_all_finite": False},
+                        {"ensure_2d": False, "dtype": None},
+                    ),
+                )  # fmt: skip
         else:
             X = X.tocsc().astype(np.float32) if sparse.issparse(X) else np.asarray(X, dtype=np.float32)
             y = np.asarray(y)
