@@ -17,7 +17,7 @@ from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.tree import TreeCertificate, certify_tree
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.solvers.tree import Limits, Packed, Target, Tree, finite, grow, leaves, pack, prepare
+from gapless.solvers.tree import ROWS, Limits, Packed, Target, Tree, finite, grow, leaves, pack, prepare
 from gapless.solvers.tree_prune import pruned, pruning_path
 
 #: From so many rows on columns are cut into 255 bins, unless asked otherwise.
@@ -269,9 +269,12 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
 
     def _leaves(self, X: Any, check_input: bool = True) -> np.ndarray:
         X, missing = self._door(X, check_input)
+        missing = missing or self._levels is not None
+        if not sparse.issparse(X) and (self.n_jobs in (None, 1) or X.shape[0] <= ROWS):
+            return leaves(self._walk(), self._ranked(X), missing=missing)
         with team(self.n_jobs):
             if not sparse.issparse(X):
-                return leaves(self._walk(), self._ranked(X), missing=missing or self._levels is not None)
+                return leaves(self._walk(), self._ranked(X), missing=missing)
             step = max(1, FILLED // max(1, X.shape[1]))
             parts = [
                 leaves(self._walk(), self._ranked(X[start : start + step].toarray()), missing=self._levels is not None)

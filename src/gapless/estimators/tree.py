@@ -167,18 +167,21 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         return np.concatenate([[0], np.cumsum(np.atleast_1d(self.n_classes_))]).astype(np.int64)
 
     def _of_leaves(self) -> list[np.ndarray]:
-        """The class number that each node predicts, for each output: the first of those with the largest share."""
-        parts = self._parts()
-        return [self._tree.value[:, parts[o] : parts[o + 1]].argmax(axis=1) for o in range(parts.size - 1)]
+        """The class that each node predicts, for each output: the first of those with the largest share."""
+        if "labels" not in self._made:
+            parts, classes = self._parts(), [self.classes_] if self.n_outputs_ == 1 else self.classes_
+            self._made["labels"] = [
+                np.asarray(known).take(self._tree.value[:, parts[o] : parts[o + 1]].argmax(axis=1))
+                for o, known in enumerate(classes)
+            ]
+        return self._made["labels"]
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The class with the largest share in the leaf of each row; the first of equals."""
         at = self._leaves(X, check_input)
-        chosen = self._of_leaves()
         if self.n_outputs_ == 1:
-            return np.asarray(self.classes_).take(chosen[0]).take(at)
-        columns = [classes.take(k).take(at) for classes, k in zip(self.classes_, chosen)]
-        return np.column_stack(columns).astype(self.classes_[0].dtype)
+            return self._of_leaves()[0].take(at)
+        return np.column_stack([labels.take(at) for labels in self._of_leaves()]).astype(self.classes_[0].dtype)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """The shares of the classes in the leaf of each row; with several outputs a list of them."""

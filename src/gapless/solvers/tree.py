@@ -11,6 +11,7 @@ column and, there, of the lowest threshold is taken. Nothing is known of how far
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,7 @@ class Target(NamedTuple):
     Y: np.ndarray
     parts: np.ndarray  #: where each output's classes start
     M: int
+    unit: float = 1.0  #: numbers are y / unit, a power of two: their squares neither overflow nor vanish
 
     @classmethod
     def classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> Target:
@@ -75,12 +77,15 @@ class Target(NamedTuple):
     def values(cls, y: np.ndarray) -> Target:
         """Numbers of shape (n,) or (n, outputs)."""
         y = np.asarray(y, dtype=np.float64)
+        largest = float(np.abs(y).max(initial=0.0))
+        unit = 2.0 ** (math.frexp(largest)[1]) if not 1e-60 < largest < 1e60 and largest > 0.0 else 1.0
+        y = y / unit if unit != 1.0 else y
         if y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
         if y.ndim == 1:
-            return cls(ONE, True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1)
+            return cls(ONE, True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
         outputs = y.shape[1]
-        return cls(MANY, True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs)
+        return cls(MANY, True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
 
 
 _NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
@@ -125,13 +130,15 @@ def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: L
     w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     feature, threshold, left, right, goes_left, value, impurity, weight, samples, sets, depth = grow_tree(
         columns.codes, columns.n_codes, columns.missing, columns.categorical, columns.offset, columns.lowest,
-        columns.highest, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of, target.Y, target.parts,
-        target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
-        min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves), float(limits.min_decrease),
-        bool(limits.at_random), np.uint64(seed % 2**64),
+        columns.highest, columns.common, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of,
+        target.Y, target.parts, target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf),
+        float(limits.min_weight), min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves),
+        float(limits.min_decrease), bool(limits.at_random), np.uint64(seed % 2**64),
     )  # fmt: skip
     if target.mode == ONE and not target.centred:
         value = np.concatenate([1.0 - value, value], axis=1)
+    if target.unit != 1.0:
+        value, impurity = value * target.unit, impurity * target.unit * target.unit
     return Tree(
         feature.astype(np.int32), threshold, left.astype(np.int32), right.astype(np.int32), goes_left, value, impurity,
         weight, samples, sets, int(depth),
@@ -142,12 +149,13 @@ def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: L
 
 
 class Packed(NamedTuple):
-    """A tree as the walk reads it: feature, threshold, left and right of a node in one line of the cache.
+    """A tree as the walk reads it, level by level, the two children of a node side by side: the next node is
+    ``left + (x > threshold)``, and nothing has to be guessed.
 
     x <= t for a float32 x and a float64 t is x <= the largest float32 that is not above t."""
 
-    nodes: np.ndarray  #: int32, (nodes, 4): feature, bits of the threshold, left, right; a leaf points to itself
-    thresholds: np.ndarray  #: the same memory as float32
+    nodes: np.ndarray  #: int32, (nodes, 4): feature, bits of the threshold, left child, number in the tree
+    thresholds: np.ndarray  #: the same memory as float32; infinite for a leaf, which is its own left child
     missing_left: np.ndarray
     categorical: np.ndarray  #: uint8: whether the split is one of categories
     sets: np.ndarray
@@ -155,23 +163,34 @@ class Packed(NamedTuple):
 
 
 def pack(tree: Tree) -> Packed:
-    nodes = np.empty((tree.n_nodes, 4), dtype=np.int32)
-    leaf = tree.left < 0
-    own = np.arange(tree.n_nodes, dtype=np.int32)
+    levels, here = [], np.zeros(1, dtype=np.int64)
+    while here.size:
+        levels.append(here)
+        inner = here[tree.left[here] >= 0]
+        here = np.column_stack([tree.left[inner], tree.right[inner]]).reshape(-1).astype(np.int64)
+    number = np.concatenate(levels)  # in the tree, of each place here
+    place = np.empty_like(number)
+    place[number] = np.arange(number.size)
+    leaf = tree.left[number] < 0
+    threshold = tree.threshold[number]
     with np.errstate(over="ignore"):
-        below = tree.threshold.astype(np.float32)
-        below = np.where(below > tree.threshold, np.nextafter(below, np.float32(-np.inf)), below)
-    nodes[:, 0] = np.where(leaf, 0, tree.feature)
-    nodes[:, 1] = np.where(leaf, np.float32(0.0), below).astype(np.float32).view(np.int32)
-    nodes[:, 2] = np.where(leaf, own, tree.left)
-    nodes[:, 3] = np.where(leaf, own, tree.right)
-    categorical = (~leaf & np.isnan(tree.threshold)).astype(np.uint8)
-    return Packed(nodes, nodes.view(np.float32), tree.missing_left, categorical, tree.categories, not categorical.any())
+        below = threshold.astype(np.float32)
+        below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    nodes = np.empty((number.size, 4), dtype=np.int32)
+    nodes[:, 0] = np.where(leaf, 0, tree.feature[number])
+    nodes[:, 1] = np.where(leaf, np.float32(np.inf), below).astype(np.float32).view(np.int32)
+    nodes[:, 2] = np.where(leaf, np.arange(number.size), place[np.maximum(tree.left[number], 0)])
+    nodes[:, 3] = number
+    categorical = (~leaf & np.isnan(threshold)).astype(np.uint8)
+    return Packed(
+        nodes, nodes.view(np.float32), tree.missing_left[number], categorical, tree.categories[number],
+        not categorical.any(),
+    )  # fmt: skip
 
 
 @compiled
 def _step(X: Any, i: int, at: Any, nodes: Any, thresholds: Any) -> Any:
-    return nodes[at, 2] if X[i, nodes[at, 0]] <= thresholds[at, 1] else nodes[at, 3]
+    return np.uint32(nodes[at, 2]) + np.uint32(X[i, np.uint32(nodes[at, 0])] > thresholds[at, 1])
 
 
 @compiled
@@ -183,22 +202,26 @@ def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) 
         e, f, g, h = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
         moving = True
         while moving:
-            a1, b1 = np.uint32(_step(X, i, a, nodes, thresholds)), np.uint32(_step(X, i + 1, b, nodes, thresholds))
-            c1, d1 = np.uint32(_step(X, i + 2, c, nodes, thresholds)), np.uint32(_step(X, i + 3, d, nodes, thresholds))
-            e1, f1 = np.uint32(_step(X, i + 4, e, nodes, thresholds)), np.uint32(_step(X, i + 5, f, nodes, thresholds))
-            g1, h1 = np.uint32(_step(X, i + 6, g, nodes, thresholds)), np.uint32(_step(X, i + 7, h, nodes, thresholds))
+            a, b = _step(X, i, a, nodes, thresholds), _step(X, i + 1, b, nodes, thresholds)
+            c, d = _step(X, i + 2, c, nodes, thresholds), _step(X, i + 3, d, nodes, thresholds)
+            e, f = _step(X, i + 4, e, nodes, thresholds), _step(X, i + 5, f, nodes, thresholds)
+            g, h = _step(X, i + 6, g, nodes, thresholds), _step(X, i + 7, h, nodes, thresholds)
+            a1, b1 = _step(X, i, a, nodes, thresholds), _step(X, i + 1, b, nodes, thresholds)
+            c1, d1 = _step(X, i + 2, c, nodes, thresholds), _step(X, i + 3, d, nodes, thresholds)
+            e1, f1 = _step(X, i + 4, e, nodes, thresholds), _step(X, i + 5, f, nodes, thresholds)
+            g1, h1 = _step(X, i + 6, g, nodes, thresholds), _step(X, i + 7, h, nodes, thresholds)
             moving = ((a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)) != 0
             a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
-        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = e, f, g, h
+        out[i], out[i + 1], out[i + 2], out[i + 3] = nodes[a, 3], nodes[b, 3], nodes[c, 3], nodes[d, 3]
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = nodes[e, 3], nodes[f, 3], nodes[g, 3], nodes[h, 3]
         i += 8
     while i < stop:
         at = np.uint32(0)
-        to = np.uint32(_step(X, i, at, nodes, thresholds))
+        to = _step(X, i, at, nodes, thresholds)
         while to != at:
             at = to
-            to = np.uint32(_step(X, i, at, nodes, thresholds))
-        out[i] = at
+            to = _step(X, i, at, nodes, thresholds)
+        out[i] = nodes[at, 3]
         i += 1
 
 
@@ -218,8 +241,8 @@ def _walk_with_care(
                 goes_left = (sets[at, c // 32] >> np.uint32(c % 32)) & np.uint32(1) == 1
             else:
                 goes_left = x <= thresholds[at, 1]
-            at = nodes[at, 2] if goes_left else nodes[at, 3]
-        out[i] = at
+            at = nodes[at, 2] + (0 if goes_left else 1)
+        out[i] = nodes[at, 3]
 
 
 def leaves(tree: Packed, X: np.ndarray, *, missing: bool = True) -> np.ndarray:

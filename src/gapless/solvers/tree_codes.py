@@ -32,6 +32,7 @@ class Columns(NamedTuple):
     lowest: np.ndarray  #: float32
     highest: np.ndarray  #: float32
     exact: bool  #: whether each code is one value
+    common: np.ndarray  #: the code that more than half of the rows have, or -1
 
     @property
     def n_rows(self) -> int:
@@ -39,8 +40,9 @@ class Columns(NamedTuple):
 
 
 @compiled
-def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int]:
-    """Codes of a column, and the values of each; the numbers of codes and of missing values. Radix sort of (bits, row)."""
+def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int, int]:
+    """Codes of a column, and the values of each; the numbers of codes and of missing values, and the code that more than
+    half of the rows have (or -1). Radix sort of (bits, row)."""
     n = x.size
     bits = x.view(np.uint32)
     view = keys
@@ -126,7 +128,14 @@ def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: 
         for i in range(n):
             if x[i] != x[i]:
                 code[i] = c
-    return c, none
+    common: Any = -1
+    if m > n // 2:
+        middle = code[view[m // 2] & low]  # whatever fills more than half of a sorted list stands in its middle
+        here = 0
+        for i in range(n):
+            here += 1 if code[i] == middle else 0
+        common = np.int64(middle) if 2 * here > n else -1
+    return c, none, common
 
 
 def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
@@ -139,7 +148,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 else np.uint16)
-    found = np.zeros((d, 2), dtype=np.int64)
+    found = np.zeros((d, 3), dtype=np.int64)
     of = [np.empty((2, 0), dtype=np.float32)] * d
 
     def work(part: int) -> None:
@@ -162,6 +171,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     return Columns(
         ranked.astype(small, copy=False), n_codes, found[:, 1] > 0, kinds & (n_codes > 0), starts,
         np.ascontiguousarray(values[0]), np.ascontiguousarray(values[1]), bins is None or bool((values[0] == values[1]).all()),
+        found[:, 2].copy(),
     )  # fmt: skip
 
 

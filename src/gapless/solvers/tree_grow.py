@@ -23,7 +23,9 @@ from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, sc
 #: A subtree of at most so many rows works on its own copy of the codes.
 BLOCK = 4096
 #: A histogram costs this many rows for each of its entries.
-ENTRY = 0.25
+ENTRY = 0.6
+#: The same where most rows have one code, and sorting is cheap.
+COMMON = 2.0
 
 
 @compiled
@@ -65,7 +67,8 @@ def heap_down(heap: Any, gain: Any, size: int) -> None:
 
 @compiled
 def grow_tree(
-    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, mode_of_all: int,
+    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, common: Any,
+    mode_of_all: int,
     entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M_of_all: int, w: Any, max_depth: int, min_split: int,
     min_leaf: int, min_weight: float, max_features: int, max_leaves: int, min_decrease: float, at_random: bool, seed: Any,
 ) -> Any:  # fmt: skip
@@ -83,7 +86,7 @@ def grow_tree(
     mode, M = mode_of_all, M_of_all
     node_parts = parts.copy()
     present = np.zeros(M, dtype=np.int64)
-    rows = np.empty(n_all, dtype=np.int64)
+    rows = np.empty(n_all, dtype=np.uint32)
     n = 0
     total_weight = 0.0
     for i in range(n_all):
@@ -91,13 +94,13 @@ def grow_tree(
             rows[n] = i
             n += 1
             total_weight += w[i]
-    aside = np.empty(n, dtype=np.int64)
-    node_w = np.empty(n)
-    node_t = np.empty(n if mode != MANY else 0)
+    aside = np.empty(n, dtype=np.uint32)
+    node_w = np.empty(n + 1)  # the last place is for rows that are taken together
+    node_t = np.empty(n + 1 if mode != MANY else 0)
     node_k = np.empty(n if mode == CLASSES else 0, dtype=np.int64)
     node_Y = np.empty((n if mode == MANY else 0, M))
     T, L, mean, missing_T = np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M)
-    keys = np.empty((2, n), dtype=np.uint64)
+    keys = np.empty((2, n + 1), dtype=np.uint64)
     width = M if mode == CLASSES else M + 1
     widest = 0
     for j in range(d):
@@ -276,14 +279,20 @@ def grow_tree(
                 span = hi[j] - lo[j] + 1
                 counted = min_leaf > 1 or missing[j] or categorical[j]
                 direct = at_random and not categorical[j]
-                histogram = not direct and (categorical[j] or span * width * ENTRY <= m)
+                together = mode == ONE and common[j] >= lo[j] and common[j] <= hi[j] and not direct
+                histogram = not direct and (categorical[j] or span * width * (COMMON if together else ENTRY) <= m)
+                together = together and not histogram
+                bulk_n = 0
                 n_missing, missing_W = 0, 0.0
                 for k in range(M):
                     L[k] = 0.0
                     missing_T[k] = 0.0
                 line, n_keys = 0, 0
                 if histogram:
-                    fill_histogram(C, j, rows, start, m, mode, M, counted, node_w, node_t, node_k, node_Y, H, count)
+                    pair = lo[j] if mode == ONE and span == 2 and not counted else np.int64(-1)
+                    fill_histogram(
+                        C, j, rows, start, m, mode, M, counted, node_w, node_t, node_k, node_Y, H, count, pair, T[0], W
+                    )  # fmt: skip
                     none = n_codes[j]
                     if missing[j]:
                         n_missing = count[none]
@@ -308,7 +317,27 @@ def grow_tree(
                     none_code = np.int64(n_codes[j]) if missing[j] else np.int64(-1)
                     base = lo[j]
                     a, b = hi[j], lo[j]
-                    for i in range(m):
+                    if together and none_code < 0:
+                        # Only the rows that have not the common code are sorted; those that have it follow from the sums.
+                        usual = np.int64(common[j])
+                        bulk_T, bulk_W = T[0], W
+                        for i in range(m):
+                            c = np.int64(C[j, rows[start + i]])
+                            keys[0, n_keys] = (np.uint64(c - base) << np.uint64(32)) | np.uint64(i)
+                            n_keys += 1 if c != usual else 0
+                        for at_key in range(n_keys):
+                            at = keys[0, at_key] & np.uint64(0xFFFFFFFF)
+                            bulk_T -= node_t[at]
+                            bulk_W -= node_w[at]
+                            c = np.int64(keys[0, at_key] >> np.uint64(32)) + base
+                            a, b = min(a, c), max(b, c)
+                        bulk_n = m - n_keys
+                        if bulk_n > 0:
+                            keys[0, n_keys] = (np.uint64(usual - base) << np.uint64(32)) | np.uint64(n)
+                            node_t[n], node_w[n] = bulk_T, bulk_W
+                            n_keys += 1
+                            a, b = min(a, usual), max(b, usual)
+                    for i in range(m if n_keys == 0 else 0):
                         c = np.int64(C[j, rows[start + i]])
                         if c == none_code:
                             n_missing += 1
@@ -402,7 +431,7 @@ def grow_tree(
                             else:
                                 score, cl, cr = scan_keys(
                                     keys, line, n_keys, old_lo, mode, entropy, node_w, node_t, node_k, node_Y, node_parts, T, M,
-                                    W, L, first_W, first_n, m, min_leaf, min_weight, scale, last_too,
+                                    W, L, first_W, first_n, m, min_leaf, min_weight, scale, last_too, n, bulk_n,
                                 )  # fmt: skip
                             if score > -np.inf and (
                                 better(score, best, scale) or (score >= best - TIE * max(scale, best) and best_j > j)

@@ -105,9 +105,33 @@ def node_sums(
 @compiled
 def fill_histogram(
     C: Any, j: int, rows: Any, start: int, m: int, mode: int, M: int, counted: bool, w: Any, t: Any, k_of: Any, Y: Any,
-    H: Any, count: Any,
+    H: Any, count: Any, pair: int, T: float, W: float,
 ) -> None:  # fmt: skip
-    if mode == ONE:
+    """Sums of every code. ``pair`` >= 0: one target, and only the codes ``pair`` and the next one: the sums of one of them
+    give those of the other, and no row waits for the one before it to be stored."""
+    if pair >= 0:
+        ones: Any = 0
+        t0, t1, w0, w1 = 0.0, 0.0, 0.0, 0.0
+        even = m - m % 2
+        for i in range(0, even, 2):
+            c0 = np.int64(C[j, rows[start + i]]) - pair
+            c1 = np.int64(C[j, rows[start + i + 1]]) - pair
+            ones += c0 + c1
+            t0 += c0 * t[i]
+            w0 += c0 * w[i]
+            t1 += c1 * t[i + 1]
+            w1 += c1 * w[i + 1]
+        if even < m:
+            c0 = np.int64(C[j, rows[start + even]]) - pair
+            ones += c0
+            t0 += c0 * t[even]
+            w0 += c0 * w[even]
+        H[2 * pair + 2] = t0 + t1
+        H[2 * pair + 3] = w0 + w1
+        if ones < m:  # nothing is left by rounding where there is nobody
+            H[2 * pair] = T - (t0 + t1)
+            H[2 * pair + 1] = W - (w0 + w1)
+    elif mode == ONE:
         for i in range(m):
             c = np.int64(C[j, rows[start + i]]) * 2
             H[c] += t[i]

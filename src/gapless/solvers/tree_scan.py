@@ -110,9 +110,10 @@ def better(score: float, best: float, scale: float) -> bool:
 def scan_keys(
     keys: Any, line: int, m: int, lo: int, mode: int, entropy: bool, w: Any, t: Any, k_of: Any, Y: Any, parts: Any,
     T: Any, M: int, W: float, L: Any, first_W: float, first_n: int, n: int, min_leaf: int, min_weight: float,
-    scale: float, last_too: bool,
+    scale: float, last_too: bool, bulk: int, bulk_n: int,
 ) -> tuple[float, int, int]:  # fmt: skip
-    """Best cut of a sorted column. L and first_W hold what lies left of every cut (missing values that go left).
+    """Best cut of a sorted column. L and first_W hold what lies left of every cut (missing values that go left). The key of
+    row ``bulk`` stands for ``bulk_n`` rows.
 
     Returns its score and the codes on both sides of it (the right one is -1 where only missing values lie right)."""
     best = -np.inf
@@ -132,7 +133,7 @@ def scan_keys(
         i = keys[line, p] & low
         wi = w[i]
         WL += wi
-        nl += 1
+        nl += bulk_n if i == bulk else 1
         if mode == ONE:
             SL += t[i]
         elif mode == CLASSES:
