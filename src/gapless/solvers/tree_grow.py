@@ -23,9 +23,9 @@ from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, sc
 #: A subtree of at most so many rows works on its own copy of the codes.
 BLOCK = 4096
 #: A histogram costs this many rows for each of its entries.
-ENTRY = 0.6
+ENTRY = 1.0
 #: The same where most rows have one code, and sorting is cheap.
-COMMON = 2.0
+COMMON = 4.0
 
 
 @compiled
