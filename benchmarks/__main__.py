@@ -24,6 +24,7 @@ from benchmarks import (  # noqa: E402
     memory,
     perceptron,
     table,
+    trees,
 )
 from benchmarks.solvers import PEERS  # noqa: E402
 
@@ -38,6 +39,7 @@ SECTIONS = (
     "descent",
     "kernel_machines",
     "ensembles",
+    "trees",
 )
 
 
@@ -92,6 +94,8 @@ def main() -> None:
             kernel_machines.run(folder, [name for name in kernel_machines.SETS if name in options.sets], say)
         if "ensembles" in options.only:
             ensembles.run(folder, sets, say)
+        if "trees" in options.only:
+            trees.run(folder, say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

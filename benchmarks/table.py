@@ -45,6 +45,7 @@ def render() -> str:
         _kernel_machines,
         _predicting,
         _ensembles,
+        _trees,
     ):
         if lines := section():
             parts.append("\n".join(lines))
@@ -171,6 +172,31 @@ def _perceptron() -> list[str]:
         )
         whole = f"{fit['gapless']:.3g} | {fit['sklearn']:.3g} | {fit['sklearn'] / fit['gapless']:.2f}"
         lines.append(f"| {row['data']} | {row['order']} | {cells} | {row['epochs'] + 1} | {whole} |")
+    return lines
+
+
+def _trees() -> list[str]:
+    rows = objective.read("trees.json").values()
+    if not rows:
+        return []
+    lines = [
+        "### One deep tree: seconds of a fit, milliseconds of a prediction, test error",
+        "",
+        "| data | rows | gapless s | sklearn s | ratio | sklearnex s | ratio | predict ms | sklearn ms | ratio "
+        "| error | sklearn | sklearnex |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        fit, walk, error = row["fit"], row["predict"], row["error"]
+        other = f"{fit['sklearnex']:.3g} | {fit['sklearnex'] / fit['gapless']:.2f}" if "sklearnex" in fit else " | "
+        cells = [
+            f"{fit['gapless']:.3g} | {fit['sklearn']:.3g} | {fit['sklearn'] / fit['gapless']:.2f} | {other}",
+            f"{1e3 * walk['gapless']:.3g} | {1e3 * walk['sklearn']:.3g} | {walk['sklearn'] / walk['gapless']:.2f}",
+            " | ".join(
+                f"{100 * error[key]:.2f} %" if key in error else "" for key in ("gapless", "sklearn", "sklearnex")
+            ),
+        ]
+        lines.append(f"| {row['data']} | {row['rows']} | {' | '.join(cells)} |")
     return lines
 
 

@@ -46,6 +46,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.solvers.gradient import Until, descend
     from gapless.solvers.loop import Stop
     from gapless.solvers.perceptron import Penalty, Run
+    from gapless.solvers.tree import Limits, Target, finite, grow, leaves, pack, prepare
+    from gapless.solvers.tree_prune import pruned
 
     random = np.random.default_rng(0)
     dense = random.normal(size=(60, 4))
@@ -108,6 +110,14 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield f"kernel machine, dense {what}", partial(run_machine, X)
+
+    def plant(X: Any) -> None:
+        X = X.astype(np.float32)
+        tree = pruned(grow(prepare(X), Target.values(X[:, 0]), None, Limits(max_depth=3)), 1e-9)
+        for missing in (False, True):
+            leaves(pack(tree), X, missing=missing)
+        finite(X)
+
     for name, X in variants():
         if name in ("dense float64", "CSR float64 int32"):
             for kind in ("hinge", "squared_hinge", "logistic"):
@@ -128,6 +138,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 partial(boost, K, decimals, False),
             )
         yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
+    yield "trees, dense", partial(plant, dense)
     yield "perceptron, dense thin rows", partial(visit, thin)
     yield "perceptron, CSR rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
 

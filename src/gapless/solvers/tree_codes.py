@@ -24,7 +24,7 @@ TILE = 16
 class Columns(NamedTuple):
     """The columns of a training set: ``codes[j, i]`` stands for the values ``lowest`` to ``highest`` of its code."""
 
-    codes: np.ndarray  #: (columns, rows) of uint8, uint16 or uint32
+    codes: np.ndarray  #: (columns, rows) of uint16 or uint32
     n_codes: np.ndarray  #: of each column, without the missing value
     missing: np.ndarray  #: whether a column has missing values
     categorical: np.ndarray  #: whether a column holds categories
@@ -165,7 +165,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     share(work, -(-d // TILE))
     n_codes = found[:, 0].copy()
     most = int(n_codes.max(initial=0))
-    small = np.uint8 if most < 256 else np.uint16 if most < 65_536 else np.uint32
+    small = np.uint16 if most < 65_536 else np.uint32  # two kinds of kernels, not three
     values = np.concatenate(of, axis=1)
     starts = np.concatenate([[0], np.cumsum(n_codes)[:-1]]).astype(np.int64)
     return Columns(

@@ -128,16 +128,20 @@ def grow_tree(
     block_Y = np.empty((block_C.shape[1] if mode == MANY else 0, M))
     block_w = np.empty(block_C.shape[1])
 
-    # Nodes.
-    room = 64
+    # Nodes: memory that is never written to is never taken.
+    room = 2 * n - 1
+    if max_leaves >= 0:
+        room = min(room, 2 * max_leaves + 1)
+    elif max_depth < 40:
+        room = min(room, 2 ** (max_depth + 1) - 1)
     feature = np.empty(room, dtype=np.int64)
     threshold = np.empty(room)
     left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    goes_left = np.zeros(room, dtype=np.uint8)
+    goes_left = np.empty(room, dtype=np.uint8)
     value = np.empty((room, M))
     impurity_of, weight_of = np.empty(room), np.empty(room)
     samples_of = np.empty(room, dtype=np.int64)
-    sets = np.zeros((room, words), dtype=np.uint32)
+    sets = np.empty((room, words), dtype=np.uint32)
     gain = np.empty(room)
     middle = np.empty((room if max_leaves >= 0 else 0, 4), dtype=np.int64)  # start, cut, end, depth: best first only
     slot_of = np.empty(room, dtype=np.int64)
@@ -145,15 +149,15 @@ def grow_tree(
     nodes = 0
 
     # Waiting nodes: start, end, depth, parent, whether a left child, slot of its ranges.
-    waiting = np.empty((64, 6), dtype=np.int64)
+    waiting = np.empty((n + 2, 6), dtype=np.int64)
     slots = np.empty((64, 2, d), dtype=np.int32)
-    free = np.empty(64, dtype=np.int64)
+    free = np.empty(room + 3, dtype=np.int64)
     n_free, n_slots = 0, 1
     for j in range(d):
         slots[0, 0, j], slots[0, 1, j] = 0, n_codes[j] - 1
     waiting[0] = np.array([0, n, 0, -1, 0, 0])
     n_waiting = 1
-    heap = np.empty(64, dtype=np.int64)
+    heap = np.empty(min(max(0, max_leaves), n) + 2, dtype=np.int64)
     n_heap, leaves_left = 0, max_leaves - 1
     deepest = 0
 
@@ -183,26 +187,6 @@ def grow_tree(
                 lo[j], hi[j] = slots[slot, 0, j], slots[slot, 1, j]
             free[n_free] = slot
             n_free += 1
-            if n_free + 2 >= free.size:
-                free = more(free, 2 * free.size)
-            if nodes == room:
-                room *= 2
-                feature, threshold, left, right = (
-                    more(feature, room),
-                    more(threshold, room),
-                    more(left, room),
-                    more(right, room),
-                )
-                goes_left, value, impurity_of = more(goes_left, room), more(value, room), more(impurity_of, room)
-                weight_of, samples_of, sets, gain = (
-                    more(weight_of, room),
-                    more(samples_of, room),
-                    more(sets, room),
-                    more(gain, room),
-                )
-                slot_of, cut_of = more(slot_of, room), more(cut_of, room)
-                if max_leaves >= 0:
-                    middle = more(middle, room)
             node = nodes
             nodes += 1
             deepest = max(deepest, depth)
@@ -211,7 +195,8 @@ def grow_tree(
                     left[parent] = node
                 else:
                     right[parent] = node
-            feature[node], threshold[node], left[node], right[node] = -2, -2.0, -1, -1
+            feature[node], threshold[node], left[node], right[node], goes_left[node] = -2, -2.0, -1, -1, 0
+            sets[node] = 0
             samples_of[node] = m
             mode, M = mode_of_all, M_of_all
             if m <= cap and not (start >= block_start and end <= block_end):
@@ -528,14 +513,10 @@ def grow_tree(
                 slot_of[node] = slot
                 for q in range(d):
                     slots[slot, 0, q], slots[slot, 1, q] = lo[q], hi[q]
-                if n_heap == heap.size:
-                    heap = more(heap, 2 * heap.size)
                 heap[n_heap] = node
                 n_heap += 1
                 heap_up(heap, gain, n_heap - 1)
         if expand:
-            if n_waiting + 2 > waiting.shape[0]:
-                waiting = more(waiting, 2 * waiting.shape[0])
             for side in range(2):  # the right one first: the left one is taken first
                 if n_free > 0:
                     n_free -= 1
