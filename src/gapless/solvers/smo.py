@@ -41,6 +41,10 @@ RATIO, SMALLEST = 4, 2000
 STEPS = 16
 #: How far a part is solved, and the whole before its gap is looked at: the worst pair, in units of the spread of v.
 ROUGH, FIRST = 5e-3, 1e-3
+#: Passes, and turns of pairs and Newton steps, without progress after which a problem is left as it is.
+IDLE = 8
+#: Turns of pairs and Newton steps in a working set.
+TURNS = 30
 #: Kernel values in double precision take so many times as long.
 DOUBLE = 3.0
 #: Values of a product that says how fast they are.
@@ -88,7 +92,7 @@ def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
     """beta to single precision, from nested parts."""
     random = np.random.default_rng(0)
     order = random.permutation(problem.n_points)
-    tiles = problem.gram.tiles(order, np.float32)
+    tiles = problem.gram.tiles(order, np.float32 if problem.R2 < 1e30 else np.float64)
     level: Level | None = None
     try:
         for size in sizes(problem, order):
@@ -218,6 +222,7 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
     """Until no pair of the level is out of order by more than ``wanted``; False where nothing moves any more."""
     active: np.ndarray | None = None
     left_out: list[tuple[np.ndarray, np.ndarray]] = []  # which, and the u that their v belongs to
+    least, idle = np.inf, 0
     while True:
         if loop.n_iter >= loop.stop.passes:
             return False
@@ -227,8 +232,12 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
                 return True
             for which, then in left_out:
                 level.follow(level.u - then, which, loop)
-            active, left_out = None, []
+            active, left_out, least = None, [], np.inf
             continue
+        idle = 0 if violation < 0.95 * least else idle + 1
+        least = min(least, violation)
+        if idle > IDLE:
+            return False
         loop.advance()
         loop.reserve = level.final_seconds(int(np.count_nonzero(level.u)))
         loop.tick()
@@ -292,7 +301,8 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
     diagonal = np.ascontiguousarray(np.diagonal(K))
     everybody = np.ones(work.size, bool)
     most = STEPS * work.size // len(level.sides)
-    for _ in range(30):
+    least, idle = np.inf, 0
+    for _ in range(TURNS):
         done = 0
         for which in range(len(level.sides)):
             allowed = everybody if len(level.sides) == 1 else side == which
@@ -301,6 +311,11 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
         if done == 0 or (done < most and len(level.sides) == 1):
             break
         newton_steps(K, own, u, low, high, side)
+        top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
+        idle = 0 if top - bottom < 0.9 * least else idle + 1
+        least = min(least, top - bottom)
+        if idle > IDLE:
+            break
     if (u == before).all():
         return None
     level.u[work] = u
