@@ -75,7 +75,12 @@ def _inside(end: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray
                 below = shift
             else:
                 above = shift
-        out[own] = np.clip(e - 0.5 * (below + above), a, b)
+        near = np.clip(e - 0.5 * (below + above), a, b)
+        inside = (near > a) & (near < b)
+        if inside.any():  # what is left of the bisection
+            near[inside] += (total - float(near.sum())) / np.count_nonzero(inside)
+            near = np.clip(near, a, b)
+        out[own] = near
     return out
 
 
