@@ -29,7 +29,7 @@ def newton_steps(
         if direction is None:
             return
         whole = _move(
-            K, v, u, low, high, free, _inside(u[free] + direction, low[free], high[free], side[free]) - u[free]
+            K, v, u, low, high, free, _inside(u[free] + direction, u[free], low[free], high[free], side[free]) - u[free]
         )
         if not whole and not _move(K, v, u, low, high, free, _cut(direction, u[free], low[free], high[free])):
             return
@@ -57,17 +57,14 @@ def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray
     return direction * min(1.0, float(np.nanmin(room, initial=1.0)))
 
 
-def _inside(end: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """The nearest point of the box with the same sum on each side: clip(end - shift), the shift by bisection."""
+def _inside(end: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """The nearest point of the box with the same sums as u: clip(end - shift) on each side, the shift by bisection."""
     out = end.copy()
     for which in np.unique(side):
         own = side == which
         e, a, b = end[own], low[own], high[own]
-        clipped = np.clip(e, a, b)
-        if (clipped == e).all():
-            continue
-        total = float(e.sum())
-        reach = float(np.abs(clipped - e).sum()) + 1e-300
+        total = float(u[own].sum())
+        reach = float(np.abs(np.clip(e, a, b) - e).sum()) + abs(float(e.sum()) - total)
         below, above = -reach, reach
         for _ in range(60):
             shift = 0.5 * (below + above)
