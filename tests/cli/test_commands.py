@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -375,3 +376,17 @@ def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
     result = run("train", csv, "--model", *options, "--out", tmp_path / "m")
     assert result.exit_code == 2
     assert says in " ".join(result.stderr.split())
+
+
+def test_warmup_takes_each_step_once(monkeypatch):
+    import gapless._threads
+    import gapless._warmup
+
+    seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
+    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter([(what, partial(seen.append, what)) for what in steps]))
+    monkeypatch.setattr(gapless._threads, "available_cores", lambda: 1)  # more would share it with another process
+    monkeypatch.setenv("GAPLESS_QUIET", "1")
+    result = run("warmup")
+    assert result.exit_code == 0, result.output
+    assert "all kernels are compiled" in result.output
+    assert sorted(seen) == sorted(steps)

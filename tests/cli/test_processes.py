@@ -181,6 +181,7 @@ def test_demo(gapless_process):
     assert result.stderr.replace("gapless: compiling kernels", "").count("Traceback") == 0
 
 
+@pytest.mark.slow
 def test_warmup(gapless_process):
     result = gapless_process("warmup")
     assert result.returncode == 0, result.stderr

@@ -64,7 +64,7 @@ def test_rows_that_the_sample_misses():
 @pytest.mark.parametrize("offset", ["none", "penalised", "free"])
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_the_optimum_is_that_of_written_out_systems(monkeypatch, loss, offset, kind):
-    P = problem(30_000, 60, offset, kind, loss)  # narrower ones are written out anyway
+    P = problem(17_000, 60, offset, kind, loss)  # fewer rows go without nesting, fewer columns are written out
     iterated = solve(P, Stop(1e-10, 200), solver="newton")
     monkeypatch.setattr(newton_file, "SMALL", 10**9)
     monkeypatch.setattr(newton_file, "NESTED", ())

@@ -11,7 +11,6 @@ from gapless._jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
-from gapless.rows import CsrRows
 from gapless.rows.products import n_stored
 from gapless.solvers import gradient_steps as K
 from gapless.solvers.gradient_function import RISE
@@ -225,15 +224,8 @@ class Engine:
 
 
 def _common(rows: Any) -> Any:
-    """Small data in float64 and 32-bit indices, which changes no value: the steps are then compiled for fewer types."""
-    if n_stored(rows) > SMALL:
-        return rows
-    rows = rows._replace(values=rows.values.astype(np.float64, copy=False))
-    if isinstance(rows, CsrRows):
-        return rows._replace(
-            indices=rows.indices.astype(np.int32, copy=False), indptr=rows.indptr.astype(np.int32, copy=False)
-        )
-    return rows
+    """Small data in float64, which changes no value: the steps are then compiled for fewer types."""
+    return rows if n_stored(rows) > SMALL else rows._replace(values=rows.values.astype(np.float64, copy=False))
 
 
 @compiled
