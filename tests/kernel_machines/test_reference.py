@@ -93,3 +93,35 @@ def test_counts_of_platt(kernel, C, optimum, support):
     model = SVC(kernel=kernel, C=C, gamma=0.05, tol=1e-9).fit(X, y)
     assert model.certificate_.primal == pytest.approx(optimum, rel=2e-7)
     assert len(model.support_) == support
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "heart",
+        "sonar",
+        "ionosphere",
+        "australian",
+        "diabetes_pima",
+        "german.numer",
+        "svmguide1",
+        "splice",
+        "banana",
+        "spambase",
+    ],
+)
+def test_any_cost_and_width(name):
+    """C from 1e-3 to 1e6, gamma from 1e-4 to 1e4, two of the sets unscaled: every fit ends with a true gap."""
+    z = np.load(folder() / f"{name}.npz", allow_pickle=False)
+    part = "" if "y" in z.files else "_train"
+    X, y = np.asarray(z[f"X{part}"], dtype=np.float64), z[f"y{part}"]
+    rows = np.random.default_rng(0).permutation(len(y))[:300]
+    X, y = X[rows], y[rows] == y.max()
+    if name not in ("australian", "spambase"):
+        X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
+    for C in (1e-3, 1.0, 1e3, 1e6):
+        for gamma in (1e-4, 1e-2, 1.0, 1e2, 1e4):
+            model = SVC(C=C, gamma=gamma, time_limit=60.0).fit(X, y)
+            assert model.status_ == "converged"
+            assert verify(model, X, y)

@@ -235,9 +235,9 @@ class NuSVC(KernelClassifier):
     ----------
     nu : float in (0, 1]
         Infeasible values, which the classes have not enough weight for, raise a ValueError that says which are feasible.
-    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size, class_weight, verbose, max_iter,
-    decision_function_shape,
-    break_ties, random_state, time_limit, warm_start, init, n_jobs, device : as for SVC
+    kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size : as for SVC
+    class_weight, verbose, max_iter, decision_function_shape, break_ties, random_state : as for SVC
+    time_limit, warm_start, init, n_jobs, device : as for SVC
 
     Attributes
     ----------

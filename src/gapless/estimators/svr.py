@@ -103,8 +103,8 @@ class NuSVR(KernelRegressor):
     ----------
     nu : float in (0, 1]
         At most this share of the weight has an error above eps.
-    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter, time_limit, warm_start, init, n_jobs,
-    device : as for SVR
+    C, kernel, degree, gamma, coef0, shrinking, tol, cache_size : as for SVR
+    verbose, max_iter, time_limit, warm_start, init, n_jobs, device : as for SVR
 
     Attributes
     ----------
