@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
@@ -69,6 +69,7 @@ def _forget_after_fork() -> None:
     # BLAS itself is left as it is: its own locks, and threadpoolctl's, may have been caught as well.
     global _lock, _inside
     _lock, _inside = threading.Lock(), 0
+    _idle.clear()  # its threads are the parent's
 
 
 if hasattr(os, "register_at_fork"):
@@ -113,11 +114,12 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
 
 
 class _Team:
-    """Threads that help the one that holds the contract; started when first needed."""
+    """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._pool: ThreadPoolExecutor | None = None
+        self._begun: list[Any] = []
 
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
@@ -125,16 +127,34 @@ class _Team:
         return [pool.submit(work) for _ in range(self.size - 1)]
 
     def start(self, function: Callable[[], Any]) -> Any:
-        return self._started().submit(copy_context().run, _alone, function)
+        begun = self._started().submit(copy_context().run, _alone, function)
+        self._begun.append(begun)
+        return begun
 
     def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.size - 1)
+            with _lock:
+                waiting = _idle.get(self.size)
+                self._pool = waiting.pop() if waiting else None
+            self._pool = self._pool or ThreadPoolExecutor(self.size - 1)
         return self._pool
 
     def leave(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        """The threads wait for the next fit: to start and to end one takes as long as a small part of a fit."""
+        if self._pool is None:
+            return
+        wait(self._begun)
+        with _lock:
+            waiting = _idle.setdefault(self.size, [])
+            if len(waiting) < MOST_IDLE:
+                waiting.append(self._pool)
+                return
+        self._pool.shutdown()
+
+
+#: Teams that wait for the next fit, by size, and how many of a size may.
+_idle: dict[int, list[ThreadPoolExecutor]] = {}
+MOST_IDLE = 2
 
 
 _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.losses import Hinge, SquaredHinge
+from gapless.losses import Hinge, Logistic, SquaredHinge
 from gapless.losses._protocol import dual_slope, dual_step
 from gapless.problems.linear_erm import LinearERM
 from gapless.rows import CsrRows, DenseRows
@@ -52,14 +52,15 @@ def coordinate_descent(
         s = max(float(np.sqrt(np.mean(q - 1.0))), 1e-3)
         rows = rows._replace(constant=s)
         q = q - 1.0 + s * s
+    bounded = isinstance(problem.loss, Hinge | SquaredHinge)
     u = np.zeros(n) if start is None else problem.repair(start)
-    if start is None and not isinstance(problem.loss, Hinge | SquaredHinge):
-        u = problem.dual_from_primal(np.zeros(problem.d + 1))
+    if start is None and isinstance(problem.loss, Logistic):
+        # Most examples end near 0; 0 itself is where the slope is infinite.
+        u = problem.repair(START * problem.c * problem.y)
     theta = _combined(rows, problem, u) if u.any() else np.zeros(problem.d + 1)
     if problem.free and start is not None:
         b0 = problem.primal_from_dual(u)[-1] - s * theta[-1]
     top = np.full(n, np.inf) if isinstance(problem.loss, SquaredHinge) else problem.c
-    bounded = isinstance(problem.loss, Hinge | SquaredHinge)
 
     everybody = np.arange(n) if order is None else order
     active = everybody.copy()
@@ -99,7 +100,7 @@ def coordinate_descent(
             if done:
                 # The slopes of those that are left are small and the gap is not: look at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
-                if spread < 1e-17 * float(np.abs(u) @ q + 1.0):
+                if (spread if bounded else np.sqrt(spread)) < 1e-17 * float(np.abs(u) @ q + 1.0):
                     return
             elif bounded:
                 # All scores are at hand: whoever was left out by mistake comes back.
@@ -107,10 +108,10 @@ def coordinate_descent(
                 _worth_visiting(problem.loss, z, problem.y, problem.c, top, u, above, below, keep)
                 active = everybody[keep[everybody]]
                 size = active.size
-            # The spread of the slopes costs nothing, and falls about as the gap does: the next look where it says enough.
+            # The spread costs nothing, and falls about as the gap does: the next look where it says enough.
             target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
             aim = min(0.5 * spread, spread * target / gap) if gap > 0.0 else 0.0
-            next_look = passes + max(1, min(passes // 2, MOST_BETWEEN))
+            next_look = passes + max(1, min(passes // 2 if bounded else 2 * passes, MOST_BETWEEN))
             enough, last = work + LOOK, passes + 2 * MOST_BETWEEN  # a look costs about as much as half a pass
             if gap < 0.5 * gap_then:
                 gap_then, then = gap, passes
@@ -165,6 +166,8 @@ MOST_BETWEEN = 50
 LOOK = 0.4
 #: Steps between asking for a row and using it.
 AHEAD = 8
+#: alpha / c of every example at the start, for the logistic loss (half of c is where w = 0 would have them).
+START = 0.1
 
 
 @compiled
@@ -182,8 +185,9 @@ def _shuffle(items, random):
 @compiled(vectorise=True)
 def _sweep(loss, rows, y, c, q, top, u, theta, b0, active, first, last, stays, above, below, bounded, slopes):
     """One pass over active[first:last]; ``stays`` becomes False for those to leave out.  ``slopes`` keeps the largest and
-    smallest slope of -D in alpha that a step inside the box could still use."""
+    smallest slope of -D in alpha that a step inside the box could still use; of a smooth loss, what the steps gained."""
     high, low = slopes[0], slopes[1]
+    gained = 0.0
     for k in range(first, last):
         if k + AHEAD < last:
             row_ahead(rows, active[k + AHEAD])
@@ -212,13 +216,11 @@ def _sweep(loss, rows, y, c, q, top, u, theta, b0, active, first, last, stays, a
             if usable == 0.0:
                 continue
         new = dual_step(loss, old, z, q[i], c[i], y[i])
-        if not bounded:
-            high = max(high, abs(new - old) * q[i])
-            low = min(low, -abs(new - old) * q[i])
+        gained += (new - old) * (new - old) * q[i]
         if new != old:
             u[i] = new
             row_axpy(rows, i, new - old, theta)
-    slopes[0], slopes[1] = high, low
+    slopes[0], slopes[1] = (high, low) if bounded else (max(high, 0.0) + gained, 0.0)
 
 
 @compiled
