@@ -63,7 +63,7 @@ def dual_step(loss, u, z, q, c, y):
         else:
             low = t
         t_new = t - f / (1.0 + qc * a * (1.0 - a))
-        enough = 0.1  # of a step of Newton's: what is left is below a fifth of its square, and the next visit is near
+        enough = 1e-3  # of a step of Newton's: what is left is below half its square
         # The ends belong to the bracket: where a is 0 or 1 but for rounding, one of them is the solution.
         if not (low <= t_new <= high) or abs(t_new - t) > 0.5 * last:
             t_new, enough = 0.5 * (low + high), 1e-15

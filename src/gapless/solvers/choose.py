@@ -1,7 +1,7 @@
 """Which algorithm for which problem, what to do where one stalls, and the finish of every fit.
 
     smooth losses                   Newton: its system is small one way or the other, or solved by conjugate gradients;
-                                    first coordinate descent where features are many, sparse, and no offset is free
+                                    first coordinate descent where features are many and sparse
     hinge, small                    interior point, then the active-set polish
     hinge, sparse                   coordinate descent; semismooth Newton where its passes do not pay
     hinge, n >> d                   semismooth Newton; interior point where that stalls
@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from gapless.losses import Hinge
+from gapless.losses import Hinge, Logistic
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.rows import CsrRows
@@ -176,8 +176,10 @@ def _plan(
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
     many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
-    weak = many_features and float(problem.c @ problem.norms2) <= WEAK * problem.n
-    if not hinge and many_features and not problem.free and theta is None and not weak:
+    weak = many_features and not problem.free and float(problem.c @ problem.norms2) <= WEAK * problem.n
+    # With a free offset that is so for the logistic loss alone: its multipliers settle in as many passes as the rest.
+    settles = not problem.free or isinstance(problem.loss, Logistic)
+    if not hinge and many_features and settles and theta is None and not weak:
         # Conjugate gradients would read the data more often than a few passes of this do.
         hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)
         return [("coordinate_descent", hasty), ("newton", lambda: newton(problem, loop, loop.best_theta))]
