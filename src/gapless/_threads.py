@@ -190,10 +190,11 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
         return
     following = count()
     ended = False
+    held = [function]
 
     def work() -> None:
         while not ended and (k := next(following)) < parts:
-            function(k)
+            held[0](k)
 
     helpers = members.call(work)
     try:
@@ -206,6 +207,7 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
         for helper in helpers:
             if not helper.cancel():  # one that is busy elsewhere has nothing left to do here
                 helper.result()
+        held.clear()  # its queue keeps what was cancelled until it is free, and would keep our arrays
 
 
 def aside(function: Callable[[], R]) -> Callable[[], R]:

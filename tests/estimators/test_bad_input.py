@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import pickle
 import re
 import time
 import warnings
@@ -10,6 +12,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import gapless
@@ -202,6 +205,19 @@ def test_what_is_not_offered_says_where_it_is(estimator, words):
         estimator.fit(X, Y)
     for word in words:
         assert word in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l1", None])
+def test_the_deprecated_penalty_says_what_to_write(penalty):
+    """scikit-learn 1.9 still takes it, by name or in the first place, with a warning."""
+    for make in (lambda: LogisticRegression(penalty=penalty), lambda: LogisticRegression(penalty)):
+        with pytest.raises(TypeError, match=r"`penalty` is deprecated since scikit-learn 1.8 .* C=numpy.inf for None"):
+            make()
+    shown = inspect.signature(LogisticRegression).parameters
+    assert list(shown) == sorted(LogisticRegression().get_params(), key=list(shown).index)
+    assert "penalty" not in shown
+    again = pickle.loads(pickle.dumps(LogisticRegression(C=3.0)))
+    assert clone(again).C == 3.0
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -124,3 +125,29 @@ def test_fits_have_the_same_bits(loss, kind, offset):
         assert bits(other) == bits(one)
         assert other.certificate_.fingerprint == one.certificate_.fingerprint
         assert other.certificate_.gap == one.certificate_.gap
+
+
+def test_a_busy_helper_keeps_nothing_of_ours():
+    """What a share asked of a helper that had no time is cancelled, but stays in its queue."""
+    free = threading.Event()
+    with team(2):
+        later = aside(lambda: free.wait(30))
+        large = np.ones(10)
+        gone = weakref.ref(large)
+
+        def part(k, large=large):
+            large[k] = 2.0
+
+        share(part, 4)
+        del large, part
+        assert gone() is None
+        free.set()
+        assert later()
+
+
+def test_threads_are_used_again():
+    seen = []
+    for _ in range(3):
+        with team(2):
+            seen.append(aside(threading.get_ident)())
+    assert len(set(seen)) == 1

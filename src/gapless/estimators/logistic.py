@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from dataclasses import replace
@@ -87,6 +88,16 @@ class LogisticRegression(LinearClassifier):
     """
 
     _keeps_float32 = True
+
+    def __new__(cls, *given: Any, **named: Any) -> LogisticRegression:
+        """Refuses scikit-learn's deprecated ``penalty``, by name or as the one parameter without, and says what to write."""
+        if given or "penalty" in named:
+            penalty = given[0] if given else named["penalty"]
+            raise TypeError(
+                f"LogisticRegression(penalty={penalty!r}): `penalty` is deprecated since scikit-learn 1.8 and not offered here; "
+                "leave it out for 'l2', and use C=numpy.inf for None. All parameters are given by name."
+            )
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -230,3 +241,8 @@ class LogisticRegression(LinearClassifier):
         if scores.ndim == 1:
             return np.stack([expit(-scores), expit(scores)], axis=1)
         return softmax(scores, axis=1)
+
+
+# What help and editors show is __init__, not __new__.
+_shown = inspect.signature(LogisticRegression.__init__)
+setattr(LogisticRegression, "__signature__", _shown.replace(parameters=list(_shown.parameters.values())[1:]))  # noqa: B010

@@ -80,8 +80,12 @@ class LinearERM:
     @lazy
     def masses(self) -> tuple[float, float]:
         """The sums of c over the positive and over the negative examples."""
-        positive = _sum_blocks(_mass_below, -self.y.astype(float), self.c, 0.0)
-        return positive, _sum_blocks(_mass_below, self.y.astype(float), self.c, 0.0)
+        positive = negative = 0.0
+        for at in range(0, self.n, SLICE):
+            y, c = self.y[at : at + SLICE].astype(float), self.c[at : at + SLICE]
+            negative += _sum_blocks(_mass_below, y, c, 0.0)
+            positive += _sum_blocks(_mass_below, np.negative(y, out=y), c, 0.0)
+        return positive, negative
 
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""

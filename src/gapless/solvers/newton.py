@@ -139,7 +139,7 @@ class _System:
     def solve(self, h: np.ndarray, gradient: np.ndarray, primal: float) -> np.ndarray:
         ridge = OFFSET_RIDGE * float(h.sum() or 1.0) if self.problem.free else 1.0
         if self.iterated is None:
-            inside = np.flatnonzero(h > 1e-18 * h.max(initial=0.0))
+            inside = h > 1e-18 * h.max(initial=0.0)
             system = NormalEquations(
                 self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
             )

@@ -16,6 +16,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from gapless import rows as R
 
 DIRECT = 3000
+#: Rows that are numbered at a time.
+SLICE = 1 << 20
 
 
 class NormalEquations:
@@ -33,24 +35,34 @@ class NormalEquations:
         tolerance: float = 1e-10,
         scale: float = 1.0,
     ) -> None:
-        """``inner`` may hold X X' of all rows, the constant feature included, if it is known; d_i is scale x weights."""
-        d, m = R.n_features(rows) + 1, index.size
+        """``inner`` may hold X X' of all rows, the constant feature included, if it is known; d_i is scale x weights.
+
+        ``index`` has the numbers of the rows, or is True for them: then many are numbered slice by slice, in less memory.
+        """
+        d, m = R.n_features(rows) + 1, int(np.count_nonzero(index)) if index.dtype == bool else index.size
         self.ridge = np.ones(d)
         self.ridge[-1] = offset_ridge
-        self.rows, self.weights, self.index = rows, weights, index
+        self.rows, self.weights = rows, weights
         self.tick, self.tolerance, self.scale = tick, tolerance, scale
+        sliced = index.dtype == bool and index.size > SLICE and d <= DIRECT <= m
+        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced else index
         if m < d and m <= DIRECT:
             self.way = "woodbury"
             self._factor_inner(inner)
         elif d <= DIRECT:
             self.way = "cholesky"
-            matrix = scale * R.gram(rows, weights, index, tick)
+            starts = range(0, index.size, SLICE) if sliced else (0,)
+            matrix = np.zeros((d, d))
+            for start in starts:
+                part = np.flatnonzero(index[start : start + SLICE]) + start if sliced else self.index
+                matrix += R.gram(rows, weights, part, tick)
+            matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)
         else:
             self.way = "conjugate gradients"
             self._masked = np.zeros(R.n_rows(rows))
-            self._masked[index] = scale * weights[index]
+            self._masked[self.index] = scale * weights[self.index]
             self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:

@@ -71,14 +71,12 @@ def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) 
                 left += abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
             if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
                 break
-            inside = np.flatnonzero(band.inside)
             ridge = 1.0
             if problem.free:
-                ridge = (
-                    1e-10 * float(problem.c[inside].sum()) if inside.size else 0.01 * float(problem.c.sum())
-                ) / delta
+                mass = float(np.add.reduce(problem.c, where=band.inside))
+                ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
             system = NormalEquations(
-                problem.rows, problem.c, inside, ridge, tick=loop.tick, tolerance=1e-3, scale=1.0 / delta
+                problem.rows, problem.c, band.inside, ridge, tick=loop.tick, tolerance=1e-3, scale=1.0 / delta
             )
             step = system.solve(-gradient)
             if problem.rows.constant == 0.0:
