@@ -8,8 +8,10 @@ from scipy import sparse
 from scipy.special import expit
 
 from gapless import losses
+from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers import newton as newton_file
+from gapless.solvers import normal_equations
 from gapless.solvers.choose import solve
 from gapless.solvers.loop import Stop
 from gapless.solvers.preconditioned import Preconditioned
@@ -96,3 +98,18 @@ def test_a_start_worse_than_zero_is_dropped():
     solution = solve(P, Stop(1e-8, 12), solver="newton", start=(far, np.zeros(P.n)))
     assert solution.n_iter <= 12
     assert P.gap(solution.theta, solution.u) <= 1e-8 * P.primal(solution.theta)
+
+
+@pytest.mark.parametrize("d", [4, 40])
+def test_rows_as_a_mask_are_numbered_in_slices(d, monkeypatch):
+    """The system of many rows, numbered slice by slice, is that of their numbers."""
+    random = np.random.default_rng(5)
+    X, weights = random.integers(-9, 9, size=(9000, d)).astype(float), np.ones(9000)
+    inside = random.random(9000) < 0.5
+    rows, right = R.as_rows(X, 1.0), random.normal(size=d + 1)
+    expected = normal_equations.NormalEquations(rows, weights, np.flatnonzero(inside), 0.5).solve(right)
+    monkeypatch.setattr(normal_equations, "SLICE", 1000)
+    found = normal_equations.NormalEquations(rows, weights, inside, 0.5)
+    assert found.way == "cholesky"
+    assert found.index is inside  # never numbered as a whole
+    assert np.array_equal(found.solve(right), expected)  # whole numbers: the sums are exact in any order

@@ -272,3 +272,24 @@ def test_semismooth_on_columns_of_very_different_size():
         problem = build(X, np.where(y == 0, 1.0, -1.0), 1.0, "hinge", offset)
         solution = solve(problem, Stop(1e-6, 1000), solver="semismooth")
         assert problem.gap(solution.theta, solution.u) <= 1e-6 * problem.primal(solution.theta)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+@pytest.mark.parametrize("offset", ["none", "free"])
+def test_logistic_coordinate_descent_on_sparse_rows(offset, C):
+    """Few passes, a free offset or not, and Newton's answer; where one class is rare a step may end at its bound."""
+    random = np.random.default_rng(8)
+    X = sparse.random(4000, 5000, density=0.004, format="csr", random_state=8)
+    X = sparse.csr_matrix(X.multiply(1.0 / np.sqrt(np.maximum(X.multiply(X).sum(axis=1), 1e-300))))
+    y = np.where(X @ random.normal(size=5000) + 0.3 * random.normal(size=4000) > 0.9, 1.0, -1.0)
+    problem = LinearERM.build(X, y, np.full(4000, C), losses.BY_NAME["logistic"], offset)
+    steps = solve(problem, Stop(1e-9, 100), solver="coordinate_descent")
+    newton = solve(problem, Stop(1e-9, 100), solver="newton")
+    assert steps.status == "converged"
+    assert problem.gap(newton.theta, newton.u) <= 1.01e-9 * problem.primal(newton.theta)
+    assert steps.n_iter <= 25
+    optimum = problem.primal(newton.theta)
+    assert problem.gap(steps.theta, steps.u) <= 1.01e-9 * optimum
+    assert problem.primal(steps.theta) == pytest.approx(optimum, rel=2e-9)
+    if offset == "free":
+        assert abs(steps.u.sum()) <= 1e-12 * np.abs(steps.u).sum()
