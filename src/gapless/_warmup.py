@@ -38,10 +38,12 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.certificates.gap import certify
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR
+    from gapless.problems.least_squares import LeastSquares
     from gapless.problems.linear_erm import LinearERM
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
     from gapless.rows.compact import compact
+    from gapless.rows.moments import moments
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
     from gapless.solvers.loop import Stop
@@ -67,6 +69,13 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         certify(problem, solution, tol=1e-6)
         problem.dual_from_primal(solution.theta)
         problem.best_offset(problem.scores(solution.theta))
+
+    def run_squares(X: Any) -> None:
+        problem = LeastSquares.build(X, y[:, None].astype(np.float64), None, np.ones(1), True)
+        w, b = np.zeros(problem.d), np.zeros(1)
+        moments(problem.rows, None, problem.Y, w, b)
+        problem.residuals(w[:, None], b)
+        problem.own_gap(0, w, 0.0)
 
     def run_softmax(X: Any) -> None:
         problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
@@ -121,6 +130,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 for method in ("sgd", "minibatch", "gd", "literal") if kind == "hinge" else ("sgd", "minibatch", "gd"):
                     yield f"{kind} by {method}, {name}", partial(run_descent, X, losses.BY_NAME[kind], method)
         yield f"softmax, {name}", partial(run_softmax, X)
+        if "dense" in name:
+            yield f"least squares, {name}", partial(run_squares, X)
         yield f"fingerprint, {name}", partial(row_hashes, X)
         yield f"perceptron, {name}", partial(visit, X)
         for kind, loss in losses.BY_NAME.items():
