@@ -122,15 +122,23 @@ def midpoints(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _rank(values: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """Each value its own code."""
+    """Each value its own code. Few values are looked up, for sorting with an order is slow where values are equal."""
+    arranged = np.sort(values)
+    where = np.flatnonzero(arranged[1:] != arranged[:-1])
+    cuts = midpoints(arranged[where], arranged[where + 1])
+    if cuts.size < BINS:
+        _encode(values, _padded(cuts), out)
+        return cuts
     order = values.argsort()
     arranged = values[order]
-    new = arranged[1:] != arranged[:-1]
     ranks = np.zeros(values.size, dtype=np.uint16)
-    np.cumsum(new, out=ranks[1:])
+    np.cumsum(arranged[1:] != arranged[:-1], out=ranks[1:])
     out[order] = ranks
-    where = np.flatnonzero(new)
-    return midpoints(arranged[where], arranged[where + 1])
+    return cuts
+
+
+def _padded(cuts: np.ndarray) -> np.ndarray:
+    return np.append(cuts, np.full(BINS - 1 - cuts.size, np.inf))
 
 
 def _bin(values: np.ndarray, out: np.ndarray) -> np.ndarray:
@@ -141,7 +149,7 @@ def _bin(values: np.ndarray, out: np.ndarray) -> np.ndarray:
         wanted = np.arange(1, BINS) * sample.size // BINS  # a cut after the last row of the same value
         new = new[np.unique(np.minimum(np.searchsorted(new, wanted - 1), new.size - 1))]
     cuts = midpoints(sample[new], sample[new + 1])
-    _encode(values, np.append(cuts, np.full(BINS - 1 - cuts.size, np.inf)), out)
+    _encode(values, _padded(cuts), out)
     return cuts
 
 
@@ -184,7 +192,7 @@ def search(data: Coded | Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
         return _search_sorted(data, starts, w)
     d, K = data.codes.shape[0], starts.size - 1
     gain, cut, edge = np.empty(d), np.empty(d, dtype=np.int64), np.zeros(d)
-    step = max(1, min(d, 50_000 // max(1, w.size)))  # a part is worth a thread
+    step = -(-d // max(1, min(d, d * w.size // 80_000)))  # a part is worth a thread
     kernel = _two_classes if K == 2 else _many_classes
 
     def part(k: int) -> None:
