@@ -126,3 +126,22 @@ def test_forgeries(name):
     document, arrays = forged(model, CHANGES[name])
     assert not judge.check(document, arrays, X, y)
     assert judge.check(*forged(model, lambda d, a: None), X, y)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_weights_of_all_sizes_and_many_zeros(seed):
+    """Weights from 1e-8 to 1 and columns that are mostly one value: no claim is broken by rounding."""
+    random = np.random.default_rng(seed)
+    X = np.where(
+        random.random((150, 5)) < random.choice([0.2, 0.6, 0.9]), 1.5, np.round(random.normal(size=(150, 5)), 3)
+    )
+    X[:, 0] = random.random(150) < 0.3
+    X[random.random(X.shape) < random.choice([0.0, 0.1])] = np.nan
+    weight = np.exp(random.uniform(-18, 0, 150))
+    if seed % 3 == 0:
+        model, y = DecisionTreeRegressor(), random.normal(size=150) * 1e6
+    else:
+        model = DecisionTreeClassifier(criterion=["gini", "entropy"][seed % 2])
+        y = random.integers(0, 2 if seed % 3 == 1 else 5, 150)
+    found = verify(model.fit(X, y, sample_weight=weight), X, y, sample_weight=weight)
+    assert found, str(found)

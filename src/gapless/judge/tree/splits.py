@@ -61,9 +61,18 @@ def _gain(case: Any, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     w, Y = case.weights[rows], case.Y[rows]
     whole = _spread(case, w, Y)
     gain = whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left])
-    size = max(whole, float(w.sum()) * 2.0**-40 if case.index is not None else 0.0)
-    size += float(w.sum()) * (gamma(8) * float(np.abs(Y).max())) ** 2
-    return gain, 64.0 * gamma(4 * rows.size + 64) * size
+    return gain, _room(case, rows)
+
+
+def _room(case: Any, rows: np.ndarray) -> float:
+    """What rounding can do to a gain: sums of weights and of targets, in float64, in any order.
+
+    Where one row outweighs all others by far, the digits of the others are lost in W: so it is in proportion to W."""
+    w, Y = case.weights[rows], case.Y[rows]
+    widest = case.parts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
+    widest += (gamma(8) * float(np.abs(Y).max())) ** 2
+    logs = 64.0 if case.problem["criterion"] == "entropy" else 1.0
+    return 64.0 * logs * gamma(4 * rows.size + 64) * float(w.sum()) * widest
 
 
 def _best(case: Any, node: int) -> float | None:
@@ -171,6 +180,9 @@ def _has_reason(case: Any, node: int) -> bool:
         return True
     if case.weight[node] <= 2.0 * number(case.problem["min_weight"]) * (1.0 + 1e-9):
         return True
+    # A weight that vanishes in the sum of the others cannot be told from none.
+    if case.weights[rows].min() <= gamma(4 * rows.size + 64) * case.weight[node]:
+        return True
     return _best(case, node) is None
 
 
@@ -195,9 +207,8 @@ def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
         best = _exact_best(case, rows, w, Y, total_W, total_S)
         if best is None:
             continue
-        nothing = sum((s * s for s in total_S), Fraction(0)) / total_W
         ties += best == own
-        if best - own > Fraction(TIE) * (best - nothing if case.index is None or len(total_S) == 2 else best):
+        if best - own > Fraction(_room(case, rows)):
             bad = t if bad < 0 else bad
     note = f"node {bad} has a better one" if bad >= 0 else f"{ties} of {inner.size} the best to the last digit"
     claims.append(Claim("every split is the best, in fractions", f"{inner.size} splits", None, bad < 0, note))
