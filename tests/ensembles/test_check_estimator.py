@@ -10,11 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gapless import AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier, BaggingRegressor, LogisticRegression
 
-MODELS = [
-    AdaBoostClassifier(n_estimators=10),
+MODELS = [AdaBoostClassifier(n_estimators=5), BaggingClassifier(n_estimators=3)]
+OTHERS = [
     AdaBoostClassifier(LogisticRegression(), n_estimators=5),
     AdaBoostRegressor(n_estimators=5),
-    BaggingClassifier(n_estimators=5),
     BaggingClassifier(LogisticRegression(), n_estimators=3),
     BaggingRegressor(n_estimators=5),
 ]
@@ -25,9 +24,20 @@ DRAWS = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_e
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(MODELS)
 def test_check(estimator, check):
+    run(estimator, check)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(OTHERS)
+def test_check_of_others(estimator, check):
+    run(estimator, check)
+
+
+def run(estimator, check):
     if check.func.__name__ in DRAWS and not isinstance(estimator, AdaBoostClassifier):
         pytest.skip("the law holds in distribution: see below")
-    if check.func.__name__ == "check_decision_proba_consistency" and isinstance(estimator, BaggingClassifier):
+    if check.func.__name__ == "check_decision_proba_consistency" and estimator.estimator is not None:
         pytest.skip("the mean of the learners' probabilities is no function of the mean of their scores")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
