@@ -40,6 +40,9 @@ from gapless.problems.linear_erm import UNIT, gamma
 
 KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
 
+#: Kernel values that cost little beside a fit.
+CHEAP = 2e7
+
 Tick = Callable[[], None]
 
 
@@ -316,7 +319,8 @@ class KernelDual:
         felt = (h > -2.0 * off) | (beta > 0.0)
         feels = off * (float(self.c[felt].sum()) + mass)
         relative = self.gram.relative_error
-        if relative is not None and feels > 1e-9 * (abs(primal) + abs(dual)):
+        small = 1e-9 if rows.size * self.n_points <= CHEAP else 1e-6
+        if relative is not None and feels > small * (abs(primal) + abs(dual)):
             off = self.gram.product(rows, u[rows]) * (relative + sums)
             own = off if self.at is None else off[self.at]
             felt = (h > -2.0 * own) | (beta > 0.0)
