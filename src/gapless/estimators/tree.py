@@ -26,8 +26,10 @@ __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 _COMMON = """
     splitter : {"best", "random"}
         "random" draws one threshold for each feature, evenly between its smallest and largest value in the node.
-    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, max_leaf_nodes,
-    min_impurity_decrease, ccp_alpha : scikit-learn's limits and its pruning
+    max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, max_leaf_nodes : limits
+        As in scikit-learn.
+    min_impurity_decrease, ccp_alpha : float
+        Scikit-learn's last limit, and its pruning.
     random_state : int, RandomState or None
         Counts only with ``splitter="random"`` or where ``max_features`` leaves features out: ties are not drawn.
     monotonic_cst : None
@@ -54,12 +56,15 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     Parameters
     ----------
     criterion : {{"gini", "entropy", "log_loss"}}
+        The impurity.
     class_weight : dict, list of dicts (one for each output), "balanced" or None
+        Weights of the classes.
     {_COMMON.strip()}
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    classes_, n_classes_, n_features_in_, feature_names_in_, n_outputs_, max_features_ : as in scikit-learn
+    feature_importances_ : the share of each feature in what all splits gain
     tree_ : scikit-learn's Tree, made of the same arrays when it is asked for
     certificate_ : what is claimed
     """
@@ -237,7 +242,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_
+    n_features_in_, feature_names_in_, n_outputs_, max_features_, feature_importances_ : as in scikit-learn
     tree_ : scikit-learn's Tree, made of the same arrays when it is asked for
     certificate_ : what is claimed
     """
