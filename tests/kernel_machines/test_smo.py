@@ -98,13 +98,13 @@ def test_a_start_by_parts_is_near_the_optimum():
     assert gap <= 1e-4 * primal
 
 
-@pytest.mark.parametrize("limit", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize("limit", [0.02, 0.1])
 def test_time_limits_leave_a_model_with_a_true_gap(limit):
     X, y = make_classification(12_000, 12, n_informative=8, flip_y=0.2, random_state=0)
     with gapless.config_context(convergence="ignore"):
-        gapless.SVC(C=100.0, tol=1e-9, time_limit=0.5).fit(X[:3000], y[:3000])
+        gapless.SVC(C=1e4, tol=1e-12, time_limit=0.5).fit(X[:3000], y[:3000])
         started, worked = time.perf_counter(), time.process_time()
-        model = gapless.SVC(C=100.0, tol=1e-9, time_limit=limit).fit(X, y)
+        model = gapless.SVC(C=1e4, tol=1e-12, time_limit=limit).fit(X, y)
         taken, worked = time.perf_counter() - started, time.process_time() - worked
     assert model.status_ == "time_limit"
     assert (taken - limit) * min(1.0, worked / taken) <= 1.0  # one product in double precision is not cut
