@@ -24,7 +24,8 @@ from .document import ESTIMATORS, MATRICES, array_forms, flaw, pairs_of
 from .figures import Found, evaluate, evaluate_hard, posed
 from .values import Values, gamma_of_scale, proved_positive
 
-#: A certificate may admit at most this many times what float64 needs, or this part of its tolerance.
+#: A certificate may admit at most this many times what float64 needs; that of a hard margin, which is coarse, this part of
+#: its tolerance.
 ROUNDING_FACTOR = 4.0
 ROUNDING_SHARE = 0.05
 #: gamma="scale" was computed by somebody else, in floats.
@@ -287,8 +288,9 @@ class _Case:
         values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding", "violation")}
         note = "exactly in its domain" if found.feasible else "outside its domain: there is no dual value"
         claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
-        share = ROUNDING_SHARE * number(self.block["tol"]) * max(abs(values["primal"]), 0.0)
-        most = max(ROUNDING_FACTOR * found.textbook, share)
+        most = ROUNDING_FACTOR * found.textbook
+        if self.hard:
+            most = max(most, ROUNDING_SHARE * number(self.block["tol"]) * abs(values["primal"]))
         honest = math.isfinite(most) and 0.0 <= values["rounding"] <= most
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
         room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * abs(values["primal"])
