@@ -79,6 +79,7 @@ _ROOMS = (
     "judge",
     "kernels",
     "losses",
+    "plots",
     "problems",
     "rows",
     "solvers",

@@ -5,6 +5,7 @@ from gapless import files as files
 from gapless import judge as judge
 from gapless import kernels as kernels
 from gapless import losses as losses
+from gapless import plots as plots
 from gapless import problems as problems
 from gapless import rows as rows
 from gapless import solvers as solvers

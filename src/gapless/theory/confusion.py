@@ -141,7 +141,7 @@ def confusion(
         if X is None:
             raise ValueError("the rows X are needed")
         found = np.asarray(model.predict(X)).ravel()
-        trained_on = _is_training_data(model, X)
+        trained_on = is_training_data(model, X)
     else:
         found = np.asarray(predicted).ravel()
     if found.shape != true.shape or true.size == 0:
@@ -159,7 +159,7 @@ def confusion(
     return Confusion(classes, counts, delta, bool(simultaneous), trained_on)
 
 
-def _is_training_data(model: Any, X: Any) -> bool | None:
+def is_training_data(model: Any, X: Any) -> bool | None:
     """Whether X are the rows of the model's certificate; None where it has none."""
     from gapless.certificates.linear_model import last_step
     from gapless.certificates.verify import as_matrix

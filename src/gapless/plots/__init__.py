@@ -1,0 +1,30 @@
+"""Pictures of models, proofs and theory: Display objects that compute once and draw when asked to (matplotlib).
+
+display = MarginDisplay.from_estimator(model, X, y)     # all numbers, no drawing
+display.plot(ax=ax)                                     # the artists are kept on the display
+"""
+
+import importlib
+
+#: public name -> the module that defines it
+_HOME = {
+    "BoostingDisplay": "boosting",
+    "BoundDisplay": "bound",
+    "ConfusionDisplay": "confusion",
+    "GapDisplay": "gap",
+    "MarginDisplay": "margin",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"gapless.plots.{_HOME[name]}"), name)
+        globals()[name] = value  # found without this function from now on
+        return value
+    raise AttributeError(f"module 'gapless.plots' has no attribute {name!r}; it has {', '.join(_HOME)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
