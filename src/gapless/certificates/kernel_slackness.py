@@ -45,6 +45,7 @@ def kernel_slackness(model: Any) -> KernelSlackness:
     alpha, c, yf = (a[0] if one else a for a in (np.abs(u) / level, c, yf))
     found = slackness(alpha, c, yf)
     certified = None
+    off = model._scores_off
     if certificate.kind == "gap" and np.isfinite(model._c).all():
         certified = np.full(u.shape, -1, np.int8)
         for k, sub in enumerate(certificate.subproblems):
@@ -53,7 +54,7 @@ def kernel_slackness(model: Any) -> KernelSlackness:
             tau = np.full(rows.size, 1.0 if model._kind == "c_svc" else 0.0)
             sides = certified_sides(
                 model._scores[k, rows], model._norms(rows), y[k, rows], tau, model._c[rows], totals, sub.gap, sub.rounding,
-                float(np.abs(u[k]).max(initial=0.0)),
+                float(np.abs(u[k]).max(initial=0.0)), 0.0 if off is None else off[k, rows],
             )  # fmt: skip
             certified[k, rows[sides > 0]], certified[k, rows[sides < 0]] = 2, 0
         certified = certified[0] if one else certified
@@ -70,13 +71,14 @@ def certified_sides(
     gap: float,
     rounding: float,
     largest: float,
+    scores_off: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """+1 where beta = c at every optimum, -1 where beta = 0, 0 where the gap proves neither; variables are the rows.
 
     The gap is taken with its rounding, and a score is not trusted beyond the rounding of the gap over the largest bound,
-    which is more than it can be off by.
+    which is more than it can be off by in float64; ``scores_off`` is what it is off by beyond that.
     """
     radius = math.sqrt(max(0.0, gap) + rounding) * (1.0 + 1e-12)
     off = rounding / max(float(c.max(initial=0.0)), largest, 1e-300)
-    reach = norms * radius * (1.0 + 1e-12) + off
+    reach = norms * radius * (1.0 + 1e-12) + off + scores_off
     return safe_sides(scores - reach, scores + reach, np.arange(sign.size), sign, tau, c, totals)

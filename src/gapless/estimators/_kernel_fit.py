@@ -73,6 +73,7 @@ class KernelFitted:
     u: np.ndarray
     scalars: np.ndarray
     scores: np.ndarray
+    off: np.ndarray | None  #: what these can be off by beyond float64, where they have no part in the certificate
     c: np.ndarray
     rows: np.ndarray  #: which rows are in which subproblem (lines, rows)
     targets: np.ndarray | None
@@ -89,6 +90,7 @@ class _Solved:
     scores: np.ndarray
     claim: Pair
     history: list[Event]
+    off: np.ndarray | None = None
 
 
 def fit_kernel(
@@ -144,9 +146,12 @@ def fit_kernel(
         lengths = cost.restore(np.sqrt(np.maximum(whole.diagonal, 0.0) + whole.error))
     member = np.stack([data.member(pair) for pair in pairs])
     u, scores = np.zeros((len(pairs), cost.c.size)), np.full((len(pairs), cost.c.size), np.nan)
+    off = np.zeros(u.shape) if any(part.off is not None for part in parts) else None
     for line, part in enumerate(parts):
         u[line, member[line]], scores[line, member[line]] = part.u, part.scores
-    u, seen = cost.restore(u), scores
+        if off is not None and part.off is not None:
+            off[line, member[line]] = part.off
+    u, seen, off = cost.restore(u), scores, None if off is None else cost.restore(off)
     if cost.rows is not None:
         scores = np.full(u.shape, np.nan)
         scores[:, cost.rows] = seen
@@ -167,7 +172,7 @@ def fit_kernel(
     c = cost.restore(cost.c if math.isfinite(task.C) else np.full(cost.c.size, math.inf))
     worst = max(parts, key=lambda part: -1.0 if math.isnan(part.claim.relative_gap) else part.claim.relative_gap)
     return KernelFitted(
-        labels, class_weight, kernel, u, arrays["scalars"], scores, c, cost.restore(member.astype(bool)),
+        labels, class_weight, kernel, u, arrays["scalars"], scores, off, c, cost.restore(member.astype(bool)),
         targets, certificate, worst.history, proved, lengths,
     )  # fmt: skip
 
@@ -316,12 +321,12 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
         beta = problem.repair(beta)
         scores = problem.scores(beta)
         theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
-        solution = replace(solution, u=beta, theta=theta, scores=scores)
+        solution = replace(solution, u=beta, theta=theta, scores=scores, off=None)
     if task.kind == "nu_svr":  # what the two variables of a row have in common is not in u
         solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
-    return _Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history)
+    return _Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off)
 
 
 def _nothing(data: _Data, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray, stop: Stop) -> _Solved:

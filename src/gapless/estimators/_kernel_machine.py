@@ -200,7 +200,8 @@ class KernelMachine(BaseEstimator):
         self._kernel_ = fitted.kernel
         self._gamma = float(getattr(fitted.kernel, "gamma", 0.0))
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (fitted.u.shape[1],)
-        self._scores, self._c, self._rows_of = fitted.scores, fitted.c, fitted.rows
+        self._scores, self._scores_off = fitted.scores, fitted.off
+        self._c, self._rows_of = fitted.c, fitted.rows
         self._targets = fitted.targets
         self._lengths = fitted.lengths
         self._label_index = None if fitted.labels is None else fitted.labels.index

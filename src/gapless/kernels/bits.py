@@ -6,6 +6,7 @@ good as the table, in single precision too.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import llvmlite.ir as ir
@@ -17,7 +18,8 @@ from scipy import sparse
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.rbf import RBF
-from gapless.kernels.tiles import CHUNK, COLUMNS, Tiles
+from gapless.kernels.single import Rates
+from gapless.kernels.tiles import CHUNK, COLUMNS, TERMS, Tiles
 
 #: Features up to which counting bits is the faster way.
 WIDEST = 2048
@@ -61,13 +63,29 @@ class BitTiles(Tiles):
         """Bits that differ are counted, not those in common."""
         return isinstance(self.kernel, RBF)
 
-    def _add(self, left: np.ndarray, right: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-        _add(left, right, w, self.table, self.apart, out)
+    @cached_property
+    def rates(self) -> Rates:
+        single = self.dtype == np.float32 and float(self.table.min(initial=0.0)) >= 0.0
+        return Rates(np.zeros(self.n) if single else None)
+
+    def _add(
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, q: np.ndarray, out: np.ndarray, off: np.ndarray
+    ) -> None:
+        _add(left, right, w, q, self.table, self.apart, out, off)
+
+    def _add_both(
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
+    ) -> None:
+        _add_both(left, right, w, v, self.table, self.apart, out, across)
 
     def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         _fill(left, right, self.table, self.apart, out)
 
+    def _width(self, right: np.ndarray) -> int:
+        return right.shape[0] * COLUMNS
+
     def _right(self, index: np.ndarray) -> np.ndarray:
+        """In blocks of columns."""
         m, words = index.size, self.rows.shape[1]
         blocks = -(-m // COLUMNS)
         full = np.zeros((blocks * COLUMNS, words), np.uint64)
@@ -108,15 +126,49 @@ def _count(row, block, apart, counts):
 
 
 @compiled(vectorise=True)
-def _add(left, right, v, table, apart, out):
+def _add(left, right, v, q, table, apart, out, off):
     counts = np.zeros(COLUMNS, np.int64)
+    bounded = off.size > 0
     for block in range(right.shape[0]):
-        w = v[block * COLUMNS : (block + 1) * COLUMNS]
         for i in range(left.shape[0]):
             _count(left[i], right[block], apart, counts)
+            total = 0.0
+            bound = 0.0
+            for first in range(0, COLUMNS, TERMS):
+                w = v[block * COLUMNS + first : block * COLUMNS + first + TERMS]
+                found = counts[first : first + TERMS]
+                s = table.dtype.type(0.0)
+                if bounded:
+                    p = q[block * COLUMNS + first : block * COLUMNS + first + TERMS]
+                    b = table.dtype.type(0.0)
+                    for j in range(TERMS):
+                        value = table[found[j]]
+                        s += value * w[j]
+                        b += value * p[j]
+                    bound += b
+                else:
+                    for j in range(TERMS):
+                        s += table[found[j]] * w[j]
+                total += s
+            out[i] += total
+            if bounded:
+                off[i] += bound
+
+
+@compiled(vectorise=True)
+def _add_both(left, right, w, v, table, apart, out, across):
+    """out += K w and across += K'v."""
+    counts = np.zeros(COLUMNS, np.int64)
+    for block in range(right.shape[0]):
+        u, down = w[block * COLUMNS : (block + 1) * COLUMNS], across[block * COLUMNS : (block + 1) * COLUMNS]
+        for i in range(left.shape[0]):
+            _count(left[i], right[block], apart, counts)
+            own = v[i]
             s = table.dtype.type(0.0)
             for j in range(COLUMNS):
-                s += table[counts[j]] * w[j]
+                value = table[counts[j]]
+                s += value * u[j]
+                down[j] += value * own
             out[i] += s
 
 
@@ -127,5 +179,5 @@ def _fill(left, right, table, apart, out):
         for i in range(left.shape[0]):
             _count(left[i], right[block], apart, counts)
             into = out[i, block * COLUMNS : (block + 1) * COLUMNS]
-            for j in range(COLUMNS):
+            for j in range(into.size):
                 into[j] = table[counts[j]]

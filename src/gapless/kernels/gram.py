@@ -2,6 +2,7 @@
 
     block(rows, columns)         K[rows, columns]
     product(rows, v, at)         sum_j v_j K[at, rows_j]
+    product_among(rows, v)       the same at the rows themselves
 
 Nothing of size n x n is made unless it is given or fits the budget. Work is cut by shape, so that the bits do not depend
 on the number of threads.
@@ -80,6 +81,10 @@ class Gram:
 
         share(fill, len(starts), tick)
         return out
+
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """product(rows, coefficients, rows)"""
+        return self.product(rows, coefficients, rows, tick)
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
@@ -170,6 +175,13 @@ class _Points(Gram):
         self.laid_out.add(out, np.asarray(rows), np.asarray(coefficients, dtype=np.float64), at, tick)
         return out
 
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        if self.laid_out is None:
+            return super().product_among(rows, coefficients, tick)
+        out = np.zeros(rows.size)
+        self.laid_out.add_among(out, rows, coefficients, tick)
+        return out
+
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.taken(order, dtype)
 
@@ -258,6 +270,9 @@ class Part(Gram):
     ) -> np.ndarray:
         place = self.index if at is None else self.index[at]
         return self.whole.product(self.index[np.asarray(rows)], coefficients, place, tick)
+
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        return self.whole.product_among(self.index[rows], coefficients, tick)
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         return self.whole.tiles(self.index[order], dtype)

@@ -12,7 +12,8 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless._threads import share
-from gapless.kernels.tiles import CHUNK, COLUMNS, Tick, Tiles
+from gapless.kernels.single import Rates
+from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles
 
 #: Columns of X from which on rows are kept.
 LONG = 200
@@ -34,6 +35,10 @@ class Kept:
     def dtype(self) -> Any:
         return self.tiles.dtype
 
+    @property
+    def rates(self) -> Rates:
+        return self.tiles.rates
+
     def add(
         self,
         out: np.ndarray,
@@ -41,8 +46,9 @@ class Kept:
         v: np.ndarray,
         at: np.ndarray | None = None,
         tick: Tick | None = None,
+        off: np.ndarray | None = None,
     ) -> None:
-        """out += K[at, columns] v"""
+        """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         if at is None or 2 * at.size > self.n:
             self._keep(columns[self.place[columns] < 0], tick)
         known = self.place[columns] >= 0
@@ -50,13 +56,16 @@ class Kept:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
+            q, bound = w[:0], np.zeros(0)
+            if off is not None:
+                q, bound = (np.abs(v) * self.rates.of_columns(columns))[known].astype(self.dtype), off
 
             def fill(k: int) -> None:
-                add_rows(self.rows, slots, w, every, out, k * CHUNK, min(n, (k + 1) * CHUNK))
+                add_rows(self.rows, slots, w, q, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
 
             share(fill, -(-n // CHUNK), tick)
         if not known.all():
-            self.tiles.add(out, columns[~known], v[~known], at, tick)
+            self.tiles.add(out, columns[~known], v[~known], at, tick, off)
 
     def _keep(self, columns: np.ndarray, tick: Tick | None) -> None:
         columns = columns[: self.rows.shape[0] - self.used]
@@ -68,15 +77,16 @@ class Kept:
         self.used += columns.size
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
-        """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made."""
+        """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made
+        as far as no kept row has their values."""
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         known = self.place[index] >= 0
         there, missing = np.flatnonzero(known), np.flatnonzero(~known)
         share(lambda k: _gather(self.rows[self.place[index[there[k]]]], index, out[there[k]]), there.size, tick)
         if missing.size:
-            new = np.empty((missing.size, out.shape[1]), self.dtype)
-            self.tiles.fill_rows(index[missing], index, new, tick)
-            out[missing] = new
+            new = self.tiles.square(index[missing], tick)
+            parts = range(0, missing.size, ROWS)
+            share(lambda k: _place(new, missing, there, out, parts[k], min(missing.size, parts[k] + ROWS)), len(parts), tick)
         return out
 
 
@@ -86,9 +96,23 @@ def _gather(row, index, out):
         out[j] = row[index[j]]
 
 
+@compiled
+def _place(new, missing, there, out, start, stop):
+    """Rows of a symmetric matrix: among themselves as new, beside the others as their mirror image."""
+    for i in range(start, stop):
+        row, found = out[missing[i]], new[i]
+        for j in range(missing.size):
+            row[missing[j]] = found[j]
+    side = 16
+    for first in range(0, there.size, side):
+        for i in range(start, stop):
+            for j in range(first, min(there.size, first + side)):
+                out[missing[i], there[j]] = out[there[j], missing[i]]
+
+
 @compiled(vectorise=True)
-def add_rows(rows, slots, v, at, out, start, stop):
-    sums = np.zeros(stop - start, out.dtype)
+def add_rows(rows, slots, v, q, at, out, off, start, stop):
+    sums, bounds = np.zeros(stop - start, out.dtype), np.zeros(stop - start if off.size else 0, out.dtype)
     for k in range(slots.size):
         w = v[k]
         row = rows[slots[k]]
@@ -99,5 +123,17 @@ def add_rows(rows, slots, v, at, out, start, stop):
             part = row[start:stop]
             for i in range(part.size):
                 sums[i] += w * part[i]
+        if off.size:
+            p = q[k]
+            if at.size:
+                for i in range(stop - start):
+                    bounds[i] += p * row[at[start + i]]
+            else:
+                part = row[start:stop]
+                for i in range(part.size):
+                    bounds[i] += p * part[i]
     for i in range(stop - start):
         out[start + i] += sums[i]
+    if off.size:
+        for i in range(stop - start):
+            off[start + i] += bounds[i]

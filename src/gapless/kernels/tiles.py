@@ -1,6 +1,7 @@
 """Tiles of a Gram matrix that are made, used and forgotten in the cache: a product by BLAS, the kernel's map, a sum.
 
     add(out, columns, v, at)     out[at] += K[at, columns] v
+    add_among(out, index, v)     out += K[index, index] v, each value made once
     square(index)                K[index, index]
 
 A tile is never in memory as a whole matrix: the working sets of a solver, and all scores, cost kernel values and nothing
@@ -11,6 +12,7 @@ Work is cut by shape, so that the bits do not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
+from gapless.kernels.single import Rates
 from gapless.losses._scalar import exp_below
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
@@ -34,6 +37,10 @@ ROWS, COLUMNS = 128, 256
 LONG = 200
 #: Rows that a thread takes at a time.
 CHUNK = 1024
+#: Values whose sum may be rounded in the precision of the tile; these sums are added in float64.
+TERMS = 64
+#: Pieces of a symmetric product's side, at most.
+PIECES = 32
 
 Tick = Callable[[], None]
 #: How the map of a kernel is named in compiled code.
@@ -94,21 +101,61 @@ class Tiles:
         v: np.ndarray,
         at: np.ndarray | None = None,
         tick: Tick | None = None,
+        off: np.ndarray | None = None,
     ) -> None:
-        """out += K[at, columns] v; ``out`` is float64, and as long as ``at``."""
-        right, w = self._right(columns), padded(v, self.dtype)
+        """out += K[at, columns] v; ``out`` is float64, and as long as ``at``.
+
+        ``off`` grows by K[at, columns] rates |v|: `single` makes of it a bound on what ``out`` is off by.
+        """
+        right = self._right(columns)
+        w, q = self._padded(v, right), np.zeros(0, self.dtype)
+        if off is not None:
+            q = self._padded(np.abs(v) * self.rates.of_columns(columns), right)
         n = self.n if at is None else at.size
+        bound = np.zeros(0) if off is None else off
 
         def fill(k: int) -> None:
             part = slice(k * CHUNK, min(n, (k + 1) * CHUNK))
-            self._add(self.rows[part if at is None else at[part]], right, w, out[part])
+            self._add(self.rows[part if at is None else at[part]], right, w, q, out[part], bound[part])
 
         share(fill, -(-n // CHUNK), tick)
+
+    def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
+        """out += K[index, index] v: every value stands for two, its own and its mirror image."""
+        step = max(CHUNK, -(-index.size // (PIECES * ROWS)) * ROWS)
+        starts = range(0, index.size, step)
+        half = [(i, j) for i in range(len(starts)) for j in range(i + 1)]
+        found = [(np.zeros(0), np.zeros(0))] * len(half)
+
+        def fill(k: int) -> None:
+            i, j = half[k]
+            rows, columns = (slice(starts[b], starts[b] + step) for b in (i, j))
+            own, other = np.zeros(index[rows].size), np.zeros(0)
+            right = self._right(index[columns])
+            w = self._padded(v[columns], right)
+            left = self.rows[index[rows]]
+            if i == j:
+                self._add(left, right, w, np.zeros(0, self.dtype), own, other)
+            else:
+                other = np.zeros(w.size)
+                self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
+            found[k] = own, other[: index[columns].size]
+
+        share(fill, len(half), tick)
+        for (i, j), (own, other) in zip(half, found):
+            out[starts[i] : starts[i] + step] += own
+            if i != j:
+                out[starts[j] : starts[j] + step] += other
+
+    @cached_property
+    def rates(self) -> Rates:
+        """How far values in single precision can be off."""
+        return Rates.of(self.kernel, self.rows)
 
     def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray) -> None:
         """out += K(X, rows) columns, for other rows X and a matrix of columns."""
         right = self._right(np.arange(self.n))
-        weights = np.zeros((right.shape[0] * COLUMNS, columns.shape[1]), self.dtype)
+        weights = np.zeros((self._width(right), columns.shape[1]), self.dtype)
         weights[: self.n] = columns
 
         def fill(k: int) -> None:
@@ -116,9 +163,9 @@ class Tiles:
             left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X, k, left)
             if columns.shape[1] == 1:
-                self._add(left, right, weights.ravel(), into.reshape(-1))
+                self._add(left, right, weights.ravel(), weights[:0, 0], into.reshape(-1), np.zeros(0))
             else:
-                tile = np.empty((ROWS, right.shape[0] * COLUMNS), self.dtype)
+                tile = np.empty((ROWS, len(weights)), self.dtype)
                 for a in range(0, left.shape[0], ROWS):
                     part = left[a : a + ROWS]
                     self._fill(part, right, tile[: part.shape[0]])
@@ -126,8 +173,15 @@ class Tiles:
 
         share(fill, -(-X.shape[0] // CHUNK))
 
-    def _add(self, left: np.ndarray, right: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
-        _add(left, right, w, *self.map, out)
+    def _add(
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, q: np.ndarray, out: np.ndarray, off: np.ndarray
+    ) -> None:
+        _add(left, right, w, q, *self.map, out, off)
+
+    def _add_both(
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
+    ) -> None:
+        _add_both(left, right, w, v, *self.map, out, across)
 
     def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         _fill(left, right, *self.map, out)
@@ -135,23 +189,26 @@ class Tiles:
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
-        self.fill_rows(index, index, out, tick)
-        return out
-
-    def fill_rows(self, rows: np.ndarray, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
-        """out = K[rows, columns], with columns up to a whole number of tiles."""
-        right, left = self._right(columns), self.rows[rows]
+        right, left = self._right(index), self.rows[index]
+        height = ROWS if left.shape[1] <= LONG else 2 * ROWS
+        starts = range(0, index.size, height)
 
         def fill(k: int) -> None:
-            part = slice(k * ROWS, min(rows.size, (k + 1) * ROWS))
-            self._fill(left[part], right, out[part])
+            a, b = starts[k], min(index.size, starts[k] + height)
+            if left.shape[1] <= LONG:
+                self._fill(left[a:b], right, out[a:b])
+            else:  # long rows: what is above the diagonal is the mirror image of what is below
+                self._fill(left[a:b], right[: -(-b // TERMS) * TERMS], out[a:b])
+                mirror(out, a, b)
 
-        share(fill, -(-rows.size // ROWS), tick)
+        share(fill, len(starts), tick)
+        out[:, index.size :] = 0.0
+        return out
 
     def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """K[rows, columns], on this thread."""
         right = self._right(columns)
-        out = np.empty((rows.size, right.shape[0] * COLUMNS), self.dtype)
+        out = np.empty((rows.size, self._width(right)), self.dtype)
         self._fill(self.rows[rows], right, out)
         return out[:, : columns.size]
 
@@ -172,28 +229,28 @@ class Tiles:
         return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
 
     def _right(self, index: np.ndarray) -> np.ndarray:
-        """The rows that stand on the right of a product, as columns of tiles."""
+        """The rows that stand on the right of a product."""
         return right_of(self.kernel, self.rows[index])
+
+    def _padded(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """As many numbers as the right has columns, the last ones 0."""
+        full = np.zeros(self._width(right), self.dtype)
+        full[: v.size] = v
+        return full
+
+    def _width(self, right: np.ndarray) -> int:
+        return right.shape[0]
 
 
 def right_of(kernel: Any, rows: np.ndarray) -> np.ndarray:
-    """Rows of the left as what stands on the right of them, in blocks of columns."""
+    """Rows of the left as what stands on the right of them, up to a whole number of sums."""
     m, k = rows.shape
-    blocks = -(-m // COLUMNS)
-    full = np.zeros((blocks * COLUMNS, k), rows.dtype)
+    full = np.zeros((-(-m // TERMS) * TERMS, k), rows.dtype)
     if isinstance(kernel, RBF):
-        full[:m, : k - 2] = rows[:, : k - 2]
-        full[:m, : k - 2] *= full.dtype.type(2.0 * kernel.gamma)
+        np.multiply(rows[:, : k - 2], full.dtype.type(2.0 * kernel.gamma), out=full[:m, : k - 2])
         full[:m, k - 2], full[:m, k - 1] = 1.0, rows[:, k - 2]
     else:
-        full[:m] = rows
-        full[:m] *= full.dtype.type(getattr(kernel, "gamma", 1.0))
-    return np.ascontiguousarray(full.reshape(blocks, COLUMNS, k).transpose(0, 2, 1))
-
-
-def padded(v: np.ndarray, dtype: Any) -> np.ndarray:
-    full = np.zeros(-(-v.size // COLUMNS) * COLUMNS, dtype)
-    full[: v.size] = v
+        np.multiply(rows, full.dtype.type(getattr(kernel, "gamma", 1.0)), out=full[:m])
     return full
 
 
@@ -245,52 +302,102 @@ def _map(tile, kind, degree, shift):
 
 
 @compiled(vectorise=True)
-def _add(left, right, v, kind, degree, shift, out):
+def _add(left, right, v, q, kind, degree, shift, out, off):
     # BLAS packs the columns for every tile: where they are long, higher tiles share that work.
     height = ROWS if left.shape[1] <= LONG else 4 * ROWS
-    tile = np.empty((height, COLUMNS), left.dtype)
+    tile = np.empty(height * COLUMNS, left.dtype)
+    bounded = off.size > 0
     for start in range(0, left.shape[0], height):
         stop = min(left.shape[0], start + height)
-        part = tile[: stop - start]
-        for block in range(right.shape[0]):
-            np.dot(left[start:stop], right[block], part)
-            w = v[block * COLUMNS : (block + 1) * COLUMNS]
+        for block in range(0, right.shape[0], COLUMNS):
+            end = min(right.shape[0], block + COLUMNS)
+            part = tile[: (stop - start) * (end - block)].reshape(stop - start, end - block)
+            np.dot(left[start:stop], right[block:end].T, part)
             if kind > 1:
                 _map(part, kind, degree, shift)
             for i in range(stop - start):
-                row = part[i]
+                total = 0.0
+                bound = 0.0
+                for first in range(0, end - block, TERMS):
+                    row = part[i, first : first + TERMS]
+                    w = v[block + first : block + first + TERMS]
+                    s = left.dtype.type(0.0)
+                    if bounded:
+                        p = q[block + first : block + first + TERMS]
+                        b = left.dtype.type(0.0)
+                        for j in range(TERMS):
+                            value = _exp(row[j])
+                            s += value * w[j]
+                            b += value * p[j]
+                        bound += b
+                    elif kind == 1:
+                        for j in range(TERMS):
+                            s += _exp(row[j]) * w[j]
+                    else:
+                        for j in range(TERMS):
+                            s += row[j] * w[j]
+                    total += s
+                out[start + i] += total
+                if bounded:
+                    off[start + i] += bound
+
+
+@compiled(vectorise=True)
+def _add_both(left, right, w, v, kind, degree, shift, out, across):
+    """out += K w and across += K'v."""
+    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
+    tile = np.empty(height * COLUMNS, left.dtype)
+    for start in range(0, left.shape[0], height):
+        stop = min(left.shape[0], start + height)
+        for block in range(0, right.shape[0], COLUMNS):
+            end = min(right.shape[0], block + COLUMNS)
+            part = tile[: (stop - start) * (end - block)].reshape(stop - start, end - block)
+            np.dot(left[start:stop], right[block:end].T, part)
+            _map(part, kind, degree, shift)
+            u, down = w[block:end], across[block:end]
+            for i in range(stop - start):
+                row, own = part[i], v[start + i]
                 s = left.dtype.type(0.0)
-                if kind == 1:
-                    for j in range(COLUMNS):
-                        s += _exp(row[j]) * w[j]
-                else:
-                    for j in range(COLUMNS):
-                        s += row[j] * w[j]
+                for j in range(row.size):
+                    s += row[j] * u[j]
+                    down[j] += row[j] * own
                 out[start + i] += s
 
 
 @compiled(vectorise=True)
 def _fill(left, right, kind, degree, shift, out):
-    tile = np.empty((left.shape[0], COLUMNS), left.dtype)
-    for block in range(right.shape[0]):
-        np.dot(left, right[block], tile)
-        _map(tile, kind, degree, shift)
+    tile = np.empty(left.shape[0] * COLUMNS, left.dtype)
+    for block in range(0, right.shape[0], COLUMNS):
+        end = min(right.shape[0], block + COLUMNS)
+        part = tile[: left.shape[0] * (end - block)].reshape(left.shape[0], end - block)
+        np.dot(left, right[block:end].T, part)
+        _map(part, kind, degree, shift)
         for i in range(left.shape[0]):
-            into, row = out[i, block * COLUMNS : (block + 1) * COLUMNS], tile[i]
-            for j in range(COLUMNS):
+            into, row = out[i, block:end], part[i]
+            for j in range(row.size):
                 into[j] = row[j]
 
 
 @compiled(vectorise=True)
 def _fill_columns(left, right, kind, degree, shift, out):
-    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
-    tile = np.empty((height, COLUMNS), left.dtype)
-    for start in range(0, left.shape[0], height):
-        stop = min(left.shape[0], start + height)
-        part = tile[: stop - start]
-        for block in range(right.shape[0]):
-            np.dot(left[start:stop], right[block], part)
-            _map(part, kind, degree, shift)
-            for j in range(block * COLUMNS, min(out.shape[0], (block + 1) * COLUMNS)):
-                for i in range(stop - start):
-                    out[j, start + i] = part[i, j - block * COLUMNS]
+    tile = np.empty(left.shape[0] * COLUMNS, left.dtype)
+    for block in range(0, out.shape[0], COLUMNS):
+        end = min(out.shape[0], block + COLUMNS)
+        part = tile[: left.shape[0] * (end - block)].reshape(end - block, left.shape[0])
+        np.dot(right[block:end], left.T, part)
+        _map(part, kind, degree, shift)
+        for i in range(end - block):
+            into, row = out[block + i], part[i]
+            for j in range(row.size):
+                into[j] = row[j]
+
+
+@compiled
+def mirror(out, a, b):
+    """out[j, i] = out[i, j] for i in [a, b) and j < i, in squares that the cache holds."""
+    side = 16
+    for first in range(0, b, side):
+        for start in range(a, b, side):
+            for j in range(first, min(b, first + side)):
+                for i in range(max(start, j + 1), min(b, start + side)):
+                    out[j, i] = out[i, j]

@@ -94,7 +94,7 @@ def _add(
 ) -> None:
     every = np.arange(0) if at is None else np.asarray(at)
     share(
-        lambda k: add_rows(K, columns, v, every, out, k * CHUNK, min(out.size, (k + 1) * CHUNK)),
+        lambda k: add_rows(K, columns, v, v[:0], every, out, out[:0], k * CHUNK, min(out.size, (k + 1) * CHUNK)),
         -(-out.size // CHUNK),
         tick,
     )

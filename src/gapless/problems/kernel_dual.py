@@ -321,9 +321,11 @@ class KernelDual:
         relative = self.gram.relative_error
         small = 1e-9 if rows.size * self.n_points <= CHEAP else 1e-6
         if relative is not None and feels > small * (abs(primal) + abs(dual)):
-            off = self.gram.product(rows, u[rows]) * (relative + sums)
+            points = np.flatnonzero(felt if self.at is None else np.bincount(self.at, felt, minlength=self.n_points))
+            off = np.zeros(self.n_points)  # no others feel it
+            off[points] = self.gram.product(rows, u[rows], points) * (relative + sums)
             own = off if self.at is None else off[self.at]
-            felt = (h > -2.0 * own) | (beta > 0.0)
+            felt &= (h > -2.0 * own) | (beta > 0.0)
             feels = float(self.c[felt] @ own[felt]) + float(u @ off)
         sizes = abs(primal) + abs(dual) + float(np.abs(self.tau) @ beta) + float(self.c @ np.maximum(h, 0.0))
         error = feels + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes

@@ -9,6 +9,7 @@ import numpy as np
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.kernel_factor import factored, stretched
 from gapless.solvers.kernel_polish import polish
+from gapless.solvers.kernel_scores import Blurred
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.smo import smo
 from gapless.solvers.solution import Event, Solution, Status, relative_gap
@@ -40,6 +41,7 @@ def solve_kernel(
     loop = Loop(Stop(aims[0], stop.passes, stop.seconds), callback=callback, interruption=interruption)
     status: Status | None = None
     point: tuple[np.ndarray, np.ndarray | None] = problem.start() if start is None else problem.repair(start), None
+    known = Blurred(np.zeros(0), np.zeros(0))
     with np.errstate(all="ignore"):
         try:
             if not np.isfinite(problem.R2):
@@ -50,7 +52,8 @@ def solve_kernel(
                 few = hard or (small and positive and aim == aims[0])
                 passes = min(stop.passes, loop.n_iter + FEW) if few else stop.passes
                 loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, passes, stop.seconds)
-                point = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
+                beta, known = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
+                point = beta, known.scores
                 reached = positive and _relative_gap(problem, *point) <= stop.relative_gap
                 if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
                     found = polish(problem, loop, *point)
@@ -77,10 +80,11 @@ def solve_kernel(
         if positive:
             beta, scores = stretched(problem, beta, scores)
         scalars, primal, _, gap = figures(problem, beta, scores)
+    off = known.off if scores is known.scores and known.off.any() else None
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
     if status is None or (status == "converged" and not reached):
         status = "converged" if reached else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores)
+    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off)
 
 
 def _relative_gap(problem: KernelDual, beta: np.ndarray, scores: np.ndarray) -> float:

@@ -25,9 +25,11 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless.kernels.kept import LONG, Kept
+from gapless.kernels.single import UNKNOWN, Rates
 from gapless.kernels.tiles import Tiles
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
+from gapless.solvers.kernel_scores import Blurred, completed, sharpened
 from gapless.solvers.loop import Ended, Loop
 from gapless.solvers.solution import relative_gap
 
@@ -55,23 +57,34 @@ BLOCK = 128
 
 def smo(
     problem: KernelDual, loop: Loop, start: np.ndarray | None = None, *, enough: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """beta and its scores, computed from it in float64: where their gap is what ``loop`` asks for, where no pair is out of
-    order by more than ``enough``, or where nothing moves any more."""
+) -> tuple[np.ndarray, Blurred]:
+    """beta and its scores, computed from it in float64 wherever they count (and everywhere, unless the gap was reached): where
+    their gap is what ``loop`` asks for, where no pair is out of order by more than ``enough``, or where nothing moves any more."""
+    blurred: Blurred | None = None
     if start is None:
-        start = rough(problem, loop) if problem.n_points > SMALLEST else problem.start()
+        start, blurred = rough(problem, loop) if problem.n_points > SMALLEST else (problem.start(), None)
     beta = problem.repair(start)
+    if blurred is not None:
+        blurred = blurred._replace(off=blurred.off + problem.R2 * float(np.abs(beta - start).sum()))
     order = np.arange(problem.n_points)
     level: Level | None = None
     random = np.random.default_rng(0)
     wanted, least, stalled = np.inf, np.inf, 0
     while True:
-        scores = problem.scores(beta, loop.tick)
+        if blurred is None:
+            found = Blurred(problem.scores(beta, loop.tick), np.zeros(problem.n_points))
+        else:
+            found, blurred = sharpened(problem, beta, blurred, loop.tick), None
+        scores = found.scores
         scalars, primal, _, gap = figures(problem, beta, scores)
         loop.record(scalars, beta, primal, primal - gap, ends=False)
-        reached = relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing
-        if reached or loop.n_iter >= loop.stop.passes:
-            return beta, scores
+        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing:
+            return beta, found
+        if found.off.any():
+            scores = completed(problem, beta, found, loop.tick)
+            found = Blurred(scores, np.zeros(problem.n_points))
+        if loop.n_iter >= loop.stop.passes:
+            return beta, found
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)
         if level is None:
@@ -81,19 +94,20 @@ def smo(
         spread = level.spread()
         noise = 1e-14 * max(spread, float(np.abs(scores).max(initial=0.0)))
         if violation <= max(noise, enough * spread) or stalled > 10:
-            return beta, scores
+            return beta, found
         wanted = max(min(0.25 * wanted, 0.1 * violation), 0.5 * max(noise, enough * spread))
         if not solve_level(level, loop, wanted, random):
-            return beta, scores
+            return beta, found
         beta = problem.repair(level.sign * level.u)
 
 
-def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
-    """beta to single precision, from nested parts."""
+def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
+    """beta to single precision, from nested parts, and its scores where it is known what they are off by."""
     random = np.random.default_rng(0)
     order = random.permutation(problem.n_points)
     tiles = problem.gram.tiles(order, np.float32 if problem.R2 < 1e30 else np.float64)
     level: Level | None = None
+    solved = False
     try:
         for size in sizes(problem, order):
             part: Any = tiles.first(size)
@@ -107,13 +121,13 @@ def rough(problem: KernelDual, loop: Loop) -> np.ndarray:
                 extend(level, following, loop)
             level = following
             wanted = FIRST if size == problem.n_points else ROUGH
-            solve_level(level, loop, wanted * level.spread(), random)
+            solved = solve_level(level, loop, wanted * level.spread(), random)
     except Ended:
         if level is not None:
             loop.offer(_scattered(problem, level))
         raise
     assert level is not None
-    return _scattered(problem, level)
+    return _scattered(problem, level), level.blurred() if solved else None
 
 
 def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
@@ -154,6 +168,22 @@ class Level:
             [np.flatnonzero(sign > 0), np.flatnonzero(sign < 0)] if problem.nu_form else [np.arange(index.size)]
         )
         self.u, self.v = np.zeros(index.size), np.zeros(index.size)
+        #: What the scores of the points may be off by, as `kernels/single` counts it, and all that moved.
+        self.off = np.zeros(order.size) if self.rates.known else None
+        self.moved = 0.0
+
+    @property
+    def rates(self) -> Rates:
+        return getattr(self.tiles, "rates", UNKNOWN)
+
+    def blurred(self) -> Blurred | None:
+        """The scores of all points, in the problem's order, and what they can be off by at most."""
+        if self.off is None:
+            return None
+        scores, off = np.empty(self.n), np.empty(self.n)
+        points = self.index[: self.n]
+        scores[points], off[points] = self.scores(), self.rates.bound(self.off, self.moved)
+        return Blurred(scores, off)
 
     @property
     def n(self) -> int:
@@ -181,18 +211,32 @@ class Level:
         columns = np.flatnonzero(moved)
         if among is None:
             scores = np.zeros(self.n)
-            self.add(scores, columns, moved[columns], None, loop)
+            self.add(scores, columns, moved[columns], None, loop, self.off)
             self.v -= scores[self.points]
             return
         at, place = (among, slice(None)) if self.single else np.unique(self.points[among], return_inverse=True)
-        scores = np.zeros(at.size)
-        self.add(scores, columns, moved[columns], at, loop)
+        scores, off = np.zeros(at.size), None if self.off is None else np.zeros(at.size)
+        self.add(scores, columns, moved[columns], at, loop, off)
         self.v[among] -= scores[place]
+        if self.off is not None:
+            self.off[at] += off
 
-    def add(self, scores: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, loop: Loop) -> None:
-        """scores += K[at, columns] v, on the clock."""
+    def add(
+        self,
+        scores: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None,
+        loop: Loop,
+        off: np.ndarray | None,
+    ) -> None:
+        """scores += K[at, columns] v, and what they may be off by, on the clock."""
         started = time.perf_counter()
-        self.tiles.add(scores, columns, v, at, loop.tick)
+        if off is None:
+            self.tiles.add(scores, columns, v, at, loop.tick)
+        else:
+            self.tiles.add(scores, columns, v, at, loop.tick, off)
+            self.moved += float(np.abs(v).sum())
         self.pace.note(scores.size * columns.size, time.perf_counter() - started)
 
     def final_seconds(self, support: float) -> float:
@@ -350,7 +394,10 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
     scores[: old.n] = old.scores()
     coefficients = old.coefficients(old.u)
     columns = np.flatnonzero(coefficients)
-    new.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop)
+    if new.off is not None and old.off is not None:
+        new.off[: old.n], new.moved = old.off, old.moved
+    rest = None if new.off is None else new.off[old.n :]
+    new.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop, rest)
     middle, _ = old.middles()
     offset = {
         sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)
@@ -369,10 +416,12 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
         taken = np.clip(mass - (np.cumsum(room) - room), 0.0, room)
         u[own] = sign * taken
     scores /= ratio
+    if new.off is not None:
+        new.off /= ratio
     added = new.coefficients(np.where(fresh, u, 0.0))
     columns = np.flatnonzero(added)
     loop.reserve = new.final_seconds(int(np.count_nonzero(u)))
-    new.add(scores, columns, added[columns], None, loop)
+    new.add(scores, columns, added[columns], None, loop, new.off)
     new.begin(u, scores)
 
 
