@@ -93,7 +93,7 @@ def test_scores_follow_whoever_is_left_out():
 
 def test_a_start_by_parts_is_near_the_optimum():
     problem = problems(9000)["c_svc"]
-    beta = rough(problem, Loop(Stop(0.0, 10_000)))
+    beta, _ = rough(problem, Loop(Stop(0.0, 10_000)))
     _, primal, _, gap = figures(problem, beta, problem.scores(beta))
     assert gap <= 1e-4 * primal
 

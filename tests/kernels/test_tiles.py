@@ -150,3 +150,50 @@ def test_the_whole_matrix_gives_the_same(make):
     held.add(out, np.arange(5, 40), v[:35])
     np.testing.assert_allclose(out, K[at][:, at[5:40]] @ v[:35], atol=1e-5)
     np.testing.assert_allclose(held.square(np.arange(9, 60))[:, :51], K[at[9:60]][:, at[9:60]], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
+@pytest.mark.parametrize(("make", "d"), [(real, 9), (real, 230), (binary, 70)])
+def test_a_product_among_rows(kernel, make, d):
+    """Each value is made once, whatever the number of rows."""
+    X, random = make(1900, d), np.random.default_rng(3)
+    plain = gram(kernel, X)
+    for m in (1, 130, 1500):
+        rows = random.choice(1900, m, replace=False)
+        v = random.normal(size=m)
+        K = values(kernel, X[rows], X[rows])
+        scale = np.abs(K).max() * np.abs(v).sum()
+        np.testing.assert_allclose(plain.product_among(rows, v), K @ v, atol=1e-13 * scale)
+
+
+@pytest.mark.parametrize(
+    ("width", "d", "spread", "make"),
+    [(0.2, 5, 1.0, real), (0.02, 54, 1.0, real), (0.01, 230, 1.0, real), (3.0, 8, 1.0, real), (0.05, 60, 1.0, binary)],
+)
+def test_single_precision_is_within_its_bound(width, d, spread, make):
+    """Scores made by several updates, some divided on the way, against float64; the bounds are not idle either."""
+    X, random = spread * make(1700, d), np.random.default_rng(4)
+    plain = gram(RBF(width), X)
+    tiles = plain.tiles(np.arange(1700), np.float32)
+    kept = Kept(tiles, 1 << 30)
+    for rows in (tiles,) if make is binary else (tiles, kept):
+        assert rows.rates.known
+        scores, exact, off, moved = np.zeros(1700), np.zeros(1700), np.zeros(1700), 0.0
+        for turn in range(3):
+            columns = random.choice(1700, 700, replace=False)
+            v = random.normal(size=700) * 10.0 ** random.integers(-3, 2, 700)
+            rows.add(scores, columns, v, None, None, off)
+            exact += plain.product(columns, v)
+            moved += np.abs(v).sum()
+            if turn == 1:
+                scores, exact, off = scores / 4.0, exact / 4.0, off / 4.0
+        bound = rows.rates.bound(off, moved)
+        assert (np.abs(scores - exact) <= bound).all()
+        assert (bound <= 1e-3 * plain.product(np.arange(1700), np.full(1700, 1.0)).max() * np.abs(v).max()).all()
+
+
+def test_no_bound_where_none_is_small():
+    """Rows far from their mean: exponents are differences of large numbers."""
+    X = 300.0 * real(100, 40)
+    assert not gram(RBF(1.0), X).tiles(np.arange(100), np.float32).rates.known
+    assert not gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known

@@ -67,6 +67,10 @@ class Kept:
         if not known.all():
             self.tiles.add(out, columns[~known], v[~known], at, tick, off)
 
+    def keeps(self, columns: np.ndarray) -> bool:
+        """All but a few."""
+        return 10 * int(np.count_nonzero(self.place[columns] < 0)) <= columns.size
+
     def _keep(self, columns: np.ndarray, tick: Tick | None) -> None:
         columns = columns[: self.rows.shape[0] - self.used]
         if columns.size == 0:
@@ -86,7 +90,11 @@ class Kept:
         if missing.size:
             new = self.tiles.square(index[missing], tick)
             parts = range(0, missing.size, ROWS)
-            share(lambda k: _place(new, missing, there, out, parts[k], min(missing.size, parts[k] + ROWS)), len(parts), tick)
+            share(
+                lambda k: _place(new, missing, there, out, parts[k], min(missing.size, parts[k] + ROWS)),
+                len(parts),
+                tick,
+            )
         return out
 
 

@@ -4,10 +4,10 @@
 
 With k columns and u = 2^-24, a t that BLAS summed in any order from rounded factors is off by at most (1 + u)^(k + 5) - 1 of the
 sum of its terms' sizes, and that sum is at most 2 gamma |x|^2 + 2 gamma |z|^2.  exp is within two units in the last place,
-v was rounded, and the terms are summed 64 at a time before float64 takes over.  With a = 2.2 (k + 5) u gamma |.|^2 of a row (small: else
-nothing is said) and B = 76 u for the rest,
+v was rounded, and the terms are summed 64 at a time before float64 takes over.  With a = 2.2 (k + 5) u gamma |.|^2 of a row
+(small: else nothing is said), B = 76 u for the rest, and rate_j = B + a_j,
 
-    |computed f_i - f_i| <= sum_j |v_j| K_ij (B + a_i + a_j) <= (1 + a_i / least rate) sum_j K_ij rate_j |v_j|,    rate_j = B + a_j,
+    |computed f_i - f_i| <= sum_j |v_j| K_ij (B + a_i + a_j) <= (1 + a_i / least rate) sum_j K_ij rate_j |v_j|,
 
 where K may be the computed values: each is as good as its own bound.  Counted bits have exact t and a rounded table: a = 0.  Of
 scores that are sums of updates the bounds add up; scores divided by r have theirs divided by r.

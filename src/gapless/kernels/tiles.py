@@ -122,7 +122,7 @@ class Tiles:
 
     def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
         """out += K[index, index] v: every value stands for two, its own and its mirror image."""
-        step = max(CHUNK, -(-index.size // (PIECES * ROWS)) * ROWS)
+        step = max(4 * ROWS, -(-index.size // (PIECES * ROWS)) * ROWS)
         starts = range(0, index.size, step)
         half = [(i, j) for i in range(len(starts)) for j in range(i + 1)]
         found = [(np.zeros(0), np.zeros(0))] * len(half)

@@ -52,9 +52,9 @@ def _move(
 
 def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """As much of the direction as fits the box."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(direction > 0.0, high - u, low - u) / direction
-    return direction * min(1.0, float(np.nanmin(room, initial=1.0)))
+    moves = direction != 0.0
+    room = np.where(direction > 0.0, high - u, low - u)[moves] / direction[moves]
+    return direction * min(1.0, float(room.min(initial=1.0)))
 
 
 def _inside(end: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray) -> np.ndarray:

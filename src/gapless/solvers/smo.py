@@ -26,7 +26,7 @@ import numpy as np
 from gapless._jit import compiled
 from gapless.kernels.kept import LONG, Kept
 from gapless.kernels.single import UNKNOWN, Rates
-from gapless.kernels.tiles import Tiles
+from gapless.kernels.tiles import Tick, Tiles
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_scores import Blurred, completed, sharpened
@@ -58,8 +58,8 @@ BLOCK = 128
 def smo(
     problem: KernelDual, loop: Loop, start: np.ndarray | None = None, *, enough: float = 0.0
 ) -> tuple[np.ndarray, Blurred]:
-    """beta and its scores, computed from it in float64 wherever they count (and everywhere, unless the gap was reached): where
-    their gap is what ``loop`` asks for, where no pair is out of order by more than ``enough``, or where nothing moves any more."""
+    """beta and its scores, computed from it in float64 wherever they count (everywhere, unless the gap was reached): where their
+    gap is what ``loop`` asks for, where no pair is out of order by more than ``enough``, or where nothing moves any more."""
     blurred: Blurred | None = None
     if start is None:
         start, blurred = rough(problem, loop) if problem.n_points > SMALLEST else (problem.start(), None)
@@ -127,7 +127,7 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
             loop.offer(_scattered(problem, level))
         raise
     assert level is not None
-    return _scattered(problem, level), level.blurred() if solved else None
+    return _scattered(problem, level), level.blurred(loop.tick) if solved else None
 
 
 def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
@@ -176,13 +176,20 @@ class Level:
     def rates(self) -> Rates:
         return getattr(self.tiles, "rates", UNKNOWN)
 
-    def blurred(self) -> Blurred | None:
+    def blurred(self, tick: Tick) -> Blurred | None:
         """The scores of all points, in the problem's order, and what they can be off by at most."""
         if self.off is None:
             return None
+        found, bound = self.scores(), self.off
+        u = self.coefficients(self.u)
+        columns = np.flatnonzero(u)
+        if isinstance(self.tiles, Kept) and self.tiles.keeps(columns):
+            # Read again they have the bound of one update, not of all.
+            found, bound = np.zeros(self.n), np.zeros(self.n)
+            self.tiles.add(found, columns, u[columns], None, tick, bound)
         scores, off = np.empty(self.n), np.empty(self.n)
         points = self.index[: self.n]
-        scores[points], off[points] = self.scores(), self.rates.bound(self.off, self.moved)
+        scores[points], off[points] = found, self.rates.bound(bound, self.moved)
         return Blurred(scores, off)
 
     @property
