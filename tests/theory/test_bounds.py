@@ -34,6 +34,11 @@ def rows(random, n, apart=3.0):
     return X, y
 
 
+def rounded_up(value, exact):
+    """Values are rounded up a little, so that the judge can prove them."""
+    return exact <= value <= exact * (1 + 2e-7)
+
+
 @pytest.fixture(scope="module")
 def data():
     random = np.random.default_rng(0)
@@ -50,7 +55,7 @@ def test_the_table(data):
     assert found.shared == 0.0
     # delta is shared out over the four that hold with high probability.
     wrong = int((model.predict(X_test) != y_test).sum())
-    assert found["held-out"].value == clopper_pearson(wrong, 400, 0.05 / 4, 1).high
+    assert rounded_up(found["held-out"].value, clopper_pearson(wrong, 400, 0.05 / 4, 1).high)
     assert found["leave-one-out"].delta is None
     assert found.best.delta == pytest.approx(0.0125)
     few = bounds(LinearSVC(loss="hinge", C=0.1).fit(X[:8], y[:8]), X[:8], y[:8])
@@ -60,7 +65,8 @@ def test_the_table(data):
     alone = bounds(model, X, y, methods="compression", tried=10)
     k = alone["compression"].what
     kept = int(k.split("by ")[1].split(" of")[0])
-    assert alone.best.value == one_sided(kept, 300, 0.005).high
+    assert rounded_up(alone.best.value, one_sided(kept, 300, 0.005).high)
+    assert bounds(model, X, y, methods="compression", tried=list(range(10))).best.value == alone.best.value
     with pytest.raises(KeyError):
         alone["VC"]
 
@@ -88,16 +94,14 @@ def test_a_bagging_is_counted_out_of_its_bags(data):
         counted[bag, j] = False
         losses[:, j] = model.classes_[member.predict(X).astype(int)] != y
     true = votes(losses * counted, counted=counted, methods=("first order", "tandem", "disagreement"))
-    assert found.value == true.best[1]
+    assert rounded_up(found.value, true.best[1])
+    assert rounded_up(found.randomised, true.drawn)
     majority = np.mean([model.classes_[m.predict(X_test).astype(int)] for m in model.estimators_], axis=0)
     assert np.mean(np.sign(majority) != y_test) <= found.value < 1.0
     # Bags of all rows leave nothing to count; boosting trains on every row.
     whole = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, bootstrap=False).fit(X, y)
     assert "no row is left" in bounds(whole, X, y, methods="votes").refused["votes"]
-    assert (
-        "BaggingClassifier"
-        in bounds(AdaBoostClassifier(n_estimators=3).fit(X, y), X, y, methods="votes").refused["votes"]
-    )
+    assert "pool=" in bounds(AdaBoostClassifier(n_estimators=3).fit(X, y), X, y, methods="votes").refused["votes"]
 
 
 def test_test_rows_from_the_training_rows(data):

@@ -169,8 +169,9 @@ class BoostingCertificate(Stated):
         if self.bracket is not None:
             said[-1] += f", the best that stumps can do is at most {self.bracket[1]:.3g}"
         said.append(self.reason)
-        said.append("none of this bounds the error on new data")
-        return "; ".join(part for part in said if part) + f" ({short(self.seconds)} s)."
+        known = self._on_new_rows()
+        said.append("" if known else "none of this bounds the error on new data")
+        return "; ".join(part for part in said if part) + f" ({short(self.seconds)} s)." + known
 
     def __repr__(self) -> str:
         return (

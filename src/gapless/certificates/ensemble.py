@@ -122,8 +122,10 @@ class EnsembleCertificate(Stated):
         if self.estimate is not None:
             said.append(f"out of bag {self.estimate:.4f}, an estimate from {self.estimated} rows")
         said += [self.reason] if self.reason else []
-        said.append(f"nothing was optimised and nothing bounds the error on new data ({short(self.seconds)} s)")
-        return "; ".join(said) + "."
+        known = self._on_new_rows()
+        unknown = "" if known else " and nothing bounds the error on new data"
+        said.append(f"nothing was optimised{unknown} ({short(self.seconds)} s)")
+        return "; ".join(said) + "." + known
 
     def __repr__(self) -> str:
         return f"EnsembleCertificate({self.estimator}: members={self.statement['problem']['members']}, estimate={self.estimate})"

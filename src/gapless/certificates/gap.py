@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gapless.certificates.convert import Objective, objective
+from gapless.certificates.stated import Bounded
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -158,7 +159,7 @@ def certify(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Bounded):
     """What a fit claims: the figures of all its subproblems, what was fitted, on which data, and the dual
     point.
 
@@ -338,7 +339,7 @@ class Certificate:
                 f"{self.class_name(worst.positive)} with relative gap {worst.relative_gap:.1e} "
                 f"({worst.status})."
             )
-        return text
+        return text + self._on_new_rows()
 
     def __repr__(self) -> str:
         return (

@@ -114,7 +114,7 @@ class KernelCertificate(Certificate):
                 f" {len(self.subproblems)} pairs of classes, {'all' if done == len(self.subproblems) else done} converged; the "
                 f"worst is {self.pair_name(pair)} with relative gap {pair.relative_gap:.1e} ({pair.status})."
             )
-        return text
+        return text + self._on_new_rows()
 
     def _html(self) -> str:
         text = super()._html()

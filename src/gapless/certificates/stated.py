@@ -8,10 +8,33 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Stated"]
+__all__ = ["Bounded", "Stated"]
 
 
-class Stated:
+class Bounded:
+    """What a certificate says of new rows."""
+
+    statement: Mapping[str, Any]
+
+    @property
+    def generalisation(self) -> dict[str, Any] | None:
+        """What ``gapless.bounds`` said of new rows, as it stands in the model file; None before it was asked."""
+        return self.statement.get("bounds")
+
+    def _on_new_rows(self) -> str:
+        """The same in a sentence."""
+        told = self.generalisation or {}
+        rows = [row for row in told.get("rows", ()) if row["delta"] is not None]
+        if not rows:
+            return ""
+        best = min(rows, key=lambda row: row["value"])
+        if best["value"] >= 1.0:
+            return " Of new rows no bound says anything."
+        said = f" On new rows the error is at most {best['value']:.4g}, but for a failure of probability "
+        return said + f"{told['delta']:g} ({best['method']})."
+
+
+class Stated(Bounded):
     """The base of a certificate that has ``document``, ``statement``, ``status`` and ``arrays``."""
 
     status: str

@@ -35,6 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="label column (CSV; repeat it for several targets) or array (npz)",
     )
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
+    parser.add_argument(
+        "--test", metavar="DATA", help="the test rows of a held-out bound, where the model file has one"
+    )
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")
     tier.add_argument("--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)")
@@ -44,7 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         document, arrays = (read_proof(options.model), {}) if is_proof(options.model) else read(options.model)
         data = read_data(options.data, document, options.target, options.weights)
-        verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous)
+        new = read_data(options.test, document, options.target, options.weights) if options.test else None
+        test = (None, None) if new is None else (new.X, new.y)
+        verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous, *test)
     except (CertificateError, DataError, ModelFileError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import boosting, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
+from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
@@ -38,17 +38,32 @@ def check(
     y: Any,
     sample_weight: Any = None,
     rigorous: Rigour = False,
+    X_test: Any = None,
+    y_test: Any = None,
 ) -> Verdict:
     """Judge the certificate of a model document with its arrays on the data it speaks of.
 
     The verdict is true where every claim holds and false where one does not.  Data, labels or weights other
     than those of the fit, and documents that cannot be read, raise CertificateError.  ``rigorous=True`` adds
     bounds on primal, optimum and gap that hold in exact arithmetic, ``"exact"`` computes them without
-    rounding (up to some ten thousand rows).
+    rounding (up to some ten thousand rows).  ``X_test`` and ``y_test`` are the rows of a held-out bound, where the
+    document has one.
     """
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     document = dict(document) if isinstance(document, Mapping) else document
+    if not isinstance(document, dict) or "bounds" not in document:
+        return _check(document, arrays, X, y, sample_weight, rigorous)
+    block = document.pop("bounds")
+    if bounds.flaw(block):
+        raise CertificateError(f"the certificate cannot be read: {bounds.flaw(block)}")
+    verdict = _check(document, arrays, X, y, sample_weight, rigorous)
+    test = None if X_test is None or y_test is None else (X_test, y_test)
+    return bounds.judged(verdict, block, document, arrays, (X, y, sample_weight), test)
+
+
+def _check(document: Any, arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour) -> Verdict:
+    """What is claimed of the fit."""
     if separation.speaks_of(document):  # exact whatever is asked
         return separation.check(document, X, y, sample_weight)
     if least_squares.speaks_of(document):
@@ -83,7 +98,7 @@ def check(
     claims.append(Claim("finite", "coef, intercept, dual", None, finite, "" if finite else "not finite"))
     if problem["offset"] == "none":
         claims.append(Claim("no offset", 0.0, None, not intercept.any(), "the intercept is 0"))
-    bounds: list[tuple[float, float, float]] = []
+    proved: list[tuple[float, float, float]] = []
     if sound and finite and len(subs) == len(positives):
         # The hard margin: a row counts or it does not, and the loss is 0 or infinite.
         hard = number(problem["C"]) == math.inf
@@ -100,10 +115,10 @@ def check(
             task = Task(
                 rows, target, c, HARD if hard else problem["loss"], problem["offset"], number(problem["offset_scale"])
             )
-            bounds = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
+            proved = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     _total_claims(claims, document)
     tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
-    return Verdict(claims, _unchecked(document), bounds if rigorous else [], tier)
+    return Verdict(claims, _unchecked(document), proved if rigorous else [], tier)
 
 
 def _refuse_unreadable(document: Any) -> None:

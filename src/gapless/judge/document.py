@@ -27,6 +27,9 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 #: How the numbers of a document's dtype are stored.
 REALS = {"float64": "<f8", "float32": "<f4"}
 
+#: Entries that a document may have or not.
+OPTIONAL = ("arrays", "bounds")
+
 Test = Callable[[Any], bool]
 Arrays = dict[str, tuple[str, list[int]]]
 
@@ -140,7 +143,7 @@ def flaw_of_head(document: Any) -> str | None:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=("arrays",))
+    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=OPTIONAL)
     if found:
         return found
     found = flaw_of(document["problem"], _PROBLEM, "problem.") or flaw_of_classes(document["classes"])
@@ -169,7 +172,7 @@ def flaw_of_parts(
     document: Any, top: dict[str, Test], problem: dict[str, Test], certificate: dict[str, Test]
 ) -> str | None:
     """What is wrong with the head, the blocks problem and certificate, the fingerprint or the names."""
-    found = flaw_of_head(document) or flaw_of(document, top, "", optional=("arrays",))
+    found = flaw_of_head(document) or flaw_of(document, top, "", optional=OPTIONAL)
     found = found or flaw_of(document["problem"], problem, "problem.")
     found = found or flaw_of(document["certificate"], certificate, "certificate.") or flaw_of_names(document)
     return found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")

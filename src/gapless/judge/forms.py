@@ -6,6 +6,7 @@ from typing import Any
 
 from . import document as classifier
 from .boosting import document as boosting
+from .bounds import document as bounds
 from .ensemble import document as ensemble
 from .gradient import document as gradient
 from .kernel_machines import document as kernel_machines
@@ -35,7 +36,7 @@ def _form(document: Any) -> Any:
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
     found: str | None = _form(document).flaw(document)
-    return found
+    return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)
 
 
 def array_forms(document: dict[str, Any]) -> classifier.Arrays:

@@ -4,13 +4,16 @@
     compression    LinearSVC, SVC: margin violations, by how many rows the model needs (`theory.compression`)
     PAC-Bayes      linear classifiers: margins, prior N(0, I) in the units of X; twice the bound of the randomised one
     VC             linear classifiers: training error, and the dichotomies of halfspaces (Devroye's form)
-    votes          BaggingClassifier: errors of members, and of pairs of them, on the rows out of their bags
+    votes          BaggingClassifier: errors of members, and of pairs of them, on the rows out of their bags; AdaBoostClassifier:
+                   stumps of a pool of cuts that was fixed without the rows
     leave-one-out  LinearSVC (hinge), SVC: true in expectation, not with high probability
 
-All but the last hold with probability 1 - delta *together*: delta is divided by their number, and for compression by ``tried``,
-the number of settings (C, kernel widths ...) among which the training rows may have chosen; VC and PAC-Bayes hold for all
-hyperplanes at once, however they were chosen.  What a condition forbids is listed with the reason, never printed as valid;
-what says nothing is called vacuous, never hidden.
+All but the last hold with probability 1 - delta *together*: delta is divided by their number, and for compression and
+bagging by ``tried``, the number of settings (C, kernel widths ...) among which the training rows may have chosen; VC and
+PAC-Bayes hold for all hyperplanes at once, however they were chosen.  What a condition forbids is listed with the reason,
+never printed as valid; what says nothing is called vacuous, never hidden.
+
+The table goes into the model's certificate, and with it into the model file, where the judge makes every bound anew.
 """
 
 from __future__ import annotations
@@ -18,41 +21,26 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from gapless.errors import CertificateError
+from gapless.theory import bound_methods
 from gapless.theory._inputs import probability, whole
+from gapless.theory.bound_methods import Bound, Job
 
 __all__ = ["METHODS", "Bound", "Bounds", "bounds"]
 
 METHODS = ("held-out", "compression", "PAC-Bayes", "VC", "votes", "leave-one-out")
-#: Rows up to which a kernel matrix is made for the leave-one-out counts.
-MOST = 4_000
-INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One statement about new rows."""
-
-    method: str
-    value: float
-    delta: float | None  #: spent on it; None where it holds in expectation only
-    what: str  #: what is bounded
-    holds: str  #: "with probability" or "in expectation"
-    assumes: tuple[str, ...]
-
-    @property
-    def vacuous(self) -> bool:
-        return self.value >= 1.0
-
-    def __str__(self) -> str:
-        said = "vacuous" if self.vacuous else f"{self.value:.6g}"
-        how = "in expectation" if self.delta is None else f"delta {self.delta:.3g}"
-        return f"{said:>10}  {self.method} ({how}): {self.what}"
+_READY: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
+    "held-out": bound_methods.held_out,
+    "compression": bound_methods.compression,
+    "PAC-Bayes": bound_methods.pac_bayes,
+    "VC": bound_methods.vc,
+    "votes": bound_methods.votes,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +52,7 @@ class Bounds:
     delta: float
     tried: int
     shared: float | None  #: share of the test rows that occur among the training rows
+    tested: int = 1
 
     @property
     def best(self) -> Bound:
@@ -78,6 +67,29 @@ class Bounds:
             if row.method == method:
                 return row
         raise KeyError(self.refused.get(method, f"no {method!r}; there are {', '.join(METHODS)}"))
+
+    def document(self) -> dict[str, Any]:
+        """The table as it stands in the certificate and the model file: JSON values only."""
+        rows = [
+            {
+                "method": row.method,
+                "value": row.value,
+                "randomised": row.randomised,
+                "delta": row.delta,
+                "what": row.what,
+                "assumes": list(row.assumes),
+                "figures": row.figures,
+            }
+            for row in self.rows
+        ]
+        return {
+            "delta": self.delta,
+            "tried": self.tried,
+            "tested": self.tested,
+            "shared": self.shared,
+            "rows": rows,
+            "refused": self.refused,
+        }
 
     def __str__(self) -> str:
         lines = [
@@ -100,8 +112,9 @@ def bounds(
     tried: Any = 1,
     methods: Any = METHODS,
     tested: Any = 1,
+    pool: Any = None,
 ) -> Bounds:
-    """Every bound on new rows that a fitted classifier allows.
+    """Every bound on new rows that a fitted classifier allows; the table goes into its certificate too.
 
     Parameters
     ----------
@@ -109,70 +122,85 @@ def bounds(
     X, y : the rows that it was trained on; other data raise CertificateError
     delta : the probability that any of the bounds fails
     X_test, y_test : rows that were not trained on
-    tried : settings among which the training rows may have chosen this one: all that could have been, not only those visited
+    tried : settings among which the training rows may have chosen this one: all that could have been, not only those visited;
+        the list of them (as of a grid) does as well
     methods : which to compare; delta is divided by the number of those that apply
     tested : models that were compared on the test rows
+    pool : AdaBoostClassifier: (feature, threshold) of every cut that its stumps could have, fixed without the training rows
     """
-    delta, tried, tested = probability(delta), whole(tried, "tried"), whole(tested, "tested")
-    chosen = (methods,) if isinstance(methods, str) else tuple(methods)
+    delta, tested = probability(delta), whole(tested, "tested")
+    tried = len(tried) if isinstance(tried, (list, tuple)) and tried else whole(tried, "tried")
+    chosen = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
     for name in chosen:
         if name not in METHODS:
             raise ValueError(f"methods are {', '.join(METHODS)}; got {name!r}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
-    if not hasattr(model, "classes_"):
-        raise ValueError(f"{type(model).__name__} is no fitted classifier: there is no error to bound")
+    step = model[-1] if _piped(model) else model
+    if not hasattr(step, "classes_") or not hasattr(step, "predict"):
+        raise ValueError(f"{type(step).__name__} is no fitted classifier: there is no error to bound")
+    job = _job(model, X, y, X_test, y_test, tried, tested, pool)
+    shared = _overlap(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
     refused: dict[str, str] = {}
-    shared = None
-    _trained_on(model, X, y)
-    ready: dict[str, Callable[[float], Bound]] = {}
+    ready, shares = {}, 0
     for name in chosen:
+        if name == "held-out" and X_test is None:
+            refused[name] = "no test rows were given"
+            continue
+        if name == "leave-one-out":
+            continue
         try:
-            if name == "held-out":
-                if X_test is None:
-                    refused[name] = "no test rows were given"
-                    continue
-                shared = _overlap(X, X_test)
-                ready[name] = _held_out(model, X_test, y_test, tested)
-            elif name != "leave-one-out":
-                make = {"compression": _compression, "PAC-Bayes": _pac_bayes, "VC": _vc, "votes": _votes}[name]
-                ready[name] = make(model, X, y, tried)
+            ready[name] = _READY[name](job)
+            shares += 1
         except ValueError as error:
             if name == "held-out":
                 raise
             refused[name] = str(error)
-    share = delta / max(1, len(ready))
+            shares += (
+                type(error).__name__ == "NotSettled"
+            )  # by the rows: counted, so that they do not choose delta's shares
+    share = _share(delta, max(1, shares))
     rows = [told(share) for told in ready.values()]
     if "leave-one-out" in chosen:
         try:
-            rows.append(_leave_one_out(model, X, y))
+            rows.append(bound_methods.leave_one_out(job))
         except ValueError as error:
             refused["leave-one-out"] = str(error)
-    return Bounds(tuple(sorted(rows, key=lambda row: row.value)), refused, delta, tried, shared)
+    found = Bounds(tuple(sorted(rows, key=lambda row: row.value)), refused, delta, tried, shared, tested)
+    stated = {**step.certificate_.statement, "bounds": found.document()}
+    step.certificate_ = replace(step.certificate_, statement=stated)
+    return found
 
 
-def _trained_on(model: Any, X: Any, y: Any) -> None:
-    """Raises CertificateError for other data; a pipeline's last step is looked at."""
+def _share(delta: float, parts: int) -> float:
+    """delta/parts, rounded so that the parts together are not more than delta."""
+    share = delta / parts
+    while Fraction(share) * parts > Fraction(delta):
+        share = math.nextafter(share, 0.0)
+    return share
+
+
+def _piped(model: Any) -> bool:
+    return hasattr(model, "steps") and hasattr(model, "__getitem__")
+
+
+def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, tested: int, pool: Any) -> Job:
+    """Raises CertificateError for other data than those of the fit."""
     from gapless.certificates.linear_model import last_step
-    from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest, row_hashes
+    from gapless.theory.support_vectors import same_rows
 
     step, rows = last_step(model, X)
-    named = getattr(getattr(step, "certificate_", None), "fingerprint", None)
-    if named is None:
+    new = X_test if X_test is None else last_step(model, X_test)[1]
+    if getattr(getattr(step, "certificate_", None), "fingerprint", None) is None:
         raise ValueError(f"{type(step).__name__} has no certificate that names its training rows")
-    rows = as_matrix(rows)
-    index = np.searchsorted(step.classes_, np.asarray(y).ravel())
-    if rows.shape[0] != named["n_rows"] or digest(row_hashes(rows), "<u8") != named["rows"]:
-        raise CertificateError("other data: bounds needs exactly the rows that fit was given")
-    if index.size != rows.shape[0] or digest(index, "<i8") != named["labels"]:
-        raise CertificateError("other labels: bounds needs exactly what fit was given")
+    same_rows(step, rows, y)
+    return Job(step, rows, y, tried, tested, pool, _piped(model) and len(model.steps) > 1, new, y_test)
 
 
 def _overlap(X: Any, X_test: Any) -> float:
     """The share of test rows that occur in training; a test set that is the training set, or a block of it, is refused."""
+    from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import row_hashes
 
     known, new = (np.ascontiguousarray(row_hashes(as_matrix(part))).view("V16").ravel() for part in (X, X_test))
     n, m = len(known), len(new)
@@ -191,137 +219,3 @@ def _overlap(X: Any, X_test: Any) -> float:
             stacklevel=3,
         )
     return share
-
-
-def _held_out(model: Any, X_test: Any, y_test: Any, tested: int) -> Callable[[float], Bound]:
-    from gapless.theory.hoeffding import clopper_pearson
-
-    truth = np.asarray(y_test).ravel()
-    found = np.asarray(model.predict(X_test)).ravel()
-    if found.shape != truth.shape:
-        raise ValueError(f"X_test has {found.size} rows, y_test {truth.size}")
-    wrong = int(np.count_nonzero(found != truth))
-    assumes = (
-        INDEPENDENT,
-        "the test rows chose nothing" if tested == 1 else f"the test rows compared {tested} models at most",
-    )
-
-    def make(delta: float) -> Bound:
-        value = clopper_pearson(wrong, truth.size, delta / tested, 1).high
-        return Bound(
-            "held-out", value, delta, f"error, from {wrong:,} of {truth.size:,} test rows", "with probability", assumes
-        )
-
-    return make
-
-
-def _fixed(tried: int) -> str:
-    if tried == 1:
-        return "C, kernel, weights and scaling were fixed without the training rows"
-    return f"the setting is one of {tried} that were fixed without the training rows"
-
-
-def _compression(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
-    from gapless.theory.support_vectors import margin_violation
-
-    first = margin_violation(model, X, y)  # refuses here what has to be refused
-
-    def make(delta: float) -> Bound:
-        from gapless.theory.compression import one_sided
-
-        what = f"margin violations, hence errors, by {first.k:,} of {first.n:,} rows"
-        value = one_sided(first.k, first.n, delta / tried).high
-        return Bound("compression", value, delta, what, "with probability", (INDEPENDENT, _fixed(tried)))
-
-    return make
-
-
-def _hyperplane(model: Any) -> tuple[np.ndarray, float | None]:
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline):
-        raise ValueError("the steps before the model were fitted on the training rows")
-    coef = getattr(model, "coef_", None)
-    if coef is None or len(model.classes_) != 2:
-        raise ValueError("this is for linear classifiers of two classes")
-    coef = coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef, float)
-    if coef.size != model.n_features_in_:
-        raise ValueError("this is for linear classifiers of two classes")
-    b = float(np.ravel(getattr(model, "intercept_", 0.0))[0])
-    return coef.ravel(), b if getattr(model, "fit_intercept", True) else None
-
-
-def _pac_bayes(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
-    from gapless.certificates.verify import as_matrix
-    from gapless.theory.pac_bayes import linear
-
-    w, b = _hyperplane(model)
-    signs = np.where(np.asarray(y).ravel() == model.classes_[1], 1.0, -1.0)
-    rows = as_matrix(X)
-
-    def make(delta: float) -> Bound:
-        found = linear(w, rows, signs, b, delta)
-        what = f"error; {found.randomised:.4g} for the randomised classifier"
-        # For all w and mu at once: no choice of C or of the loss costs anything.
-        assumes = (INDEPENDENT, "the columns of X have units that were fixed without the training rows")
-        return Bound("PAC-Bayes", found.fixed, delta, what, "with probability", assumes)
-
-    return make
-
-
-def _vc(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
-    from gapless.theory.growth import halfspaces
-    from gapless.theory.vc import bound
-
-    w, b = _hyperplane(model)
-    truth = np.asarray(y).ravel()
-    inside = float(np.mean(np.asarray(model.predict(X)).ravel() != truth))
-    kind = halfspaces(w.size, offset=b is not None)
-
-    def make(delta: float) -> Bound:
-        omega = bound(truth.size, kind, delta, "devroye").value
-        what = f"error: E_in {inside:.4g} + Omega {omega:.4g}, d_VC = {kind.vc_dimension}"
-        return Bound("VC", min(1.0, inside + omega), delta, what, "with probability", (INDEPENDENT,))
-
-    return make
-
-
-def _votes(model: Any, X: Any, y: Any, tried: int) -> Callable[[float], Bound]:
-    from gapless.certificates.verify import as_matrix
-    from gapless.theory.votes import votes
-
-    if not hasattr(type(model), "estimators_samples_") or not hasattr(model, "estimators_"):
-        raise ValueError("this is for a BaggingClassifier, whose members have not seen the rows out of their bags")
-    rows, index = as_matrix(X), np.searchsorted(model.classes_, np.asarray(y).ravel())
-    n, m = rows.shape[0], len(model.estimators_)
-    wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
-    bags = zip(model.estimators_, model.estimators_features_, model.estimators_samples_)
-    for j, (member, features, bag) in enumerate(bags):
-        out = np.setdiff1d(np.arange(n), bag)
-        if out.size == 0:
-            raise ValueError("a bag holds every row: no row is left to count its member on")
-        counted[out, j] = True
-        found = np.asarray(member.predict(rows[out][:, features]), dtype=np.int64)  # members know classes by number
-        wrong[out, j] = found != index[out]
-    two = len(model.classes_) == 2
-    methods = ("first order", "tandem", "disagreement") if two else ("first order", "tandem")
-    votes(wrong, counted=counted, methods=methods)  # refuses here what has to be refused
-
-    def make(delta: float) -> Bound:
-        name, value = votes(wrong, counted=counted, delta=delta / tried, methods=methods).best
-        what = f"error of the plain majority of its {m} members ({name}); predict averages their probabilities"
-        return Bound("votes", value, delta, what, "with probability", (INDEPENDENT, _fixed(tried)))
-
-    return make
-
-
-def _leave_one_out(model: Any, X: Any, y: Any) -> Bound:
-    from gapless.theory.leave_one_out import leave_one_out
-
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n > MOST:
-        raise ValueError(f"more than {MOST:,} rows: the kernel matrix would be too large")
-    found = leave_one_out(model, X, y)
-    what = f"error of models trained on {n - 1:,} rows: at most {found.bound} of {n:,} are wrong when left out"
-    value = found.bound / n
-    return Bound("leave-one-out", value if math.isfinite(value) else 1.0, None, what, "in expectation", (INDEPENDENT,))

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from gapless.certificates.reduce import _ends
+from gapless.certificates.statement import decode_float
 
 __all__ = ["LeaveOneOut", "from_gram", "least_squares", "leave_one_out"]
 
@@ -114,7 +115,7 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
 
     ``count``: also train without each row that matters and count the errors; the others are right when left out.
     """
-    from gapless.theory.support_vectors import _same_rows
+    from gapless.theory.support_vectors import _ones, same_rows
 
     name = type(model).__name__
     if name not in ("LinearSVC", "SVC") or getattr(model, "certificate_", None) is None:
@@ -123,19 +124,28 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
         raise ValueError(f"this is for two classes; the model has {len(model.classes_)}")
     if name == "LinearSVC" and model.loss != "hinge":
         raise ValueError('this is for loss="hinge"')
-    _same_rows(model, X, y)
+    same_rows(model, X, y)
+    if model.certificate_.fingerprint["weights"] != _ones(int(model.certificate_.fingerprint["n_rows"])):
+        raise ValueError("the model was trained with sample weights: this is for rows that count alike")
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
     signs = np.where(np.asarray(y).ravel() == model.classes_[1], 1.0, -1.0)
-    seen = model.slackness_
     K, free_offset = _gram(model, rows)
-    found = from_gram(K, signs, seen.alpha, signs * seen.yf, seen.c, free_offset)
+    alpha, f = np.abs(model.certificate_.arrays["dual"][0]), np.asarray(model.decision_function(rows), float)
+    problem = model.certificate_.statement["problem"]
+    c = (
+        decode_float(problem["C"])
+        * np.array([decode_float(w) for w in problem["class_weight"]])[(signs > 0).astype(int)]
+    )
+    if not np.isfinite(c).all():
+        c = np.full(len(rows), 2.0 * float(alpha.max(initial=1.0)))  # the hard margin bounds no multiplier
+    found = from_gram(K, signs, alpha, f, c, free_offset)
     if not count:
         return found
     from sklearn.base import clone
 
     errors = 0
-    ends = offset_rows(signs, signs * seen.yf, seen.alpha, seen.c) if free_offset else []
-    for i in [*np.flatnonzero(seen.alpha > 1e-9 * seen.c).tolist(), *ends]:
+    ends = offset_rows(signs, f, alpha, c) if free_offset else []
+    for i in [*np.flatnonzero(alpha > 1e-9 * c).tolist(), *ends]:
         keep = np.arange(len(rows)) != i
         left = signs[keep]
         if (left == left[0]).all():

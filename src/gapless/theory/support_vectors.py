@@ -7,8 +7,8 @@ that fix the offset where no support vector is free: without them the support ve
 Rows that alone give the same optimum, all rows with y f < 1 among them, will do.  Take, of the smallest such sets, the first
 in some order of the rows: the rows outside have no loss, so that every set between it and all rows has the same optimum and
 the same choice, and the compression is preferent; it has at most as many rows as were counted; and a new row with y f < 1
-changes it.  At a gap of rounding size the support vectors are counted as they stand; before that, every row counts that is
-not certified to be none (``proved``), or that lies next to its margin (LinearSVC).
+changes it.  At a gap of rounding size the support vectors are counted as they stand; before that, every row counts that the
+gap does not prove to be none (``proved``): fit with a small tol.
 
 It holds if nothing about the problem was chosen by the training rows: C in the sum form, the width of the kernel, class
 weights and scaling.  What the model itself betrays is checked: gamma="scale", class_weight="balanced" and a pipeline with
@@ -23,20 +23,27 @@ from typing import Any
 
 import numpy as np
 
+from gapless.certificates.statement import decode_float
 from gapless.errors import CertificateError
 from gapless.theory._inputs import probability, whole
 from gapless.theory.compression import Compression, one_sided
 
-__all__ = ["MarginViolation", "margin_violation"]
+__all__ = ["MarginViolation", "NotSettled", "kept", "margin_violation", "refuse_broken", "same_rows"]
 
 #: A relative gap up to this is that of the optimum to rounding: its support vectors are counted as they stand.
 EXACT = 1e-9
-#: Before that, rows with y f up to 1 plus this count too.
-NEAR = 1e-2
+#: alpha within this share of c from 0 and from c is at its bound.
+FREE = 1e-9
+#: The gap is taken larger by this share, so that the judge, who computes scores anew, counts no row more.
+SHELL = 1e-3
 ASSUMPTIONS = (
     "the rows are independent draws from one distribution, and new rows come from it too",
     "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
 )
+
+
+class NotSettled(ValueError):
+    """A condition that the rows decide, not the parameters: delta is shared out as if it had been met."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,20 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
 
     Raises ValueError where a condition is seen to be broken, and CertificateError for other data.
     """
+    delta, tried = probability(delta), whole(tried, "tried")
+    model = refuse_broken(model)
+    same_rows(model, X, y)
+    support, proved, ends = kept(model, X, y)
+    n = int(model.certificate_.fingerprint["n_rows"])
+    k = min(n, support + ends)
+    found = one_sided(k, n, delta / tried)
+    return MarginViolation(found.high, k, n, delta, tried, support, ends, proved, found)
+
+
+def refuse_broken(model: Any) -> Any:
+    """The model, of a pipeline of one step that step; ValueError where its parameters break a condition."""
     from sklearn.pipeline import Pipeline
 
-    delta, tried = probability(delta), whole(tried, "tried")
     if isinstance(model, Pipeline):
         if len(model.steps) > 1:
             raise ValueError(
@@ -89,6 +107,8 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
         raise ValueError(f"the bound is for two classes; this model has {len(model.classes_)}")
     if isinstance(model.class_weight, str):
         raise ValueError('class_weight="balanced" is computed from the training labels, which voids the bound')
+    if not all(decode_float(w) > 0.0 for w in model.certificate_.statement["problem"]["class_weight"]):
+        raise ValueError("a class of weight 0 has no support vectors: its errors change nothing, and are not bounded")
     if name == "SVC":
         if model.kernel in ("rbf", "poly", "sigmoid") and model.gamma == "scale":
             raise ValueError(
@@ -96,48 +116,89 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
             )
         if model.kernel == "precomputed" or callable(model.kernel):
             raise ValueError("a kernel of unknown origin may have been made from the training rows")
-    _same_rows(model, X, y)
-    if model.status_ not in ("converged", "stalled"):
-        raise ValueError(
-            f"the fit has not converged ({model.status_}): its support vectors are not those of the optimum"
-        )
-    support, proved, ends = _counted(model, X, y)
-    n = len(model.alpha_)
-    k = min(n, support + ends)
-    found = one_sided(k, n, delta / tried)
-    return MarginViolation(found.high, k, n, delta, tried, support, ends, proved, found)
+        if model.certificate_.kind != "gap":
+            raise ValueError("the kernel is not positive semidefinite: there is no gap, and no bound")
+    if model.certificate_.fingerprint["weights"] != _ones(int(model.certificate_.fingerprint["n_rows"])):
+        raise ValueError("the model was trained with sample weights: the bound is for rows that count alike")
+    return model
 
 
-def _counted(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
+def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     """Support vectors, whether their number is proved, and the rows that fix the offset."""
-    seen = model.slackness_
-    free = bool(((seen.alpha > 1e-9 * seen.c) & (seen.alpha < (1.0 - 1e-9) * seen.c)).any())
-    exact = float(model.certificate_.relative_gap) <= EXACT
-    if type(model).__name__ == "LinearSVC":
-        from gapless.certificates.reduce import reduce
+    certificate = model.certificate_
+    if certificate.status not in ("converged", "stalled"):
+        raise NotSettled(
+            f"the fit has not converged ({certificate.status}): its support vectors are not those of the optimum"
+        )
+    problem = certificate.statement["problem"]
+    C, linear = decode_float(problem["C"]), type(model).__name__ == "LinearSVC"
+    weight = np.array([decode_float(w) for w in problem["class_weight"]])
+    index = np.searchsorted(model.classes_, np.asarray(y).ravel())
+    hard = not np.isfinite(C)
+    c = (1.0 if hard else C) * weight[index]
+    u = certificate.arrays["dual"][0]
+    alpha = np.abs(u)
+    # The squared hinge has one best offset, and so has the hard margin.
+    tied = hard or (linear and (problem["loss"] == "squared_hinge" or problem["offset"] != "free"))
+    free = tied or bool(((alpha > FREE * c) & (alpha < (1.0 - FREE) * c)).any())
+    ends = 0 if free else 2
+    if float(certificate.relative_gap) <= EXACT:
+        return int(np.count_nonzero(alpha)), False, ends
+    if hard:
+        return len(alpha), True, ends
+    signs = np.where(index == 1, 1.0, -1.0)
+    sub = certificate.subproblems[0]
+    if linear:
+        from gapless.certificates.verify import as_matrix
+        from gapless.judge import gap_safe_labels
 
-        reduced = reduce(model, X, y)
-        # Short of the optimum a row next to its margin may be a support vector that has no dual value yet.
-        near = (seen.alpha > 0.0) | (seen.yf <= 1.0 + (0.0 if exact else NEAR))
-        support = len(reduced.support) if exact else int(np.count_nonzero(near))
-        return support, False, len(reduced.rows) - len(reduced.support)
-    if seen.certified is None:
-        raise ValueError("the kernel is not positive semidefinite: there is no gap, and no bound")
-    proved = int(np.count_nonzero(seen.certified != 0))
-    support = int(np.count_nonzero(seen.alpha > 0.0)) if exact else proved
-    return min(support, proved), support >= proved, 0 if free else 2
+        w, b = np.asarray(certificate.arrays["coef"][0], float), float(certificate.arrays["intercept"][0])
+        scale = decode_float(problem["offset_scale"])
+        side = -gap_safe_labels(as_matrix(X), signs, c, problem["loss"], problem["offset"], w, b, u, scale).side
+    else:
+        from gapless.certificates.kernel_slackness import certified_sides
+
+        scores = np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])
+        side = certified_sides(
+            scores, _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + SHELL) * sub.gap,
+            (1.0 + SHELL) * sub.rounding, float(alpha.max(initial=0.0)),
+        )  # fmt: skip
+    return int(np.count_nonzero(side >= 0)), True, ends
 
 
-def _same_rows(model: Any, X: Any, y: Any) -> None:
+def _norms(model: Any, X: Any) -> np.ndarray:
+    """|phi(x)| of every row, rounded up."""
+    kernel = model.certificate_.statement["problem"]["kernel"]
+    if kernel["name"] == "rbf":
+        return np.ones(X.shape[0])
+    squares = np.asarray(
+        X.multiply(X).sum(axis=1) if hasattr(X, "multiply") else np.einsum("ij,ij->i", X, X), float
+    ).ravel()
+    if kernel["name"] == "poly":
+        squares = (decode_float(kernel["gamma"]) * squares + abs(decode_float(kernel["coef0"]))) ** int(
+            kernel["degree"]
+        )
+    return np.sqrt(squares) * (1.0 + 1e-9)
+
+
+def same_rows(model: Any, X: Any, y: Any) -> None:
+    """Raises CertificateError for other rows or labels than those of the fit."""
+    from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest, row_hashes
+    from gapless.judge.fingerprint import digest
 
     named = model.certificate_.fingerprint
     rows = as_matrix(X)
-    index = np.searchsorted(model.classes_, np.asarray(y).ravel())
+    if type(model).__name__ == "DecisionTreeClassifier":  # trees read float32
+        rows = rows.astype(np.float32)
     if rows.shape[0] != named["n_rows"] or digest(row_hashes(rows), "<u8") != named["rows"]:
-        raise CertificateError("other data: the bound needs exactly the rows that fit was given")
+        raise CertificateError("other data: bounds needs exactly the rows that fit was given")
+    index = np.searchsorted(model.classes_, np.asarray(y).ravel())
     if index.size != rows.shape[0] or digest(index, "<i8") != named["labels"]:
-        raise CertificateError("other labels: the bound needs exactly what fit was given")
-    if named["weights"] != digest(np.ones(rows.shape[0]), "<f8"):
-        raise ValueError("the model was trained with sample weights: the bound is for rows that count alike")
+        raise CertificateError("other labels: bounds needs exactly what fit was given")
+
+
+def _ones(n: int) -> str:
+    from gapless.judge.fingerprint import digest
+
+    return digest(np.ones(n), "<f8")

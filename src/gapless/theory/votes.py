@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.theory._inputs import probability
+from gapless.theory._inputs import probability, whole
 from gapless.theory.hoeffding import kl_lower, kl_upper
 
 __all__ = ["METHODS", "Votes", "votes"]
@@ -43,6 +43,9 @@ class Votes:
     voters: int
     divergence: float
     delta: float
+    drawn: float = (
+        math.nan
+    )  #: the bound on one voter that is drawn for each row; only beside "first order", which is twice it
 
     @property
     def best(self) -> tuple[str, float]:
@@ -69,8 +72,9 @@ class Votes:
 
 
 def votes(
-    losses: Any, weights: Any = None, counted: Any = None, delta: Any = 0.05, prior: Any = None, methods: Any = METHODS
-) -> Votes:
+    losses: Any, weights: Any = None, counted: Any = None, delta: Any = 0.05, prior: Any = None, methods: Any = METHODS,
+    among: Any = None,
+) -> Votes:  # fmt: skip
     """Bounds on the weighted majority vote of voters.
 
     Parameters
@@ -80,6 +84,7 @@ def votes(
     counted : n x m, whether the voter has *not* seen the row; None: all voters were fixed without these rows
     prior : weights fixed in advance, equal ones otherwise
     methods : which bounds to compare; "disagreement" and "C-bound" are for two classes
+    among : number of voters that were fixed in advance, of which these are some; the prior is then equal over all of them
     """
     wrong = np.asarray(losses, float)
     if wrong.ndim != 2 or wrong.size == 0 or not np.isin(wrong, (0.0, 1.0)).all():
@@ -92,6 +97,10 @@ def votes(
     if not chosen:
         raise ValueError("no method")
     rho, pi = _weights(weights, m, "weights"), _weights(prior, m, "prior")
+    if among is not None:
+        if prior is not None or whole(among, "among") < m:
+            raise ValueError(f"among is the number of all voters, at least {m}, and takes the place of a prior")
+        pi = np.full(m, 1.0 / among)
     if (pi[rho > 0.0] == 0.0).any():
         raise ValueError("a voter with weight has prior 0")
     used = rho > 0.0
@@ -114,15 +123,22 @@ def votes(
     apart = ((w.T @ (out - w)) + ((out - w).T @ w)) / both
     t, d = float(r @ together @ r), float(r @ apart @ r)
     found = _bounds(chosen, g, t, d, int(each.min()), int(both.min()), divergence, delta / len(chosen))
-    return Votes(found, g, t, d, int(each.min()), int(both.min()), m, divergence, delta)
+    drawn = math.nan
+    if "first order" in chosen:
+        drawn = kl_upper(g, _room(int(each.min()), divergence, delta / len(chosen)))
+    return Votes(found, g, t, d, int(each.min()), int(both.min()), m, divergence, delta, drawn)
+
+
+def _room(rows: int, divergence: float, share: float) -> float:
+    """(KL + ln(2 sqrt(rows)/share))/rows."""
+    return (divergence + math.log(2.0) + 0.5 * math.log(rows) - math.log(share)) / rows
 
 
 def _bounds(
     chosen: tuple[str, ...], g: float, t: float, d: float, n: int, pairs: int, divergence: float, delta: float
 ) -> dict[str, float]:
     def room(rows: int, times: float, share: float) -> float:
-        """(times KL + ln(2 sqrt(rows)/share))/rows."""
-        return (times * divergence + math.log(2.0) + 0.5 * math.log(rows) - math.log(share)) / rows
+        return _room(rows, times * divergence, share)
 
     one, two = room(n, 1.0, 0.5 * delta), room(pairs, 2.0, 0.5 * delta)  # two quantities at once: half of delta each
     g_up, g_low = kl_upper(g, one), kl_lower(g, one)

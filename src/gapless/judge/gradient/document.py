@@ -7,6 +7,7 @@ from typing import Any
 
 from ..document import (
     FINGERPRINT,
+    OPTIONAL,
     REALS,
     STATUSES,
     TOP,
@@ -55,7 +56,7 @@ def speaks_of(document: Any) -> bool:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=("arrays",))
+    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=OPTIONAL)
     if found:
         return found
     if document["estimator"] != "LogisticRegression":

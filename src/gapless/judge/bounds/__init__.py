@@ -1,0 +1,74 @@
+"""The bounds on new rows that stand in a document: every one that holds with high probability is made anew.
+
+    delta        the shares of all of them together are at most delta, exactly
+    held-out     errors on the test rows, if these are given (`answers`), and the binomial behind them
+    compression  that nothing of the problem was computed from the rows, how many of them are kept, Campi and Garatti's bound
+    PAC-Bayes    the margins of the hyperplane on the rows, and the kl inequality
+    VC           the errors on the rows, and Cover's count of the dichotomies
+    votes        errors of members, and of pairs of them, on the rows out of bags that are drawn again from their seeds
+
+A value has to be proved, in integers or by outward rounding, and may not be more than LOOSE above what its figures give.
+What nobody can see in a file, that rows are independent and settings were fixed beforehand, is listed as not checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ..document import number
+from ..errors import CertificateError
+from ..verdict import Claim, Verdict
+from .claims import CLAIMS, Case
+from .document import flaw
+
+__all__ = ["flaw", "judged"]
+
+
+def judged(
+    verdict: Verdict,
+    block: Any,
+    document: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    data: tuple[Any, Any, Any],
+    test: tuple[Any, Any] | None = None,
+) -> Verdict:
+    """The verdict with the claims of the entry ``bounds``; ``data`` is (X, y, sample_weight) of the fit, ``test`` (X, y)."""
+    found = flaw(block)
+    if found:
+        raise CertificateError(f"the certificate cannot be read: {found}")
+    if document["classes"] is None or len(document["classes"]["values"]) < 2:
+        raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
+    claims, unchecked = _shares(block), list(verdict.unchecked)
+    case = Case(document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"])
+    for row in block["rows"]:
+        if row["delta"] is None:
+            unchecked.append(f"bounds: {row['method']}, which holds in expectation only")
+            continue
+        made, rest = CLAIMS[row["method"]](case, row)
+        claims += made
+        unchecked += rest
+    assumed = dict.fromkeys(text[:200] for row in block["rows"] for text in row["assumes"])
+    unchecked += [f"bounds: that {text}" for text in assumed]
+    unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
+    return Verdict([*verdict.claims, *claims], unchecked, verdict.bounds, verdict.tier)
+
+
+def _shares(block: dict[str, Any]) -> list[Claim]:
+    delta = number(block["delta"])
+    shares = [number(row["delta"]) for row in block["rows"] if row["delta"] is not None]
+    good = 0.0 < delta < 1.0 and all(0.0 < share < 1.0 for share in shares)
+    total = sum(map(Fraction, shares)) if good else Fraction(0)
+    fits = good and total <= Fraction(delta)
+    claims = [Claim("bounds: delta", delta, float(total), fits, "the shares of all bounds together")]
+    expected = {row["method"] for row in block["rows"] if row["delta"] is None}
+    claims.append(Claim("bounds: in expectation", sorted(expected), None, expected <= {"leave-one-out"}))
+    counts = block["tried"] >= 1 and block["tested"] >= 1
+    claims.append(Claim("bounds: tried", [block["tried"], block["tested"]], None, counts, "settings, models tested"))
+    values = [number(row["value"]) for row in block["rows"]]
+    ordered = all(math.isfinite(v) and v >= 0.0 for v in values) and values == sorted(values)
+    claims.append(Claim("bounds: order", "tightest first", None, ordered))
+    return claims

@@ -1,0 +1,103 @@
+"""Errors of voters, and of pairs of them, on rows that they have not seen.
+
+A bagging's members stand in the file, and its bags are drawn again from their seeds: a member counts on the rows that are in
+none of its draws.  The stumps of AdaBoost saw every row: they count where each is one of a ``pool`` of cuts that was fixed
+without the rows: two stumps a cut, and the two constants; KL is that of their weights from equal ones over all of the pool.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..document import number
+from .answers import answers
+
+if TYPE_CHECKING:
+    from .claims import Case
+
+
+def recount(case: Case, figures: dict[str, Any]) -> dict[str, float] | str:
+    """gibbs, tandem, disagreement, n, pairs, voters and divergence; or why the judge cannot count."""
+    name = case.document["estimator"]
+    if name == "BaggingClassifier" and figures["pool"] is None:
+        return _bagging(case)
+    if name == "AdaBoostClassifier":
+        return _boosting(case, figures["pool"])
+    return {"voters": -1.0}  # nothing else has voters
+
+
+def _bagging(case: Case) -> dict[str, float] | str:
+    problem, learners = case.problem, case.document.get("learners")
+    if learners is None:
+        return "the members are not in the document: a model file has them"
+    every = problem["features"] == case.document["n_features"]
+    if problem["weighted"] or not problem["replacement"] or not (every or problem["features_replacement"]):
+        return "how these bags are drawn is another library's"
+    n, m = case.n, len(learners)
+    wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
+    X = _dense(case)
+    lists, seeds = np.asarray(case.arrays["feature_lists"], dtype=np.int64), np.asarray(case.arrays["seeds"])
+    for j, learner in enumerate(learners):
+        random = np.random.RandomState(int(seeds[j]))
+        if problem["features_replacement"]:
+            random.randint(0, case.document["n_features"], problem["features"])
+        seen = np.zeros(n, dtype=bool)
+        seen[random.randint(0, n, problem["draws"])] = True
+        out = np.flatnonzero(~seen)
+        own = {key.partition(".")[2]: a for key, a in case.arrays.items() if key.startswith(f"{j}.")}
+        told = answers(learner, own, X[out][:, lists[j]])
+        if told is None:
+            return f"the judge cannot run {learner['estimator']}"
+        # Members know classes by their numbers, of those that their bag held.
+        known = np.array([int(value) for value in learner["classes"]["values"]])
+        counted[out, j], wrong[out, j] = True, known[told.classes] != case.index[out]
+    return _means(wrong, counted, np.full(m, 1.0 / m), 0.0)
+
+
+def _boosting(case: Case, pool: Any) -> dict[str, float] | str:
+    if case.problem["learner"] != "stump" or pool is None or len(case.document["classes"]["values"]) != 2:
+        return {"voters": -1.0}  # voters that saw every row
+    cuts = {(int(j), number(t)) for j, t in pool}
+    weight: dict[tuple[int, float, int], float] = {}
+    stumps = zip(case.arrays["feature"], case.arrays["threshold"], case.arrays["classes"], strict=True)
+    for (j, t, (left, right)), a in zip(stumps, case.arrays["stage_weights"], strict=True):
+        if j >= 0 and (int(j), float(t)) not in cuts:
+            return {"voters": -1.0}
+        key = (-1, 0.0, int(left)) if j < 0 or left == right else (int(j), float(t), int(left))
+        weight[key] = weight.get(key, 0.0) + float(a)
+    X = _dense(case)
+    rho = np.array(list(weight.values()))
+    rho = rho / rho.sum()
+    wrong = np.empty((case.n, len(weight)), dtype=bool)
+    for v, (j, t, left) in enumerate(weight):
+        told = np.where(X[:, j].astype(np.float32) > t, 1 - left, left) if j >= 0 else left
+        wrong[:, v] = told != case.index
+    divergence = math.fsum((rho * np.log(rho * (2.0 * len(cuts) + 2.0))).tolist())
+    return _means(wrong, np.ones_like(wrong), rho, max(0.0, divergence))
+
+
+def _dense(case: Case) -> np.ndarray:
+    from ..rows import filled
+
+    return np.vstack([filled(block) for block in case.rows.blocks()])
+
+
+def _means(wrong: np.ndarray, counted: np.ndarray, rho: np.ndarray, divergence: float) -> dict[str, float]:
+    seen, bad = counted.astype(np.float64), (wrong & counted).astype(np.float64)
+    each, both = seen.sum(axis=0), seen.T @ seen
+    if each.min() < 1 or both.min() < 1:
+        return {"voters": -1.0}
+    fine = seen - bad
+    apart = (bad.T @ fine + fine.T @ bad) / both
+    return {
+        "gibbs": float(rho @ (bad.sum(axis=0) / each)),
+        "tandem": float(rho @ (bad.T @ bad / both) @ rho),
+        "disagreement": float(rho @ apart @ rho),
+        "n": float(each.min()),
+        "pairs": float(both.min()),
+        "voters": float(rho.size),
+        "divergence": divergence,
+    }
