@@ -313,7 +313,7 @@ def test_version_and_help(capsys):
     assert gapless.__version__ in capsys.readouterr().out
     assert main(["--help"]) == 0
     text = capsys.readouterr().out
-    for command in ("demo", "train", "predict", "verify", "doctor", "warmup"):
+    for command in ("demo", "train", "predict", "verify", "bounds", "doctor", "warmup"):
         assert command in text
         assert main([command, "--help"]) == 0
     capsys.readouterr()

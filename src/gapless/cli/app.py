@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless.cli.bounds import bounds
 from gapless.cli.demo import demo
 from gapless.cli.doctor import doctor
 from gapless.cli.guard import BAD_INPUT, INTERRUPTED, one_line, say
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, train, predict, verify, doctor, warmup):
+for command in (demo, train, predict, verify, bounds, doctor, warmup):
     app.command()(command)
 
 # click lives inside typer in newer versions and beside it in older ones: found through a public name.

@@ -34,6 +34,9 @@ Holdout = Annotated[
     float | None,
     typer.Option(help="Share of the rows kept out of training, drawn by --seed.", show_default=False),
 ]
+Test = Annotated[
+    Path | None, typer.Option(help="File of rows that were not trained on, read as the data are.", show_default=False)
+]
 Seed = Annotated[int, typer.Option(help="Draws the rows of --holdout.", min=0, max=2**32 - 1)]
 
 

@@ -21,6 +21,7 @@ def verify(
         bool, typer.Option("--rigorous", help="Bounds that hold in exact arithmetic, by rounding analysis.")
     ] = False,
     exact: Annotated[bool, typer.Option("--exact", help="Rational arithmetic: slow, for small data.")] = False,
+    test: options.Test = None,
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,
@@ -49,10 +50,16 @@ def verify(
         index_base=index_base,
         expected=Expected.by(document),
     )
+    new = None
+    if test is not None:
+        reading = {"target": target, "drop": drop, "header": header, "format": format, "index_base": index_base}
+        new = options.read(test, **reading, expected=Expected.by(document))  # type: ignore[arg-type]
     if holdout is not None:
-        rows = rows.rows(options.split(rows.n_rows, holdout, seed)[0])
+        kept, held = options.split(rows.n_rows, holdout, seed)
+        rows, new = rows.rows(kept), rows.rows(held) if new is None else new
     tier: Any = "exact" if exact else rigorous
-    verdict = judge.check(document, arrays, rows.X, rows.y, sample_weight=rows.weights, rigorous=tier)
+    fresh = (None, None) if new is None else (new.X, new.y)
+    verdict = judge.check(document, arrays, rows.X, rows.y, rows.weights, tier, *fresh)
     if json:
         told = verdict.to_json()
         told = json_module.loads(told) if isinstance(told, str) else told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,7 +138,7 @@ def leaves(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows) -
         X[block.start : block.start + block.n] = filled(block)
     left, right, feature = (np.asarray(arrays[key], dtype=np.int64) for key in ("left", "right", "feature"))
     ends = np.cumsum([0, *document["problem"]["levels"]])
-    known = [np.asarray(arrays["levels"])[a:b] if b > a else None for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    known = [np.asarray(arrays["levels"])[a:b] if b > a else None for a, b in pairwise(ends.tolist())]
     where, at = (
         np.zeros(X.shape[0], dtype=np.int64),
         [np.arange(X.shape[0])] + [np.empty(0, np.int64)] * (left.size - 1),
