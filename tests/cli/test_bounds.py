@@ -19,7 +19,9 @@ def run(*arguments):
 @pytest.fixture
 def model(csv, tmp_path):
     path = tmp_path / "model.gapless"
-    done = run("train", csv, "--target", "label", "--loss", "hinge", "--tol", "1e-10", "--holdout", "0.3", "--out", path)
+    done = run(
+        "train", csv, "--target", "label", "--loss", "hinge", "--tol", "1e-10", "--holdout", "0.3", "--out", path
+    )
     assert done.exit_code == 0, done.output
     return path
 
@@ -79,6 +81,8 @@ def test_a_file_of_test_rows(tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(csv, model, options, says):
-    done = run("bounds", model, csv, *(("--holdout", "0.3") if "--delta" in options or "--tried" in options else ()), *options)
+    done = run(
+        "bounds", model, csv, *(("--holdout", "0.3") if "--delta" in options or "--tried" in options else ()), *options
+    )
     assert done.exit_code == 2
     assert says in done.output

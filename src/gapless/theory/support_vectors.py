@@ -158,9 +158,11 @@ def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     else:
         from gapless.certificates.kernel_slackness import certified_sides
 
-        scores = np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])
+        known = getattr(model, "_scores", None)  # of the fit; a model from a file makes them anew
+        if known is None:
+            known = [np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])]
         side = certified_sides(
-            scores, _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + SHELL) * sub.gap,
+            known[0], _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + SHELL) * sub.gap,
             (1.0 + SHELL) * sub.rounding, float(alpha.max(initial=0.0)),
         )  # fmt: skip
     return int(np.count_nonzero(side >= 0)), True, ends
