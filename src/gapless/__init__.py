@@ -51,6 +51,8 @@ _HOME = {
     "Until": "gapless.solvers.gradient",
     "Schedule": "gapless.solvers.gradient_schedule",
     "linear_risk": "gapless.solvers.risk",
+    # one page
+    "report": "gapless.pages.report",
     # files
     "save": "gapless.files.modelfile",
     "load": "gapless.files.modelfile",
@@ -79,6 +81,7 @@ _ROOMS = (
     "judge",
     "kernels",
     "losses",
+    "pages",
     "plots",
     "problems",
     "rows",

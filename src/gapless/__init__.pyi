@@ -5,6 +5,7 @@ from gapless import files as files
 from gapless import judge as judge
 from gapless import kernels as kernels
 from gapless import losses as losses
+from gapless import pages as pages
 from gapless import plots as plots
 from gapless import problems as problems
 from gapless import rows as rows
@@ -53,6 +54,7 @@ from gapless.estimators.tree import DecisionTreeClassifier as DecisionTreeClassi
 from gapless.estimators.tree import DecisionTreeRegressor as DecisionTreeRegressor
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
+from gapless.pages.report import report as report
 from gapless.solvers.gradient import Until as Until
 from gapless.solvers.gradient import descend as descend
 from gapless.solvers.gradient_schedule import Schedule as Schedule

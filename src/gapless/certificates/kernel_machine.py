@@ -7,6 +7,7 @@ is ``heuristic``, there is no gap, and what is claimed is the largest violation 
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -119,8 +120,9 @@ class KernelCertificate(Certificate):
     def _html(self) -> str:
         text = super()._html()
         for sub in self.subproblems[:50] if len(self.subproblems) > 1 else ():
-            plain = f"{self.class_name(sub.positive)} against the rest"
-            text = text.replace(f"<td>{plain}</td>", f"<td>{self.pair_name(sub)}</td>", 1)  # type: ignore[arg-type]
+            plain = html.escape(f"{self.class_name(sub.positive)} against the rest")
+            pair = html.escape(self.pair_name(sub))  # type: ignore[arg-type]
+            text = text.replace(f"<td>{plain}</td>", f"<td>{pair}</td>", 1)
         return text
 
 

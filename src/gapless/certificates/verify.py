@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from gapless import judge
 from gapless.certificates.boosting import BoostingCertificate
 from gapless.certificates.ensemble import EnsembleCertificate
+from gapless.certificates.fingerprint import digest_of_rows
 from gapless.certificates.gap import Certificate
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.linear_model import last_step
@@ -26,7 +27,7 @@ from gapless.certificates.orthogonality import LeastSquaresCertificate
 from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 
-__all__ = ["verify"]
+__all__ = ["names_rows", "verify"]
 
 KINDS = (
     Certificate,
@@ -102,6 +103,20 @@ def arrays_now(model: Any, claimed: Mapping[str, np.ndarray]) -> dict[str, np.nd
             now = now.reshape(claimed[key].shape)
         found[key] = np.broadcast_to(now, claimed[key].shape) if now.ndim == 0 else now
     return found
+
+
+def names_rows(certificate: Any, X: Any) -> bool:
+    """Whether X has the rows that a certificate speaks of, in their order; trees see them in float32."""
+    named = certificate.fingerprint
+    rows = as_matrix(X)
+    if rows.shape[0] != named["n_rows"]:
+        return False
+    if isinstance(certificate, TreeCertificate):
+        with np.errstate(over="ignore"):
+            rows = rows.astype(np.float32)
+        if not sparse.issparse(rows) and np.isnan(rows).any():
+            rows = np.where(np.isnan(rows), np.float32(np.nan), rows)  # one NaN for all
+    return digest_of_rows(rows) == named["rows"]
 
 
 def as_matrix(X: Any) -> Any:

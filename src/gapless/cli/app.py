@@ -17,6 +17,7 @@ from gapless.cli.demo import demo
 from gapless.cli.doctor import doctor
 from gapless.cli.guard import BAD_INPUT, INTERRUPTED, one_line, say
 from gapless.cli.predict import predict
+from gapless.cli.report import report
 from gapless.cli.train import train
 from gapless.cli.verify import verify
 from gapless.cli.warmup import warmup
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, train, predict, verify, bounds, doctor, warmup):
+for command in (demo, train, predict, verify, bounds, report, doctor, warmup):
     app.command()(command)
 
 # click lives inside typer in newer versions and beside it in older ones: found through a public name.

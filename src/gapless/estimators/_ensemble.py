@@ -12,6 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ._linear_classifier import LinearClassifier
 from ._loading import blank_model
+from ._notebook import Shown
 
 SEEDS = np.iinfo(np.int32).max
 
@@ -43,7 +44,7 @@ def taken(values: Any, rows: np.ndarray) -> Any:
     return values[rows] if hasattr(values, "shape") else [values[i] for i in rows]
 
 
-class Ensemble(MetaEstimatorMixin, BaseEstimator):
+class Ensemble(Shown, MetaEstimatorMixin, BaseEstimator):
     """Parameters, copies of the base learner, and the ensemble as a sequence of them."""
 
     _require = LinearClassifier._require

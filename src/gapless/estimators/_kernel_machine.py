@@ -27,11 +27,12 @@ from gapless.solvers.loop import Stop, interruptible
 from ._kernel_fit import KernelFitted, KernelTask, fit_kernel
 from ._linear_classifier import MOST_PASSES, _known, _Printed, from_file
 from ._loading import blank_model
+from ._notebook import Shown
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(Shown, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its kind."""
 
     _kind = ""

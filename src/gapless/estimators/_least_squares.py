@@ -32,6 +32,7 @@ from gapless.solvers.closed_form import Answer, Clock, solve
 from gapless.solvers.loop import Interruption, Stop, interruptible
 
 from ._loading import blank_model
+from ._notebook import Shown
 
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED = 1e8
@@ -43,7 +44,7 @@ MANY = 1 << 20
 Look = Callable[[], None] | None
 
 
-class LeastSquaresModel(BaseEstimator):
+class LeastSquaresModel(Shown, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its targets."""
 
     coef_: np.ndarray

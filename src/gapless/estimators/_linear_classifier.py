@@ -29,12 +29,13 @@ from gapless.solvers.solution import Event
 
 from ._fit import Fitted, Task, fit_linear
 from ._loading import blank_model
+from ._notebook import Shown
 
 #: What max_iter=-1 and None mean: finite, and far beyond any fit that makes progress.
 MOST_PASSES = 100_000
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its loss."""
 
     _progress: Any = None

@@ -20,6 +20,8 @@ from gapless.encode.weights import check_sample_weight
 from gapless.solvers.tree import ROWS, Limits, Packed, Target, Tree, finite, grow, leaves, pack, prepare
 from gapless.solvers.tree_prune import pruned, pruning_path
 
+from ._notebook import Shown
+
 #: From so many rows on columns are cut into 255 bins, unless asked otherwise.
 EXACT_ROWS = 200_000
 BINS = 255
@@ -29,7 +31,7 @@ MOST_CODES = 2 * 10**9
 FILLED = 1 << 24
 
 
-class BaseDecisionTree(MultiOutputMixin, BaseEstimator):
+class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
     """scikit-learn's trees over ``solvers.tree``."""
 
     criterion: Any

@@ -31,6 +31,7 @@ from gapless.solvers.gaussian import (
 )
 
 from ._loading import blank_model
+from ._notebook import Shown
 from .bayes import check_priors
 
 __all__ = ["Boundary", "GaussianDiscriminant"]
@@ -52,7 +53,7 @@ class Boundary(NamedTuple):
         return np.einsum("ij,ij->i", X @ self.quadratic, X) + X @ self.linear + self.constant
 
 
-class DiscriminantClassifier(ClassifierMixin, BaseEstimator):
+class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
     """Labels and probabilities from the scores ln density + ln prior; what the three discriminants share."""
 
     classes_: np.ndarray

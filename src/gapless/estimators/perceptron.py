@@ -29,6 +29,7 @@ from gapless.solvers.perceptron import Run
 
 from ._linear_classifier import MOST_PASSES, LinearClassifier
 from ._loading import blank_model
+from ._notebook import Shown
 from ._perceptron_fit import Fitted, Task, fit_perceptron
 
 VARIANTS = ("plain", "pocket", "averaged", "voted")
@@ -46,7 +47,7 @@ def _goes_on(self: Any) -> bool:
     return True
 
 
-class Perceptron(ClassifierMixin, BaseEstimator):
+class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     """The perceptron: visit the rows, and where ``y (<w, x> + b) <= 0`` add ``eta0 * y * (x, 1)`` to ``(w, b)``.
 
     It stops after a pass without a mistake. ``certificate_`` then says how many mistakes there can be at most on these rows,

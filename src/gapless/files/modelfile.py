@@ -7,20 +7,18 @@ writing, and the way from what was read to an estimator.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import importlib
 import json
 import os
-import secrets
-import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from gapless import judge
+from gapless.files.whole import beside, sync_folder
 from gapless.judge.errors import ModelFileError
 from gapless.judge.forms import array_forms
 
@@ -60,14 +58,17 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
     place = os.path.realpath(os.fspath(path))  # a link stays a link, its file is replaced
     if os.path.isdir(place):
         raise ModelFileError(f"{os.fspath(path)}: is a directory; give the name of a file")
-    with _beside(place) as (stream, temporary):
+    folder = os.path.dirname(place)
+    if not os.path.isdir(folder):
+        raise ModelFileError(f"{place}: the folder {folder} does not exist")
+    with beside(place) as (stream, temporary):
         _write(stream, document, arrays)
         stream.flush()
         os.fsync(stream.fileno())
         stream.close()
         judge.read(temporary)
         os.replace(temporary, place)
-    _sync_folder(os.path.dirname(place))
+    sync_folder(folder)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -182,26 +183,6 @@ def _learner(model: Any, learner: Any) -> tuple[dict[str, Any], dict[str, np.nda
     return inner, parts
 
 
-@contextlib.contextmanager
-def _beside(place: str) -> Iterator[tuple[BinaryIO, str]]:
-    """A file in the folder of `place`, gone on leaving unless it was moved."""
-    folder, name = os.path.split(place)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
-    try:
-        # 0666 less the umask, as any file the user makes (tempfile would give 0600)
-        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    except FileNotFoundError:
-        raise ModelFileError(f"{place}: the folder {folder} does not exist") from None
-    try:
-        with os.fdopen(descriptor, "w+b") as stream:
-            with contextlib.suppress(OSError):  # the mode of the file that is replaced, if there is one
-                os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
-            yield stream, temporary
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-
-
 def _write(stream: BinaryIO, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=False)
@@ -235,13 +216,3 @@ def _member(archive: zipfile.ZipFile, name: str, content: bytes | memoryview) ->
     with archive.open(info, "w") as member:
         for start in range(0, len(content), 1 << 22):
             member.write(content[start : start + (1 << 22)])
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new name durable, where folders can be synced."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

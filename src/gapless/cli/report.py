@@ -1,0 +1,102 @@
+"""gapless report: one HTML page that tells the whole story of a model."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gapless.cli import options
+from gapless.cli.guard import guarded
+from gapless.cli.output import line, print_json
+
+
+@guarded
+def report(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
+    test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
+    delta: Annotated[float, typer.Option(help="Probability that an interval or a bound fails.")] = 0.05,
+    tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
+    tested: Annotated[int, typer.Option(help="Models that the test rows compared.", min=1)] = 1,
+    title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
+    pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="Pictures need matplotlib.")] = True,
+    target: options.Target = None,
+    weights: options.Weights = None,
+    drop: options.Drop = None,
+    holdout: options.Holdout = None,
+    seed: options.Seed = 0,
+    header: options.Header = None,
+    format: options.Format = "auto",
+    index_base: options.IndexBase = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write one self-contained HTML page: the model, both gaps, errors, bounds, features, and how to check it all."""
+    if test is not None and holdout is not None:
+        raise typer.BadParameter("--test and --holdout exclude each other")
+    from gapless.files.dataset import Expected
+    from gapless.files.modelfile import load
+    from gapless.pages.report import report as tell
+
+    estimator = load(model)
+    expected = Expected.by(estimator.certificate_.document())
+    reading: dict[str, Any] = {"header": header, "format": format, "index_base": index_base, "expected": expected}
+    rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
+    tested_on = None
+    if holdout is not None:
+        kept, held = options.split(rows.n_rows, holdout, seed)
+        rows, tested_on = rows.rows(kept), rows.rows(held)
+    elif test is not None:
+        left = [*(drop or []), *([weights] if weights is not None else [])]
+        tested_on = options.read(test, target=target, drop=left, **reading)
+    told = _given(
+        target=target, weights=weights, drop=drop, holdout=holdout, seed=seed if holdout is not None else None
+    )
+    page = tell(
+        estimator, rows.X, rows.y,
+        X_test=None if tested_on is None else tested_on.X,
+        y_test=None if tested_on is None else tested_on.y,
+        sample_weight=rows.weights, file=out, title=title, feature_names=rows.names, delta=delta, tried=tried, tested=tested,
+        pictures=pictures, data_name=os.fspath(data), test_name=None if test is None else os.fspath(test),
+        commands=_commands(estimator, model, data, told),
+    )  # fmt: skip
+    size = len(page.html.encode("utf-8"))
+    if json:
+        print_json(
+            {
+                "command": "report",
+                "model": os.fspath(model),
+                "data": os.fspath(data),
+                "out": os.fspath(out),
+                "bytes": size,
+            }
+        )
+        return
+    line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
+
+
+def _given(**options_: Any) -> str:
+    """The options that say which rows were read, as they were typed."""
+    parts: list[str] = []
+    for name, value in options_.items():
+        for each in value if isinstance(value, list) else [value]:
+            if each is not None:
+                parts.append(f" --{name} {shlex.quote(str(each))}")
+    return "".join(parts)
+
+
+def _commands(estimator: Any, model: Path, data: Path, told: str) -> tuple[str, str]:
+    """How to make such a model again, in Python, and how to check this one."""
+    from gapless.pages.origin import call_of
+
+    file, rows = shlex.quote(os.fspath(model)), shlex.quote(os.fspath(data))
+    make = (
+        f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of "
+        f"{rows}{told}\ngapless.save(model, {os.fspath(model)!r})"
+    )
+    return make, f"gapless verify {file} {rows}{told}"

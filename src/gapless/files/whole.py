@@ -1,0 +1,63 @@
+"""Files that are written whole or not at all: beside their place first, then moved into it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO
+
+__all__ = ["beside", "sync_folder", "write_whole"]
+
+
+@contextlib.contextmanager
+def beside(place: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A file in the folder of `place`, gone on leaving unless it was moved."""
+    folder, name = os.path.split(place)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
+    # 0666 less the umask, as any file the user makes (tempfile would give 0600)
+    descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        with os.fdopen(descriptor, "w+b") as stream:
+            with contextlib.suppress(OSError):  # the mode of the file that is replaced, if there is one
+                os.chmod(temporary, stat.S_IMODE(os.stat(place).st_mode))
+            yield stream, temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> str:
+    """Write a file; whatever happens on the way, what was there stays. Returns the path as given."""
+    given = os.fspath(path)
+    place = os.path.realpath(given)  # a link stays a link, its file is replaced
+    if os.path.isdir(place):
+        raise IsADirectoryError(f"{given}: is a directory; give the name of a file")
+    folder = os.path.dirname(place)
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{given}: the folder {os.path.dirname(given) or '.'} does not exist")
+    try:
+        with beside(place) as (stream, temporary):
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+            stream.close()
+            os.replace(temporary, place)
+    except OSError as error:
+        raise type(error)(
+            error.errno, f"{given}: could not be written ({error.strerror}); nothing was changed"
+        ) from error
+    sync_folder(folder)
+    return given
+
+
+def sync_folder(folder: str) -> None:
+    """Make the new name durable, where folders can be synced."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,185 @@
+"""The pieces of a page. They hold plain text and numbers; the template alone makes HTML of them, and escapes all of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "Bar", "Bars", "Block", "Code", "Facts", "Folded", "Note", "Picture", "Section", "Table", "Text", "count", "number",
+    "percent", "plural", "said",
+]  # fmt: skip
+
+#: Characters of a label or a name that are shown.
+LONGEST = 120
+
+
+@dataclass(frozen=True)
+class Block:
+    """``kind`` is the name of the template's macro."""
+
+    @property
+    def kind(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    text: str
+
+
+@dataclass(frozen=True)
+class Note(Block):
+    """Set apart: "plain" for what does not apply, "warn" for what must not be overlooked."""
+
+    text: str
+    tone: str = "plain"
+
+
+@dataclass(frozen=True)
+class Facts(Block):
+    """Names and values."""
+
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """The first ``names`` columns are words, the others numbers."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str = ""
+    names: int = 1
+    left_out: int = 0  #: rows that are not shown
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value on a scale that all bars share, with its interval where there is one; places are shares of the width."""
+
+    label: str
+    text: str
+    start: float
+    end: float
+    low: float | None = None
+    high: float | None = None
+    side: str = ""  #: "minus", "plus" or ""
+
+
+@dataclass(frozen=True)
+class Bars(Block):
+    rows: Sequence[Bar]
+    caption: str = ""
+    head: tuple[str, str] = ("", "")
+    zero: float | None = None  #: where 0 lies, if not at the left
+
+    @classmethod
+    def signed(cls, values: Sequence[tuple[str, float, str]], caption: str, head: tuple[str, str]) -> Bars:
+        """(label, value, text): to the left of the middle below 0, to the right above."""
+        most = max((abs(value) for _, value, _ in values if math.isfinite(value)), default=0.0) or 1.0
+        rows = []
+        for label, value, text in values:
+            share = 0.5 * (value / most if math.isfinite(value) else 0.0)
+            side = "minus" if value < 0 else "plus"
+            rows.append(Bar(label, text, 0.5 + min(share, 0.0), 0.5 + max(share, 0.0), side=side))
+        return cls(rows, caption, head, 0.5)
+
+    @classmethod
+    def shares(
+        cls, values: Sequence[tuple[str, float, float | None, float | None, str]], caption: str, head: tuple[str, str]
+    ) -> Bars:
+        """(label, value, low, high, text), all of them from 0 on; the longest fills the width."""
+        most = max((v for _, value, _, high, _ in values for v in (value, high or 0.0)), default=0.0) or 1.0
+        rows = [
+            Bar(
+                label,
+                text,
+                0.0,
+                value / most,
+                None if low is None else low / most,
+                None if high is None else high / most,
+            )
+            for label, value, low, high, text in values
+        ]
+        return cls(rows, caption, head)
+
+
+@dataclass(frozen=True)
+class Code(Block):
+    text: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """``data`` is base64 of ``mime``; as an image it can neither run nor fetch anything."""
+
+    title: str
+    mime: str
+    data: str
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Folded(Block):
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Section:
+    name: str  #: the anchor
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+# Words and numbers
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A figure as a person reads it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    value = float(value)
+    if math.isnan(value):
+        return "not known"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if value == int(value) and abs(value) < 1e15:
+        return count(int(value)).replace("-", "−")
+    return f"{value:.{digits}g}".replace("-", "−")
+
+
+def count(value: Any) -> str:
+    return f"{int(value):,}".replace(",", "\u202f")  # narrow spaces between the thousands
+
+
+def percent(rate: float) -> str:
+    if math.isnan(rate):
+        return "not known"
+    return f"{100 * rate:.2f} %" if rate == 0 or abs(rate) >= 1e-4 else f"{100 * rate:.2g} %"
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+
+
+def said(value: Any, longest: int = LONGEST, lines: bool = False) -> str:
+    """A label or a name from the data, on one line, without signs that no page can show, and not too long."""
+    text = str(value)[: 4 * longest]
+    blank = "\t\r\v\f\x85\u2028\u2029" + ("" if lines else "\n")
+    text = "".join(" " if c in blank else c if c == "\n" or _printable(c) else "\ufffd" for c in text)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _printable(c: str) -> bool:
+    """Not a control character, nor a half of a pair, nor a non-character."""
+    code = ord(c)
+    return not (
+        code < 32 or 127 <= code < 160 or 0xD800 <= code < 0xE000 or code & 0xFFFE == 0xFFFE or 0xFDD0 <= code < 0xFDF0
+    )

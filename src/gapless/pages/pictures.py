@@ -1,0 +1,143 @@
+"""Pictures of `gapless.plots`, put into the page as images, which can neither run nor fetch anything."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from gapless.pages.blocks import Block, Note, Picture, said
+from gapless.pages.story import Story
+
+__all__ = [
+    "of_boosting",
+    "of_boundary",
+    "of_confusion",
+    "of_gap",
+    "of_gaussians",
+    "of_numbers",
+    "of_reliability",
+    "of_tree",
+]
+
+#: Bytes of one vector image beyond which dots are stored instead, and of all images of a page.
+VECTOR, ALL = 250_000, 2_000_000
+DOTS = 110
+MOST_ROWS = 4000
+
+
+def of_gap(story: Story) -> list[Block]:
+    """Primal, dual and gap over the fit."""
+    if story.kind != "gap" or len(getattr(story.step, "history_", ())) < 2:
+        return []
+    return _draw(story, "GapDisplay", "How primal and dual closed in on each other", story.step)
+
+
+def of_boundary(story: Story) -> list[Block]:
+    """The boundary, its margins, and the rows by their class of slackness."""
+    if story.task != "classes" or story.several or len(story.classes) != 2 or (story.piped and story.n_features > 2000):
+        return []
+    if not hasattr(story.step, "decision_function") or story.n_rows > MOST_ROWS or story.n_features > 2000:
+        return []
+    return _draw(story, "MarginDisplay", "Boundary, margins and rows", story.step, story.Z, story.target)
+
+
+def of_confusion(story: Story) -> list[Block]:
+    if story.task != "classes" or story.several or not story.has_test or story.shared >= 1.0 or len(story.classes) > 12:
+        return []
+    return _draw(
+        story, "ConfusionDisplay", "Which class is taken for which", story.model, story.X_test, story.target_test
+    )
+
+
+def of_reliability(story: Story) -> list[Block]:
+    if (
+        story.task != "classes"
+        or story.several
+        or not story.has_test
+        or len(story.classes) != 2
+        or not hasattr(story.model, "predict_proba")
+    ):
+        return []
+    return _draw(
+        story,
+        "ReliabilityDisplay",
+        "How often what was called probable came true",
+        story.model,
+        story.X_test,
+        story.target_test,
+    )
+
+
+def of_numbers(story: Story) -> list[Block]:
+    if story.task != "numbers" or story.several:
+        return []
+    rows = (story.X_test, story.target_test) if story.has_test else (story.X, story.target)
+    if len(rows[1]) > 20 * MOST_ROWS:
+        return []
+    return _draw(
+        story,
+        "RegressionDisplay",
+        "Predictions and residuals, " + ("test rows" if story.has_test else "training rows"),
+        story.model,
+        *rows,
+    )
+
+
+def of_boosting(story: Story) -> list[Block]:
+    if story.name != "AdaBoostClassifier":
+        return []
+    return _draw(story, "BoostingDisplay", "Rounds: error, bound, edges, margins", story.step, story.Z, story.target)
+
+
+def of_tree(story: Story) -> list[Block]:
+    if "DecisionTree" not in story.name or story.several:
+        return []
+    return _draw(story, "TreeDisplay", "The tree", story.step, wide=True)
+
+
+def of_gaussians(story: Story) -> list[Block]:
+    if "Discriminant" not in story.name or story.n_features != 2:
+        return []
+    return _draw(story, "GaussianDisplay", "The Gaussians and the boundary", story.step, story.Z, story.target)
+
+
+def _draw(story: Story, name: str, title: str, *arguments: Any, wide: bool = False) -> list[Block]:
+    """A picture, or nothing where it does not apply to this model; never an error of the page."""
+    if not story.pictures or story.picture_bytes >= ALL:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            make: Callable[..., Any] = getattr(importlib.import_module("gapless.plots"), name).from_estimator
+            mime, data = _image(make(*arguments))
+    except ImportError as error:
+        story.missing = said(error, 200)
+        return []
+    except Exception as error:  # a picture that cannot be drawn says why, and the page goes on
+        return [Note(f"{title}: not drawn ({said(error, 200)}).")]
+    if story.picture_bytes + len(data) > ALL:
+        story.picture_bytes = ALL
+        return [Note(f"{title}: left out, the page has enough pictures.")]
+    story.picture_bytes += len(data)
+    return [Picture(title, mime, data, wide)]
+
+
+def _image(display: Any) -> tuple[str, str]:
+    """(type, base64): vector graphics where they are small, dots where not."""
+    from matplotlib import pyplot, rc_context
+
+    figure = display.plot().figure_
+    try:
+        with rc_context({"svg.fonttype": "path", "svg.hashsalt": "gapless"}):
+            for mime, options in (("image/svg+xml", {"metadata": {"Date": None}}), ("image/png", {"dpi": DOTS})):
+                stream = io.BytesIO()
+                figure.savefig(stream, format=mime[6:9], bbox_inches="tight", facecolor="white", **options)
+                if stream.tell() <= VECTOR or mime == "image/png":
+                    break
+    finally:
+        pyplot.close(figure)
+    return mime, base64.b64encode(stream.getvalue()).decode("ascii")

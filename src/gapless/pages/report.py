@@ -1,0 +1,211 @@
+"""`report`: the whole story of a fit on one page, which needs no network, no script and no other file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from gapless.errors import CertificateError
+from gapless.pages import asked, bounds, errors, features, gaps, origin, pictures, separation, vectors
+from gapless.pages.blocks import Block, Note, Section, percent, said
+from gapless.pages.story import Story
+
+__all__ = ["Page", "report"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Page:
+    """One HTML page. ``html`` is all of it; ``save`` writes it whole or not at all; a notebook shows it."""
+
+    title: str
+    html: str
+    path: str | None = None  #: where it was written
+
+    def save(self, file: str | os.PathLike[str]) -> Page:
+        """Write it beside ``file`` and move it into place when it is whole: a full disk leaves what was there."""
+        from gapless.files.whole import write_whole
+
+        return Page(self.title, self.html, write_whole(file, self.html.encode("utf-8")))
+
+    def __repr__(self) -> str:
+        where = "" if self.path is None else f", {self.path}"
+        return f"<Page: {self.title}, {len(self.html.encode()):,} bytes{where}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        # In a frame of its own: the page's style stays in it, and what runs in a notebook cannot run there.
+        style = "width:100%;height:40em;border:1px solid #ccc"
+        return f'<iframe sandbox srcdoc="{escape(self.html, quote=True)}" style="{style}"></iframe>'
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    X_test: Any = None,
+    y_test: Any = None,
+    sample_weight: Any = None,
+    file: str | os.PathLike[str] | None = None,
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    costs: Any = None,
+    delta: float = 0.05,
+    tried: int = 1,
+    tested: int = 1,
+    check: bool | None = None,
+    pictures: bool = True,
+    data_name: str | None = None,
+    test_name: str | None = None,
+    commands: Sequence[str] | None = None,
+) -> Page:
+    """One self-contained HTML page: what was asked and found, both gaps, errors, bounds, features, rows, and how to check it.
+
+    Parameters
+    ----------
+    model : a fitted gapless estimator, or a pipeline that ends in one
+    X, y, sample_weight : what it was trained on; other data raise CertificateError
+    X_test, y_test : rows that it was not trained on, for errors with intervals
+    file : where the page goes; None only makes it (``Page.save`` writes it)
+    title : of the page
+    feature_names : names of the columns that the estimator saw, where it has none
+    costs : what an error costs: a dictionary {(true class, predicted class): cost}, or an array with a row for each true class
+    delta : the probability that an interval, or any of the bounds, fails
+    tried : settings among which the training rows may have chosen this model
+    tested : models that were compared on the test rows
+    check : whether the judge recomputes the claims; None: where that costs little
+    pictures : whether there are any (they need matplotlib)
+    data_name, test_name : names of the files that X and X_test came from
+    commands : two command lines, one that makes this model and one that verifies it
+
+    Returns
+    -------
+    Page : its ``html``, ``path`` and ``save``
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    from gapless.theory._inputs import probability, whole
+
+    if (X_test is None) != (y_test is None):
+        raise ValueError("X_test and y_test come together")
+    template = _template()  # before any work: says which extra is missing
+    check_is_fitted(model)
+    story = Story(
+        model, X, y, X_test, y_test, sample_weight, probability(delta), whole(tried, "tried"), whole(tested, "tested"),
+        costs, data_name, test_name, feature_names, commands, check, pictures,
+    )  # fmt: skip
+    if story.certificate is None and not type(story.step).__module__.startswith("gapless"):
+        raise TypeError(f"{story.name} is not a gapless model: a report tells what a certificate claims")
+    _check(story)
+    sections = _sections(story)
+    name = title or (f"{story.name} on {said(data_name)}" if data_name else f"{story.name}, {story.n_rows:,} rows")
+    html = template.render(title=said(name, 200), cards=_cards(story), sections=sections, story=_head(story)).lstrip()
+    page = Page(said(name, 200), html)
+    return page if file is None else page.save(file)
+
+
+def _check(story: Story) -> None:
+    """What would make the page a lie, before anything is computed."""
+    story.check_rows()
+    if story.target is not None and len(story.target) != story.n_rows:
+        raise ValueError(f"X has {story.n_rows} rows, y {len(story.target)}")
+    if story.has_test and len(story.target_test) != len(story.predicted_test):
+        raise ValueError(f"X_test has {len(story.predicted_test)} rows, y_test {len(story.target_test)}")
+    if story.costs is not None:
+        if story.task != "classes" or story.several:
+            raise ValueError("costs are those of errors of a classifier with one output")
+        errors.cost_matrix(story.costs, story.classes)
+    if story.task == "classes" and story.target is None:
+        raise ValueError("a classifier's report needs its labels y")
+
+
+PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = (
+    ("asked", "What was asked", (asked.asked,)),
+    ("found", "What was found", (gaps.found, pictures.of_tree, pictures.of_boosting, pictures.of_gaussians)),
+    ("optimum", "The first gap: to the best model for this objective", (gaps.first_gap, pictures.of_gap)),
+    ("new-rows", "The second gap: to the error on new rows", (gaps.second_gap, pictures.of_numbers)),
+    ("errors", "Errors and what they cost", (errors.errors, pictures.of_confusion, pictures.of_reliability)),
+    ("bounds", "Bounds on new rows, and what they assume", (bounds.limits,)),
+    ("features", "Which features push which way", (features.features,)),
+    ("rows", "Who the support vectors are", (vectors.vectors, pictures.of_boundary)),
+    ("separability", "Separability", (separation.separation,)),
+    ("judge", "The judge", (gaps.check,)),
+    ("data", "The rows, by name", (origin.fingerprint,)),
+    ("repeat", "Reproduce and verify", (origin.repeat,)),
+    ("versions", "Versions", (lambda story: origin.versions(),)),
+)
+
+
+def _sections(story: Story) -> list[Section]:
+    made = []
+    for name, heading, parts in PLAN:
+        blocks: list[Block] = []
+        for part in parts:
+            blocks += _made(partial(part, story))
+        made.append(Section(name, heading, blocks))
+    if story.missing:
+        made[1].blocks.append(Note(f"There are no pictures: {story.missing}"))
+    return made
+
+
+def _made(part: Callable[[], list[Block]]) -> list[Block]:
+    """A section that fails says so in its place; the others stand."""
+    try:
+        return part()
+    except (
+        MemoryError,
+        CertificateError,
+        ArithmeticError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        NotImplementedError,
+    ) as error:
+        return [Note(f"This part could not be made: {type(error).__name__}: {said(error, 400)}", "warn")]
+
+
+def _cards(story: Story) -> list[tuple[str, str, str]]:
+    """The figures at the head of the page: (what, figure, beside it)."""
+    cards = gaps.headline(story)
+    found = errors.headline(story)
+    if found is not None:
+        cards.append(found)
+    if story.task == "classes" and not story.several:
+        try:
+            best = story.bounds.best
+            cards.append(
+                (
+                    "bound on new rows",
+                    "vacuous" if best.vacuous else f"≤ {percent(best.value)}",
+                    f"{best.method}, δ = {story.delta:g} for all",
+                )
+            )
+        except (ValueError, TypeError, AttributeError, CertificateError):
+            cards.append(("bound on new rows", "none", "the reasons stand below"))
+    return cards
+
+
+def _head(story: Story) -> dict[str, str]:
+    import gapless
+
+    return {"version": gapless.__version__, "estimator": story.name}
+
+
+def _template() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError as error:
+        raise ImportError('a report needs jinja2: pip install "gapless[report]"') from error
+    environment = Environment(
+        loader=PackageLoader("gapless.pages", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html")
