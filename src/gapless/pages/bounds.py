@@ -27,9 +27,14 @@ def bounds_of(story: Story) -> Any:
         X_test = None if X_test is None else as_matrix(last_step(story.model, X_test)[1]).astype(np.float32)
     if not story.has_test or story.shared >= 1.0:
         X_test = y_test = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rows that occur twice are named where the errors stand
-        return bounds(model, X, story.y, story.delta, X_test, y_test, tried=story.tried, tested=story.tested)
+    kept = story.certificate
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rows that occur twice are named where the errors stand
+            return bounds(model, X, story.y, story.delta, X_test, y_test, tried=story.tried, tested=story.tested)
+    finally:
+        if kept is not None:  # a page changes nothing of the model it tells of
+            story.step.certificate_ = kept
 
 
 def limits(story: Story) -> list[Block]:
