@@ -14,7 +14,7 @@ import pytest
 import gapless
 from gapless.pages.blocks import count, number, percent, said
 from gapless.theory.hoeffding import clopper_pearson
-from tests.pages.test_every_estimator import Reader, numbers, page_of, rows
+from tests.pages.test_every_estimator import Reader, page_of, rows
 
 pytest.importorskip("jinja2")
 
@@ -180,8 +180,8 @@ def test_the_same_model_gives_the_same_page():
 def test_pictures_are_images_in_the_page():
     pytest.importorskip("matplotlib")
     pytest.importorskip("gapless.plots")
-    X, y = numbers(60, 1)
-    page = gapless.report(gapless.Ridge().fit(X, y), X, y)
+    X, y = rows()
+    page = gapless.report(gapless.LinearSVC(loss="hinge").fit(X, y), X, y)
     images = [attrs for tag, attrs in Reader(page.html).tags if tag == "img"]
     assert images
     assert all(attrs["src"].startswith(("data:image/svg+xml;base64,", "data:image/png;base64,")) for attrs in images)
