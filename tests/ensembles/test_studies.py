@@ -63,11 +63,3 @@ def test_bags_lower_the_variance_and_leave_the_bias():
     assert rounds.test[1] < rounds.test[0]
     with pytest.raises(ValueError, match="varied is one of"):
         overfitting("width")
-
-
-def test_the_picture_is_drawn_only_when_asked_for():
-    study = overfitting("depth", (1, 3), repetitions=2)
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    axes = study.plot()
-    assert len(axes) == 2
-    pyplot.close("all")

@@ -8,11 +8,26 @@ import importlib
 
 #: public name -> the module that defines it
 _HOME = {
+    "BiasVarianceDisplay": "bias_variance",
     "BoostingDisplay": "boosting",
     "BoundDisplay": "bound",
     "ConfusionDisplay": "confusion",
+    "FeatureMapDisplay": "feature_map",
     "GapDisplay": "gap",
+    "GaussianDisplay": "gaussian",
+    "LearningCurveDisplay": "learning_curve",
     "MarginDisplay": "margin",
+    "MistakesDisplay": "mistakes",
+    "OffsetsDisplay": "offsets",
+    "OverfittingDisplay": "overfitting",
+    "PathDisplay": "path",
+    "RegressionDisplay": "regression",
+    "ReliabilityDisplay": "reliability",
+    "SeparationDisplay": "separation",
+    "StartsDisplay": "starts",
+    "ThreeModelsDisplay": "three_models",
+    "TraceDisplay": "trace",
+    "TreeDisplay": "tree",
 }
 
 __all__ = sorted(_HOME)

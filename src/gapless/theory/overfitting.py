@@ -10,7 +10,6 @@ Squared bias is that of the mean prediction over samples against the sine, varia
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,10 @@ POINTS = 200
 
 
 class Study(NamedTuple):
-    """One number for each value of what was varied; ``test = squared_bias + variance + noise ** 2`` exactly."""
+    """One number for each value of what was varied; ``test = squared_bias + variance + noise ** 2`` exactly.
+
+    ``gapless.plots.OverfittingDisplay.from_study(study).plot()`` draws it.
+    """
 
     varied: str
     values: tuple[int, ...]
@@ -53,26 +55,6 @@ class Study(NamedTuple):
         return "\n".join(
             [*lines, f"the least error on new data is at {self.varied} {self.best}; noise^2 is {self.noise**2:.4f}"]
         )
-
-    def plot(self, axes: Any = None) -> Any:
-        """Errors against what was varied, and the predictions of the smallest, the best and the largest model (matplotlib)."""
-        if axes is None:
-            _, axes = import_module("matplotlib.pyplot").subplots(1, 2, figsize=(11, 4))
-        left, right = axes
-        left.plot(self.values, self.train, "o-", label="rows seen")
-        left.plot(self.values, self.test, "o-", label="new data")
-        left.plot(self.values, self.squared_bias, "--", label="squared bias")
-        left.plot(self.values, self.variance, "--", label="variance")
-        left.axhline(self.noise**2, color="grey", linewidth=0.8, label="noise$^2$")
-        left.set(xlabel=self.varied, ylabel="mean squared error", xscale="linear" if self.varied == "depth" else "log")
-        left.legend()
-        right.plot(*self.sample, "k.", markersize=4)
-        right.plot(self.x, np.sin(2.0 * np.pi * self.x), "k", linewidth=0.8)
-        for k in sorted({0, int(np.argmin(self.test)), len(self.values) - 1}):
-            right.plot(self.x, self.example[k], label=f"{self.varied} {self.values[k]}")
-        right.set(xlabel="x", ylabel="y")
-        right.legend()
-        return axes
 
 
 def overfitting(

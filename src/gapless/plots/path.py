@@ -1,0 +1,197 @@
+"""PathDisplay: models of all C: their scores, their coefficients or support vectors, and the gap at every one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gapless.plots.style import COLOURS, DASHES, GREY, HATCHES, INK, MARKERS, PALE, Display, below, plain, say
+
+__all__ = ["PathDisplay"]
+
+#: Coefficients that have a name in the legend; points at which an exact path is looked at.
+NAMED, LOOKS = 5, 60
+#: alpha within this share of C of 0 or C is there.
+EDGE = 1e-9
+
+
+@dataclass(eq=False)
+class PathDisplay(Display):
+    """What C does: too small underfits, too large overfits, and between two points of the path a gap is proved too.
+
+    Panels, where their numbers are known: the score on given rows, with the best C; the coefficients, or of an exact path
+    the shares of rows with alpha = 0, between, and = C; the relative gap at each point, and the bound that holds between two.
+
+    Attributes
+    ----------
+    scores_ : dictionary name -> line; best_ ; coefficients_ : list of lines; shares_ : list of areas; gap_, between_ : artists
+    """
+
+    Cs: np.ndarray
+    relative_gap: np.ndarray
+    parameter: str = "C"
+    between: np.ndarray | None = None  #: one number fewer than points
+    coef: np.ndarray | None = None  #: (points, columns)
+    shares: np.ndarray | None = None  #: (points of ``at``, 3): of alpha = 0, between, = C
+    at: np.ndarray | None = None  #: the C of scores and shares; None: Cs
+    scores: dict[str, np.ndarray] = field(default_factory=dict)
+    best: float | None = None
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_path(
+        cls,
+        result: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        X_test: Any = None,
+        y_test: Any = None,
+        feature_names: Any = None,
+    ) -> PathDisplay:
+        """Of what ``path`` returned.
+
+        Parameters
+        ----------
+        X, y : the training rows, for their score at each C
+        X_test, y_test : other rows: their best score is marked
+        """
+        Cs = np.asarray(result.Cs, dtype=np.float64)
+        if Cs.size == 0:
+            raise ValueError("this path has no points")
+        between = getattr(result, "between", None)
+        at, coef, shares = Cs, None, None
+        if hasattr(result, "breaks"):
+            at = np.geomspace(Cs[0], Cs[-1], min(LOOKS, max(2, Cs.size))) if Cs.size > 1 else Cs
+            at[0], at[-1] = Cs[0], Cs[-1]  # no rounding beyond the ends
+            shares = np.array([_shares(result.dual_at(float(C)), float(C)) for C in at])
+        else:
+            try:
+                found = np.asarray(result.coef, dtype=np.float64)
+                coef = found[:, 0, :] if found.ndim == 3 and found.shape[1] == 1 else found if found.ndim == 2 else None
+            except AttributeError:
+                coef = None
+        scores, best = {}, None
+        if X is not None:
+            scores["training rows"] = np.asarray(result.scores(X, y, at), dtype=np.float64)
+        if X_test is not None:
+            scores["other rows"] = np.asarray(result.scores(X_test, y_test, at), dtype=np.float64)
+            best = float(result.best(X_test, y_test, at))
+        names = [] if feature_names is None else list(feature_names)
+        if not names and coef is not None:
+            names = list(getattr(X, "columns", [f"x{j}" for j in range(coef.shape[1])]))
+        return cls(
+            Cs, np.asarray(result.relative_gap, dtype=np.float64), plain(getattr(result, "parameter", "C")),
+            None if between is None or np.size(between) == 0 else np.asarray(between, dtype=np.float64), coef, shares, at, scores,
+            best, tuple(plain(n) for n in names),
+        )  # fmt: skip
+
+    def title(self) -> str:
+        """What the scores say."""
+        if self.best is None:
+            return f"{self.Cs.size:,} points from {self.parameter} = {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}"
+        top = float(self.scores["other rows"].max())
+        return f"best on other rows: {top:.4g} at {self.parameter} = {self.best:.3g}"
+
+    def _panels(self) -> list[str]:
+        found = ["scores"] if self.scores else []
+        if self.coef is not None:
+            found.append("coef")
+        elif self.shares is not None:
+            found.append("shares")
+        return [*found, "gap"]
+
+    def _widths(self) -> tuple[float, ...]:
+        return tuple(4.1 for _ in self._panels())
+
+    def _height(self) -> float:
+        return 3.9
+
+    def _draw(self) -> None:
+        self.scores_: dict[str, Any] = {}
+        self.coefficients_: list[Any] = []
+        self.shares_: list[Any] = []
+        self.best_ = None
+        for ax, what in zip(self.axes_, self._panels()):
+            getattr(self, f"_draw_{what}")(ax)
+            ax.set(xscale="log", xlabel=self.parameter)
+
+    def _draw_scores(self, ax: Any) -> None:
+        at = self.Cs if self.at is None else self.at
+        for k, (name, values) in enumerate(self.scores.items()):
+            (self.scores_[name],) = ax.plot(
+                at, values, color=COLOURS[k], linestyle=DASHES[k], marker=MARKERS[k], markersize=3, label=name
+            )
+        if self.best is not None:
+            self.best_ = ax.axvline(self.best, color=INK, linewidth=0.9, linestyle=":", label=f"best {self.parameter}")
+        ax.set_ylabel("score")
+        below(ax)
+        say(ax, self.title())
+
+    def _draw_coef(self, ax: Any) -> None:
+        assert self.coef is not None
+        order = np.argsort(-np.abs(self.coef[-1]), kind="stable")
+        for k, j in enumerate(order.tolist()):
+            named = k < NAMED
+            look: dict[str, Any] = (
+                {"color": COLOURS[k % 6], "linestyle": DASHES[k % 6], "label": self.names[j]} if named else {}
+            )
+            self.coefficients_ += ax.plot(
+                self.Cs, self.coef[:, j], **{"color": PALE, "linewidth": 1.2 if named else 0.7, **look}
+            )
+        ax.axhline(0.0, color=GREY, linewidth=0.7)
+        ax.set_ylabel("coefficient")
+        below(ax)
+        size = np.linalg.norm(self.coef, axis=1)
+        say(ax, f"‖w‖ goes from {size[0]:.3g} to {size[-1]:.3g}; the largest at the end are named")
+
+    def _draw_shares(self, ax: Any) -> None:
+        assert self.shares is not None
+        assert self.at is not None
+        bottom = np.zeros(len(self.at))
+        looks = (("α = C", COLOURS[0], HATCHES[0]), ("0 < α < C", "white", HATCHES[1]), ("α = 0", "white", HATCHES[2]))
+        for column, (name, face, hatch) in zip((2, 1, 0), looks):
+            top = bottom + self.shares[:, column]
+            self.shares_.append(
+                ax.fill_between(
+                    self.at, bottom, top, facecolor=face, edgecolor=COLOURS[0], hatch=hatch, linewidth=0.6, label=name
+                )
+            )
+            bottom = top
+        ax.set(ylabel="share of the rows", ylim=(0.0, 1.0), xlim=(self.at[0], self.at[-1]))
+        below(ax, columns=3)
+        held = 1.0 - self.shares[:, 0]
+        say(
+            ax,
+            f"support vectors: {100 * held[0]:.3g} % of the rows at the left end, {100 * held[-1]:.3g} % at the right",
+        )
+
+    def _draw_gap(self, ax: Any) -> None:
+        shown = np.maximum(self.relative_gap, 1e-17)
+        (self.gap_,) = ax.plot(
+            self.Cs, shown, "o", color=COLOURS[0], markersize=3.5, linestyle="none", label="at the points"
+        )
+        self.between_ = None
+        said = f"at {self.Cs.size:,} points the relative gap is at most {float(self.relative_gap.max()):.1e}"
+        if self.between is not None:
+            self.between_ = ax.stairs(
+                self.between,
+                self.Cs,
+                color=INK,
+                linewidth=1.0,
+                linestyle="--",
+                baseline=None,
+                label="proved between them",
+            )
+            said += f", {float(self.between.max()):.1e} between them"
+        ax.set(yscale="log", ylabel="relative gap")
+        below(ax)
+        say(ax, said)
+
+
+def _shares(u: np.ndarray, C: float) -> tuple[float, float, float]:
+    alpha = np.abs(np.ravel(u))
+    none, full = alpha <= EDGE * C, alpha >= (1.0 - EDGE) * C
+    return float(none.mean()), float((~none & ~full).mean()), float(full.mean())
