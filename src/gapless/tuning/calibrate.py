@@ -1,0 +1,389 @@
+"""`calibrate`: probabilities from the scores of a fitted classifier, on rows that it was not trained on.
+
+Two classes, s the score of a row, every map non-decreasing in s:
+
+    sigmoid     p = 1 / (1 + exp(-(a s + b))),  a >= 0                                        (Platt 1999; Lin, Lin and Weng 2007)
+    beta        p = 1 / (1 + exp(-(a ln sigma(s) - b ln(1 - sigma(s)) + c))),  a, b >= 0      (Kull, Silva Filho and Flach 2017)
+    isotonic    the non-decreasing steps that fit best                                        (Ayer and others 1955: pooling)
+
+sigmoid and beta maximise the likelihood of smoothed labels, (N1 + 1)/(N1 + 2) and 1/(N0 + 2), so that the optimum is finite where
+scores separate the classes; isotonic stays between the same two values.  More than two classes: softmax(t f), one t >= 0, the only map here
+that keeps the order of the classes of a row.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from .folds import make_folds, take
+from .intervals import MeanInterval, log_odds, mean_interval, row_scores, trained_on
+
+__all__ = ["Calibrated", "Reliability", "calibrate"]
+
+METHODS = ("sigmoid", "isotonic", "beta")
+
+
+def calibrate(
+    model: Any, X: Any, y: Any, method: str = "sigmoid", *, cv: Any = None, sample_weight: Any = None, seed: int = 0
+) -> Calibrated:
+    """A fitted classifier with probabilities, in the order of its scores.
+
+    Parameters
+    ----------
+    model : a fitted classifier with decision_function or predict_proba
+    X, y, sample_weight : rows that it was not trained on; with ``cv`` its training rows
+    method : {"sigmoid", "isotonic", "beta"}; more than two classes: "sigmoid"
+    cv : folds; the scores are then those of clones that have not seen the row, and the model stays as it is
+    seed : of the folds
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+    if not hasattr(model, "classes_"):
+        raise ValueError(f"{type(model).__name__} is no fitted classifier")
+    classes = np.asarray(model.classes_)
+    truth = np.asarray(y).ravel()
+    unknown = np.setdiff1d(truth, classes)
+    if unknown.size:
+        raise ValueError(f"y has the label {unknown[0]!r}, which the model does not know")
+    index = np.searchsorted(classes, truth)
+    weights = np.ones(truth.size) if sample_weight is None else np.asarray(sample_weight, np.float64).ravel()
+    if weights.shape != truth.shape or not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
+        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
+    if cv is None:
+        if trained_on(model, X):
+            warnings.warn(
+                "these rows were trained on: the scores of a model on its own rows are too sure. Give other rows, or cv=5.",
+                UserWarning,
+                stacklevel=2,
+            )
+        scores = _scores(model, X, classes.size)
+    else:
+        scores = _left_out(model, X, y, cv, sample_weight, seed, classes)
+    if scores.shape[0] != truth.size:
+        raise ValueError(f"X has {scores.shape[0]} rows, y {truth.size}")
+    if not np.isfinite(scores).all():
+        raise ValueError("the scores are not finite")
+    if classes.size > 2:
+        if method != "sigmoid":
+            raise ValueError(
+                f"method={method!r} is for two classes: maps of single classes do not keep the order of the classes of a row. "
+                "Use method='sigmoid'."
+            )
+        return Calibrated(model, method, Temperature.fit(scores, index, weights), _rows_named(X))
+    if np.unique(index[weights > 0.0]).size < 2:
+        raise ValueError("calibration needs rows of both classes")
+    kind: Any = {"sigmoid": Sigmoid, "isotonic": Steps, "beta": Beta}[method]
+    return Calibrated(model, method, kind.fit(scores, index == 1, weights), _rows_named(X))
+
+
+def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray:
+    """(n,) for two classes, else (n, K)."""
+    if n_classes == 2:
+        return row_scores(model, X)
+    if hasattr(model, "decision_function"):
+        found = np.asarray(model.decision_function(X), np.float64)
+        if found.ndim == 2 and found.shape[1] == n_classes:
+            return found
+        raise ValueError("decision_function must have a column for each class (decision_function_shape='ovr')")
+    return np.log(np.clip(np.asarray(model.predict_proba(X), np.float64), 1e-300, None))
+
+
+def _left_out(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any, seed: int, classes: np.ndarray) -> np.ndarray:
+    from .search import _fit
+
+    folds = make_folds(cv, X, y, classifier=True, seed=seed)
+    found: np.ndarray | None = None
+    for train, test in folds.splits:
+        fitted = _fit(clone(model), X, y, sample_weight, train)
+        if not np.array_equal(fitted.classes_, classes):
+            raise ValueError("a fold lacks a class: use fewer folds")
+        part = _scores(fitted, take(X, test), classes.size)
+        found = np.full((folds.n_rows, *part.shape[1:]), np.nan) if found is None else found
+        found[test] = part
+    assert found is not None
+    if np.isnan(found).any():
+        raise ValueError("cv must leave every row out once")
+    return found
+
+
+def _rows_named(X: Any) -> str:
+    from .search import _digest
+
+    return _digest(X)
+
+
+# -- maps --------------------------------------------------------------------------------------------------------
+
+
+def _targets(positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Labels as a sample of this size can know them: low and high."""
+    up, down = float(weights[positive].sum()), float(weights[~positive].sum())
+    return 1.0 / (down + 2.0), (up + 1.0) / (up + 2.0)
+
+
+def _logistic(t: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(t))
+    return np.where(t >= 0.0, 1.0, e) / (1.0 + e)
+
+
+def _maximise(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """theta that minimises sum_i w_i (ln(1 + exp(z_i)) - t_i z_i), z = F theta, and the value: Newton with halved steps."""
+    theta = np.zeros(F.shape[1])
+
+    def value(at: np.ndarray) -> float:
+        z = F @ at
+        return float(weights @ (np.logaddexp(0.0, z) - t * z))
+
+    best = value(theta)
+    for _ in range(200):
+        p = _logistic(F @ theta)
+        gradient = F.T @ (weights * (p - t))
+        curve = (F * (weights * p * (1.0 - p))[:, None]).T @ F
+        step = np.linalg.lstsq(curve, -gradient, rcond=None)[0]
+        slope = float(gradient @ step)
+        if slope > -1e-14 * max(1.0, abs(best)):
+            break
+        length = 1.0
+        while length > 1e-12 and value(theta + length * step) > best + 1e-4 * length * slope:
+            length *= 0.5
+        if length <= 1e-12:
+            break
+        theta = theta + length * step
+        best = value(theta)
+    return theta, best
+
+
+def _faces(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Slopes >= 0 and the offset of the most likely map: the best of all choices of slopes that are 0."""
+    low, high = _targets(positive, weights)
+    t = np.where(positive, high, low)
+    n, d = columns.shape
+    scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    found = None
+    for size in range(d, -1, -1):
+        for kept in combinations(range(d), size):
+            F = np.column_stack([*(columns[:, j] / scale[j] for j in kept), np.ones(n)])
+            theta, worth = _maximise(F, t, weights)
+            if (theta[:-1] < 0.0).any():
+                continue
+            if found is None or worth < found[0]:
+                slopes = np.zeros(d)
+                slopes[list(kept)] = theta[:-1] / scale[list(kept)]
+                found = worth, slopes, float(theta[-1])
+    assert found is not None
+    return found[1], found[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    slope: float
+    offset: float
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
+        slopes, offset = _faces(s[:, None], positive, weights)
+        return cls(float(slopes[0]), offset)
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        """The log-odds of the second class."""
+        return self.slope * s + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Beta:
+    up: float
+    down: float
+    offset: float
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Beta:
+        columns = np.column_stack([-np.logaddexp(0.0, -s), np.logaddexp(0.0, s)])
+        slopes, offset = _faces(columns, positive, weights)
+        return cls(float(slopes[0]), float(slopes[1]), offset)
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        return -self.up * np.logaddexp(0.0, -s) + self.down * np.logaddexp(0.0, s) + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """p is ``values[k]`` from ``edges[k - 1]`` to ``edges[k]``; within a step the log-odds still rise, by next to nothing."""
+
+    edges: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Steps:
+        from sklearn.isotonic import isotonic_regression
+
+        low, high = _targets(positive, weights)
+        some = weights > 0.0
+        points, place = np.unique(s[some], return_inverse=True)
+        mass = np.bincount(place, weights[some])
+        share = np.bincount(place, weights[some] * positive[some]) / mass
+        p = np.clip(isotonic_regression(share, sample_weight=mass), min(low, high), max(low, high))
+        ends = np.flatnonzero(np.diff(p) > 0.0)
+        edges = 0.5 * (points[ends] + points[ends + 1])
+        return cls(edges, p[np.append(ends, p.size - 1)])
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        levels = log_odds(self.values)
+        apart = np.concatenate([np.diff(levels), np.abs(levels[levels != 0.0]), [1.0]])
+        # Never above the level, and less below it than levels are apart: the order of scores, and the side of one half, stay.
+        within = 0.25 * float(apart.min()) * 0.5 * (s / (1.0 + np.abs(s)) - 1.0)
+        return levels[np.searchsorted(self.edges, s, side="right")] + within
+
+
+@dataclass(frozen=True, eq=False)
+class Temperature:
+    t: float
+
+    @classmethod
+    def fit(cls, f: np.ndarray, index: np.ndarray, weights: np.ndarray) -> Temperature:
+        """The t >= 0 of the most likely softmax(t f): the loss is convex in t, its slope is bisected."""
+        own = f[np.arange(len(f)), index]
+
+        def slope(t: float) -> float:
+            z = t * (f - f.max(axis=1, keepdims=True))
+            p = np.exp(z)
+            p /= p.sum(axis=1, keepdims=True)
+            return float(weights @ ((p * f).sum(axis=1) - own))
+
+        high = 1.0
+        while slope(high) < 0.0 and high < 1e6:
+            high *= 2.0
+        low = 0.0
+        if slope(low) >= 0.0:
+            return cls(0.0)
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+        return cls(0.5 * (low + high))
+
+
+# -- what comes back ---------------------------------------------------------------------------------------------
+
+
+class Calibrated:
+    """A fitted classifier with probabilities: ``predict_proba``, ``predict``, ``decision_function``, ``reliability``."""
+
+    _estimator_type = "classifier"
+
+    def __init__(self, model: Any, method: str, map_: Any, named: str) -> None:
+        self.model_, self.method, self.map_ = model, method, map_
+        self.classes_ = np.asarray(model.classes_)
+        self._named = named
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Two classes: the calibrated log-odds, in the order of the model's scores and above 0 where p > 1/2."""
+        scores = _scores(self.model_, X, self.classes_.size)
+        return self.map_.odds(scores) if scores.ndim == 1 else self.map_.t * scores
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        scores = _scores(self.model_, X, self.classes_.size)
+        if scores.ndim == 2:
+            z = self.map_.t * (scores - scores.max(axis=1, keepdims=True))
+            p = np.exp(z)
+            return p / p.sum(axis=1, keepdims=True)
+        if isinstance(self.map_, Steps):
+            up = self.map_.values[np.searchsorted(self.map_.edges, scores, side="right")]
+        else:
+            up = _logistic(self.map_.odds(scores))
+        return np.column_stack([1.0 - up, up])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The more probable class; of equally probable ones the first."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def score(self, X: Any, y: Any) -> float:
+        return float(np.mean(self.predict(X) == np.asarray(y).ravel()))
+
+    def reliability(self, X: Any, y: Any, bins: int = 10, delta: float = 0.05) -> Reliability:
+        """How far the probabilities are from the frequencies, on rows that neither trained nor calibrated."""
+        if _rows_named(X) == self._named or trained_on(self.model_, X):
+            raise ValueError("these rows calibrated the model, or trained it: they say nothing of its reliability on new rows")
+        return reliability(self.predict_proba(X), np.searchsorted(self.classes_, np.asarray(y).ravel()), bins, delta)
+
+    def __repr__(self) -> str:
+        return f"Calibrated({self.model_!r}, method={self.method!r})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Bins of equal counts of the probability of the second class (of more: of the class that was called), and three numbers."""
+
+    edges: np.ndarray
+    predicted: np.ndarray  #: the mean probability in each bin
+    observed: tuple[Any, ...]  #: the frequency in each bin, with its exact interval; all together hold at 1 - delta
+    counts: np.ndarray
+    calibration_error: MeanInterval  #: sum over bins of |mean probability - frequency|, weighted by their rows
+    brier: MeanInterval  #: the mean of (p - label)^2 (of more classes half the sum over them)
+    log_loss: float
+    delta: float
+
+    @property
+    def consistent(self) -> bool:
+        """Whether every bin's mean probability is inside its interval."""
+        return all(p in interval for p, interval in zip(self.predicted, self.observed))
+
+    def __str__(self) -> str:
+        lines = [f"calibration error {self.calibration_error}", f"Brier score {self.brier}", f"log loss {self.log_loss:.6g}"]
+        for p, interval, n in zip(self.predicted, self.observed, self.counts):
+            inside = "" if p in interval else "  <- outside"
+            lines.append(
+                f"  said {p:.4f}, seen {interval.rate:.4f}, between {interval.low:.4f} and {interval.high:.4f} ({n:,} rows){inside}"
+            )
+        return "\n".join(lines)
+
+
+def reliability(probabilities: np.ndarray, index: np.ndarray, bins: int, delta: float) -> Reliability:
+    """Of independent rows that chose nothing.
+
+    Given the rows, the labels in a bin are independent with different probabilities.  The exact binomial interval still holds for
+    their mean: tails beyond the mean are largest where all are equal (Hoeffding 1956).
+    """
+    from gapless.theory.hoeffding import clopper_pearson
+
+    if not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+    n, K = probabilities.shape
+    if n < 2 or index.size != n or not 1 <= int(bins):
+        raise ValueError("reliability needs at least 2 rows, as many labels, and at least 1 bin")
+    if K == 2:
+        p, hit = probabilities[:, 1], index == 1
+    else:
+        p, hit = probabilities.max(axis=1), probabilities.argmax(axis=1) == index
+    cuts = np.unique(np.quantile(p, np.linspace(0.0, 1.0, int(bins) + 1)[1:-1]))
+    which = np.searchsorted(cuts, p, side="right")
+    kept, which = np.unique(which, return_inverse=True)
+    counts = np.bincount(which)
+    said = np.bincount(which, p) / counts
+    seen = np.bincount(which, hit)
+    share = 0.5 * float(delta) / counts.size
+    observed = tuple(clopper_pearson(int(k), int(m), share) for k, m in zip(seen, counts))
+    weight = counts / n
+    low = float(weight @ [max(0.0, i.low - q, q - i.high) for q, i in zip(said, observed)])
+    high = float(weight @ [max(q - i.low, i.high - q) for q, i in zip(said, observed)])
+    error = float(weight @ np.abs(said - seen / counts))
+    truth = np.zeros((n, K))
+    truth[np.arange(n), index] = 1.0
+    squares = 0.5 * ((probabilities - truth) ** 2).sum(axis=1)
+    return Reliability(
+        np.concatenate([[0.0], cuts, [1.0]])[[*kept, kept[-1] + 1]],
+        said,
+        observed,
+        counts,
+        MeanInterval(error, low, high, 0.5 * float(delta), "exact binomial in every bin"),
+        mean_interval(squares, 0.0, 1.0, 0.5 * float(delta)),
+        float(-np.mean(np.log(np.clip(probabilities[np.arange(n), index], 1e-300, None)))),
+        float(delta),
+    )

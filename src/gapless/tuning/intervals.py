@@ -1,0 +1,75 @@
+"""Where a mean lies, without assumptions but independent rows; and whether rows are new to a model.
+
+    mean of values in [low, high], n rows, failure delta:
+        Hoeffding             (high - low) sqrt(ln(2/delta) / (2 n))
+        empirical Bernstein   sqrt(2 V ln(4/delta) / n) + 7 (high - low) ln(4/delta) / (3 (n - 1)),  V the sample variance
+
+(Maurer and Pontil 2009, each side at delta/2.)  Both at delta/2: the narrower end holds on either side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """An estimate and where the truth lies, but for a failure of probability delta."""
+
+    value: float
+    low: float
+    high: float
+    delta: float
+    how: str
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __str__(self) -> str:
+        return f"{self.value:.6g}, between {self.low:.6g} and {self.high:.6g} ({self.how}, delta {self.delta:g})"
+
+
+def mean_interval(values: np.ndarray, low: float, high: float, delta: float) -> MeanInterval:
+    """Of independent values in [low, high]."""
+    n, mean = values.size, float(np.mean(values))
+    half = 0.5 * delta
+    width = (high - low) * math.sqrt(math.log(2.0 / half) / (2.0 * n))
+    if n > 1:
+        tail = math.log(4.0 / half)
+        spread = math.sqrt(2.0 * float(np.var(values, ddof=1)) * tail / n)
+        width = min(width, spread + 7.0 * (high - low) * tail / (3.0 * (n - 1)))
+    return MeanInterval(mean, max(low, mean - width), min(high, mean + width), delta, "empirical Bernstein, Hoeffding")
+
+
+def trained_on(model: Any, X: Any) -> bool:
+    """Whether these are the rows that a model of ours was trained on, as far as its certificate says."""
+    from gapless.certificates.linear_model import last_step
+    from gapless.certificates.verify import as_matrix
+    from gapless.judge.fingerprint import digest, row_hashes
+
+    step, rows = last_step(getattr(model, "model_", model), X)
+    named = getattr(getattr(step, "certificate_", None), "fingerprint", None)
+    if named is None or "rows" not in named:
+        return False
+    matrix = as_matrix(rows)
+    return matrix.shape[0] == named["n_rows"] and digest(row_hashes(matrix), "<u8") == named["rows"]
+
+
+def row_scores(model: Any, X: Any) -> np.ndarray:
+    """A real score of each row, two classes: decision_function, else the log-odds of the second class."""
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=np.float64).ravel()
+    if hasattr(model, "predict_proba"):
+        return log_odds(np.asarray(model.predict_proba(X), dtype=np.float64)[:, 1])
+    raise ValueError(f"{type(model).__name__} has neither decision_function nor predict_proba")
+
+
+def log_odds(p: np.ndarray) -> np.ndarray:
+    """ln(p / (1 - p)), finite: 0 and 1 as far out as a float can tell."""
+    q = np.clip(p, 1e-300, None)
+    rest = np.clip(1.0 - p, 1e-17, None)
+    return np.log(q) - np.log(rest)

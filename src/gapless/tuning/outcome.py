@@ -1,0 +1,181 @@
+"""What a search found, and what it is worth on new rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .folds import Folds
+from .lattice import Lattice
+
+__all__ = ["Nested", "Tuning", "TuningBound", "attach"]
+
+
+@dataclass(frozen=True)
+class TuningBound:
+    """An upper end for an error, the choice among all candidates paid for."""
+
+    value: float
+    delta: float
+    n_candidates: int
+    what: str
+
+    @property
+    def vacuous(self) -> bool:
+        return self.value >= 1.0
+
+    def __str__(self) -> str:
+        said = "vacuous" if self.vacuous else f"{self.value:.6g}"
+        return f"{self.what}: at most {said}, but for a failure of probability {self.delta:g}; {self.n_candidates:,} candidates paid for"
+
+
+@dataclass(frozen=True)
+class Nested:
+    """The procedure, choice included, on outer folds that chose nothing."""
+
+    params: tuple[dict[str, Any], ...]
+    entries: tuple[tuple[Any, ...], ...]
+
+    @property
+    def scores(self) -> np.ndarray:
+        return np.array([entry[0] for entry in self.entries])
+
+    @property
+    def score(self) -> float:
+        return float(self.scores.mean())
+
+    def __str__(self) -> str:
+        spread = float(self.scores.std(ddof=1)) if self.scores.size > 1 else math.nan
+        return f"nested: {self.score:.6g} (spread of {self.scores.size} outer folds {spread:.2g})"
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """The record of a search."""
+
+    method: str
+    status: str  #: complete, time_limit or interrupted
+    lattice: Lattice
+    best_index: int
+    scores: dict[int, np.ndarray]  #: of each candidate that was visited, a number for each fold
+    entries: dict[int, list[Any]]
+    folds: Folds
+    n_fits: int  #: of this run; scores from a file are not counted
+    resumed: int  #: scores that came from a file
+    seconds: float
+    refit: bool
+    counted: bool
+    failed: dict[int, str] = field(default_factory=dict)
+    nested: Nested | None = None
+
+    @property
+    def n_candidates(self) -> int:
+        """Settings among which the rows may have chosen: all of the lattice, not only those visited."""
+        return len(self.lattice)
+
+    @property
+    def n_visited(self) -> int:
+        return len(self.scores)
+
+    @property
+    def best_params(self) -> dict[str, Any]:
+        return self.lattice.parameters(self.best_index)
+
+    @property
+    def best_score(self) -> float:
+        return float(np.mean(self.scores[self.best_index]))
+
+    @property
+    def unconverged(self) -> int:
+        """Fits whose relative gap is above 1e-2: their scores are of models far from their optimum."""
+        return sum(1 for line in self.entries.values() for entry in line if entry and entry[1] > 1e-2)
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each candidate that was visited, best first: params, score, the score of each fold, the worst gap."""
+        rows = [
+            {
+                "params": self.lattice.parameters(k),
+                "score": float(np.mean(found)),
+                "folds": found.tolist(),
+                "gap": max((entry[1] for entry in self.entries[k] if entry), default=math.nan),
+            }
+            for k, found in self.scores.items()
+        ]
+        return sorted(rows, key=lambda row: -np.inf if math.isnan(row["score"]) else row["score"], reverse=True)
+
+    def surface(self, row: str, column: str) -> tuple[np.ndarray, list[Any], list[Any]]:
+        """Mean scores as a matrix over two parameters, the best over all others; NaN where nothing was visited."""
+        axes = {axis.name: axis for part in self.lattice.parts for axis in part.axes}
+        missing = [name for name in (row, column) if name not in axes]
+        if missing:
+            raise ValueError(f"no parameter {missing[0]!r}; there are {', '.join(axes)}")
+        left, right = list(axes[row].values), list(axes[column].values)
+        found = np.full((len(left), len(right)), np.nan)
+        for k, scores in self.scores.items():
+            own = self.lattice.parameters(k)
+            if row in own and column in own:
+                i, j = left.index(own[row]), right.index(own[column])
+                found[i, j] = np.fmax(found[i, j], float(np.mean(scores)))
+        return found, left, right
+
+    def bound(self, delta: float = 0.05, *, paid: bool = True) -> TuningBound:
+        """How wrong what was chosen can be on new rows, from the rows that were left out.
+
+        refit=False, one split: the error of the returned model is at most the exact binomial end for its errors on the rows held
+        out, at delta divided by the number of candidates. K folds: the mean error of the K models that the chosen setting
+        gave, each on K - 1 folds, at delta divided by K and by the number of candidates; the model fitted on all rows is
+        another one, for which `gapless.bounds` has bounds. ``paid=False`` leaves the candidates unpaid, which is false for what
+        was chosen, and is there to show it.
+        """
+        from gapless.theory.hoeffding import clopper_pearson
+
+        line = self.entries[self.best_index]
+        if not self.counted or any(entry is None or math.isnan(entry[2]) for entry in line):
+            raise ValueError("errors are counted for classifiers, on rows without weights")
+        if not 0.0 < float(delta) < 1.0:
+            raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+        share = float(delta) / len(line) / (self.n_candidates if paid else 1)
+        ends = [clopper_pearson(int(entry[2]), int(entry[3]), share, 1).high for entry in line]
+        tests = [test for _, test in self.folds.splits]
+        if len(line) == 1:
+            what = "error of the model that was fitted on the training part"
+            what = what if not self.refit else what + " (not of the one that was fitted on all rows)"
+        else:
+            what = f"mean error of the {len(line)} models of the folds"
+            if sum(test.size for test in tests) != np.unique(np.concatenate(tests)).size:
+                what += ", which overlap"
+        return TuningBound(float(np.mean(ends)), float(delta), self.n_candidates, what)
+
+    def __str__(self) -> str:
+        chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.best_params.items())
+        d = max((len(part.axes) for part in self.lattice.parts), default=1)
+        cost = ""
+        if self.method != "grid":
+            points = round(len(self.lattice) ** (1.0 / d))
+            cost = f" ({100.0 * self.n_visited / len(self.lattice):.0f} % of the grid's {points}^{d})" if d > 1 else ""
+        lines = [
+            f"{chosen}: {self.best_score:.6g} on {self.folds.said}",
+            f"{self.method}: {self.n_visited:,} of {self.lattice} visited{cost}, {self.n_fits:,} fits"
+            + (f" and {self.resumed:,} scores from the file" if self.resumed else "")
+            + f", {self.seconds:.3g} s, {self.status}",
+        ]
+        lines += [str(self.nested)] if self.nested is not None else []
+        if self.failed:
+            lines.append(f"{len(self.failed)} candidates could not be fitted: {next(iter(self.failed.values()))}")
+        if self.unconverged:
+            lines.append(f"{self.unconverged} fits ended far from their optimum")
+        return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)
+
+
+def attach(model: Any, tuning: Tuning, held_out: Any) -> Any:
+    """The fitted model with its record."""
+    model.tuning_ = tuning
+    return model

@@ -1,0 +1,310 @@
+"""`threshold_for`: where to cut the scores of a classifier when mistakes cost different amounts.
+
+    costs[i][j]: what it costs to call class j a row of class i;      a = costs[1][0] - costs[1][1],   b = costs[0][1] - costs[0][0]
+    theory: call the second class where its probability is above p* = b / (a + b), for calibrated probabilities
+    data:   the cut with the least cost on the rows given
+
+A model trained with class weights w0, w1 has the probabilities of a population where class k is w_k times as frequent: there the
+cut is w1 p* / (w1 p* + w0 (1 - p*)).  Weights in the ratio of the costs put it at 1/2: weights and threshold are two ways to
+the same rule, and both at once would count the costs twice.
+
+Expected cost of a cut t:   R(t) = const + a P(y = 1, s <= t) + b P(y = 0, s > t).  Both probabilities are distribution functions, so
+that for *all* t at once, and for whichever the rows chose,
+
+    |R(t) - what is seen| <= (a + b) sqrt(ln(4/delta) / (2 n))                                    (Massart 1990, twice at delta/2)
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .calibrate import Calibrated, calibrate
+from .intervals import MeanInterval, mean_interval, row_scores, trained_on
+
+__all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Call the second class where the score is above ``score``."""
+
+    score: float
+    probability: float | None  #: the same as a probability of the model, where it has some
+    cost: float  #: the mean cost on the rows given
+    interval: MeanInterval | None  #: of the expected cost on new rows; None where nothing holds, and ``reason`` says why
+    counts: np.ndarray  #: rows (weights) of class i that are called j
+    reason: str = ""
+
+    def __str__(self) -> str:
+        at = f"score > {self.score:.6g}" + ("" if self.probability is None else f" (probability > {self.probability:.6g})")
+        sure = str(self.interval) if self.interval is not None else f"{self.cost:.6g} on these rows; {self.reason}"
+        return f"{at}: expected cost {sure}"
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """Both cuts, what the model costs as it is, and what its class weights have to do with it."""
+
+    theory: Cut | None
+    data: Cut
+    as_it_is: Cut
+    probability: float  #: p* of the costs, in the population of the rows
+    costs: np.ndarray
+    model: Any
+    imbalance: str
+
+    def predictor(self, which: str = "data") -> Thresholded:
+        """The model with the cut: "data" or "theory"."""
+        cut = {"data": self.data, "theory": self.theory}.get(which)
+        if cut is None:
+            raise ValueError(f"which is 'data' or 'theory' (where there is one); got {which!r}")
+        return Thresholded(self.model, cut.score)
+
+    def __str__(self) -> str:
+        theory = "no probabilities" if self.theory is None else str(self.theory)
+        return "\n".join(
+            [
+                f"call it positive where its probability is above {self.probability:.6g}",
+                f"theory   {theory}",
+                f"data     {self.data}",
+                f"as it is {self.as_it_is}",
+                self.imbalance,
+            ]
+        )
+
+
+class Thresholded:
+    """predict by a cut; scores and probabilities are the model's own."""
+
+    _estimator_type = "classifier"
+
+    def __init__(self, model: Any, cut: float) -> None:
+        self.model_, self.threshold_, self.classes_ = model, float(cut), np.asarray(model.classes_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The model's score above the cut."""
+        return row_scores(self.model_, X) - self.threshold_
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.classes_[(row_scores(self.model_, X) > self.threshold_).astype(np.intp)]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def threshold_for(
+    model: Any, costs: Any, X: Any, y: Any, sample_weight: Any = None, *, delta: float = 0.05, positive: Any = None
+) -> Threshold:
+    """The cut for a matrix of costs, by theory and on data, each with an interval for its expected cost.
+
+    Parameters
+    ----------
+    model : a fitted classifier of two classes; probabilities are its own, else a sigmoid is fitted to these rows
+    costs : 2 x 2, ``costs[i][j]`` for a row of class i (in the order of ``classes_``) that is called j; or a dict with
+        "false_positive" and "false_negative"
+    X, y : rows that the model was not trained on
+    sample_weight : how often each row stands in the population that is meant
+    delta : the probability that an interval fails
+    positive : the positive class of a dict of costs, by default the second
+    """
+    if not hasattr(model, "classes_") or len(model.classes_) != 2:
+        raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
+    if not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+    classes = np.asarray(model.classes_)
+    matrix = _matrix(costs, classes, positive)
+    a, b = float(matrix[1, 0] - matrix[1, 1]), float(matrix[0, 1] - matrix[0, 0])
+    truth = np.asarray(y).ravel()
+    if np.setdiff1d(truth, classes).size:
+        raise ValueError(f"y has the label {np.setdiff1d(truth, classes)[0]!r}, which the model does not know")
+    up = truth == classes[1]
+    s = row_scores(model, X)
+    if s.shape != up.shape:
+        raise ValueError(f"X has {s.size} rows, y {up.size}")
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
+    if weights is not None and (weights.shape != s.shape or not (weights >= 0.0).all() or not weights.any()):
+        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
+    if weights is not None and np.ptp(weights) == 0.0:
+        weights = None
+    known = trained_on(model, X)
+    if known:
+        warnings.warn(
+            "these rows were trained on: the cuts are given, without intervals. Give other rows.", UserWarning, stacklevel=2
+        )
+    rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
+    best = b / (a + b)
+    own, imbalance = _weights_of(model, best, classes)
+    theory = None
+    if hasattr(model, "predict_proba"):
+        cut, chosen = _score_of(model, X, s, own), False
+    elif np.unique(up).size == 2:
+        fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight) if not known else None
+        # The sigmoid is of these rows, whatever the model was trained with: p* itself.
+        cut = math.nan if fitted is None or fitted.map_.slope <= 0.0 else _inverse(fitted, best)
+        own, chosen = best, True
+        imbalance += " The probabilities are those of a sigmoid on these rows."
+    else:
+        cut, chosen = math.nan, True
+    if not math.isnan(cut):
+        theory = rows.cut(cut, own, chosen)
+    near = cut if not math.isnan(cut) else 0.0
+    data = rows.cut(rows.cheapest(near), None, True)
+    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance)
+
+
+def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
+    if isinstance(costs, Mapping):
+        unknown = set(costs) - {"false_positive", "false_negative"}
+        if unknown or len(costs) != 2:
+            raise ValueError(f"costs needs 'false_positive' and 'false_negative'; got {sorted(map(str, costs))}")
+        found = np.array([[0.0, float(costs["false_positive"])], [float(costs["false_negative"]), 0.0]])
+        if positive is not None and positive == classes[0]:
+            found = found[::-1, ::-1].copy()
+        elif positive is not None and positive != classes[1]:
+            raise ValueError(f"positive={positive!r} is no class; there are {classes.tolist()}")
+    else:
+        found = np.asarray(costs, dtype=np.float64)
+    if found.shape != (2, 2) or not np.isfinite(found).all():
+        raise ValueError(f"costs must be a 2 x 2 matrix of finite numbers; got shape {found.shape}")
+    if found[1, 0] < found[1, 1] or found[0, 1] < found[0, 0]:
+        raise ValueError("a mistake that costs less than the right answer: costs[i][j] is for rows of class i that are called j")
+    if found[1, 0] == found[1, 1] and found[0, 1] == found[0, 0]:
+        raise ValueError("mistakes cost no more than right answers: every cut is as good")
+    return found
+
+
+def _weights_of(model: Any, best: float, classes: np.ndarray) -> tuple[float, str]:
+    """p* as the model's own probability, and what its class weights do."""
+    inner = model.model_ if isinstance(model, Calibrated) else model
+    if isinstance(model, Calibrated):
+        return best, "Calibrated on rows as they are: class weights of the fit do not move the cut."
+    from gapless.certificates.linear_model import last_step
+
+    step, _ = last_step(inner, None) if hasattr(inner, "steps") else (inner, None)
+    certificate = getattr(step, "certificate_", None)
+    stated = getattr(certificate, "statement", None) or {}
+    weight = (stated.get("problem") or {}).get("class_weight")
+    if weight is None or len(weight) != 2 or float(weight[0]) == float(weight[1]):
+        return best, "The classes had equal weight in the fit: the threshold alone carries the costs."
+    w0, w1 = float(weight[0]), float(weight[1])
+    moved = w1 * best / (w1 * best + w0 * (1.0 - best))
+    said = (
+        f"The fit weighed class {classes[1]!r} {w1 / w0:.4g} times as much as {classes[0]!r}: its probabilities are of such a "
+        f"population, and the cut there is {moved:.6g} instead of {best:.6g}."
+    )
+    if abs(moved - 0.5) < 1e-9:
+        said += " The weights carry the costs already; a threshold of its own would count them twice."
+    return moved, said
+
+
+def _score_of(model: Any, X: Any, s: np.ndarray, p: float) -> float:
+    """The score at which the model's probability passes p; probabilities rise with scores."""
+    if not hasattr(model, "decision_function"):
+        from .intervals import log_odds
+
+        return float(log_odds(np.array([p]))[0])
+    if isinstance(model, Calibrated):
+        return _log_odds(p)
+    probabilities = np.asarray(model.predict_proba(X))[:, 1]
+    order = np.argsort(s, kind="stable")
+    if np.allclose(np.log(probabilities) - np.log1p(-probabilities), s, rtol=1e-6, atol=1e-6):
+        return _log_odds(p)  # the scores are log-odds
+    above = np.flatnonzero(probabilities[order] > p)
+    if above.size == 0:
+        return math.inf
+    k = int(above[0])
+    return -math.inf if k == 0 else 0.5 * float(s[order[k - 1]] + s[order[k]])
+
+
+def _log_odds(p: float) -> float:
+    if p <= 0.0 or p >= 1.0:
+        return -math.inf if p <= 0.0 else math.inf
+    return math.log(p) - math.log1p(-p)
+
+
+def _inverse(fitted: Calibrated, p: float) -> float:
+    """The score at which a sigmoid passes p."""
+    return (_log_odds(p) - fitted.map_.offset) / fitted.map_.slope
+
+
+def _own_cut(model: Any) -> float:
+    return float(model.threshold_) if isinstance(model, Thresholded) else 0.0
+
+
+class _Rows:
+    """Scores and labels, and what a cut costs on them."""
+
+    def __init__(
+        self, s: np.ndarray, up: np.ndarray, weights: np.ndarray | None, matrix: np.ndarray, a: float, b: float,
+        delta: float, known: bool,
+    ) -> None:  # fmt: skip
+        self.s, self.up, self.weights, self.matrix = s, up, weights, matrix
+        self.a, self.b, self.delta, self.known = a, b, delta, known
+        self.mass = np.ones(s.size) if weights is None else weights
+
+    def cut(self, at: float, probability: float | None, chosen: bool) -> Cut:
+        """What it costs; ``chosen``: these rows had a say in where it is."""
+        called = self.s > at
+        counts = np.zeros((2, 2))
+        for i in (0, 1):
+            for j in (0, 1):
+                counts[i, j] = float(self.mass[(self.up == bool(i)) & (called == bool(j))].sum())
+        cost = float((counts * self.matrix).sum() / self.mass.sum())
+        interval, reason = self._interval(called, cost, chosen)
+        return Cut(at, probability, cost, interval, counts, reason)
+
+    def _interval(self, called: np.ndarray, cost: float, chosen: bool) -> tuple[MeanInterval | None, str]:
+        if self.known:
+            return None, "these rows were trained on: no interval follows"
+        low, high = float(self.matrix.min()), float(self.matrix.max())
+        each = self.matrix[self.up.astype(int), called.astype(int)]
+        if not chosen:
+            if self.weights is None:
+                return mean_interval(each, low, high, self.delta), ""
+            return self._weighted(each), ""
+        if self.weights is not None:
+            return None, "the rows chose the cut, and have weights: no interval follows"
+        n = self.s.size
+        right = float(self.matrix[1, 1] - self.matrix[0, 0])
+        parts = 2 if right == 0.0 else 3
+        width = (self.a + self.b) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n))
+        width += abs(right) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n)) if parts == 3 else 0.0
+        return MeanInterval(cost, max(low, cost - width), min(high, cost + width), self.delta, "all cuts at once, Massart"), ""
+
+    def _weighted(self, each: np.ndarray) -> MeanInterval:
+        """E[w c] / E[w], both means enclosed at delta/2."""
+        top = float(self.mass.max())
+        w = mean_interval(self.mass, 0.0, top, 0.5 * self.delta)
+        shifted = each - float(self.matrix.min())
+        wc = mean_interval(self.mass * shifted, 0.0, top * float(np.ptp(self.matrix)), 0.5 * self.delta)
+        base, most = float(self.matrix.min()), float(self.matrix.max())
+        high = most if w.low <= 0.0 else min(most, base + wc.high / w.low)
+        return MeanInterval(base + wc.value / w.value, base + wc.low / w.high, high, self.delta, "empirical Bernstein, weighted")
+
+    def cheapest(self, near: float) -> float:
+        """The cut with the least cost; of equally good ones the one nearest to ``near``."""
+        order = np.argsort(self.s, kind="stable")
+        s, up, mass = self.s[order], self.up[order], self.mass[order]
+        # After the first k rows are below the cut: misses among them, false alarms among the others.
+        missed = np.concatenate([[0.0], np.cumsum(np.where(up, mass, 0.0))])
+        alarms = np.concatenate([[0.0], np.cumsum(np.where(up, 0.0, mass))])
+        cost = self.a * missed + self.b * (alarms[-1] - alarms)
+        allowed = np.concatenate([[True], s[1:] > s[:-1], [True]])
+        best = float(cost[allowed].min())
+        places = np.flatnonzero(allowed & (cost <= best * (1.0 + 1e-12)))
+        ends = np.concatenate([[-math.inf], s, [math.inf]])
+        cuts = []
+        for k in places:
+            low, high = float(ends[k]), float(ends[k + 1])  # the cut lies in [low, high)
+            if low <= near < high:
+                return float(near)
+            middle = 0.5 * (low + high) if math.isfinite(low) and math.isfinite(high) else (low if math.isfinite(low) else -math.inf)
+            cuts.append(middle)
+        finite = [c for c in cuts if math.isfinite(c)]
+        return float(min(finite, key=lambda c: abs(c - near))) if finite else cuts[0]
