@@ -46,6 +46,11 @@ _HOME = {
     "separability": "gapless.certificates.separation",
     # what is known of new rows
     "bounds": "gapless.theory.bounds",
+    # choosing
+    "calibrate": "gapless.tuning.calibrate",
+    "gap_scorer": "gapless.tuning.scorer",
+    "threshold_for": "gapless.tuning.threshold",
+    "tune": "gapless.tuning.search",
     # descent that can be watched
     "descend": "gapless.solvers.gradient",
     "Until": "gapless.solvers.gradient",
@@ -87,6 +92,7 @@ _ROOMS = (
     "rows",
     "solvers",
     "theory",
+    "tuning",
 )
 
 __all__ = ["__version__", *sorted(_HOME)]

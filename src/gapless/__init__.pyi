@@ -11,6 +11,7 @@ from gapless import problems as problems
 from gapless import rows as rows
 from gapless import solvers as solvers
 from gapless import theory as theory
+from gapless import tuning as tuning
 from gapless._config import config_context as config_context
 from gapless._config import get_config as get_config
 from gapless._versions import show_versions as show_versions
@@ -60,5 +61,9 @@ from gapless.solvers.gradient import descend as descend
 from gapless.solvers.gradient_schedule import Schedule as Schedule
 from gapless.solvers.risk import linear_risk as linear_risk
 from gapless.theory.bounds import bounds as bounds
+from gapless.tuning.calibrate import calibrate as calibrate
+from gapless.tuning.scorer import gap_scorer as gap_scorer
+from gapless.tuning.search import tune as tune
+from gapless.tuning.threshold import threshold_for as threshold_for
 
 __version__: str

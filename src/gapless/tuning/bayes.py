@@ -27,7 +27,7 @@ def search(lattice: Lattice, score: Callable[[int], float], most: int, seed: int
     optimiser_of = _package()
     places = np.array([_coordinates(lattice, k) for k in lattice])
     names = [f"x{j}" for j in range(places.shape[1])]
-    optimiser = optimiser_of({name: (0.0, 1.0) for name in names}, seed)
+    optimiser = optimiser_of(dict.fromkeys(names, (0.0, 1.0)), seed)
     known: dict[int, float] = {}
     first = _design(places, min(most, max(4, 2 * places.shape[1] + 2)), seed)
 

@@ -7,8 +7,8 @@ Two classes, s the score of a row, every map non-decreasing in s:
     isotonic    the non-decreasing steps that fit best                                        (Ayer and others 1955: pooling)
 
 sigmoid and beta maximise the likelihood of smoothed labels, (N1 + 1)/(N1 + 2) and 1/(N0 + 2), so that the optimum is finite where
-scores separate the classes; isotonic stays between the same two values.  More than two classes: softmax(t f), one t >= 0, the only map here
-that keeps the order of the classes of a row.
+scores separate the classes; isotonic stays between the same two values.  More than two classes: softmax(t f), one t >= 0, the
+only map here that keeps the order of the classes of a row.
 """
 
 from __future__ import annotations
@@ -307,7 +307,9 @@ class Calibrated:
     def reliability(self, X: Any, y: Any, bins: int = 10, delta: float = 0.05) -> Reliability:
         """How far the probabilities are from the frequencies, on rows that neither trained nor calibrated."""
         if _rows_named(X) == self._named or trained_on(self.model_, X):
-            raise ValueError("these rows calibrated the model, or trained it: they say nothing of its reliability on new rows")
+            raise ValueError(
+                "these rows calibrated the model, or trained it: they say nothing of its reliability on new rows"
+            )
         return reliability(self.predict_proba(X), np.searchsorted(self.classes_, np.asarray(y).ravel()), bins, delta)
 
     def __repr__(self) -> str:
@@ -336,12 +338,15 @@ class Reliability:
         return all(p in interval for p, interval in zip(self.predicted, self.observed))
 
     def __str__(self) -> str:
-        lines = [f"calibration error {self.calibration_error}", f"Brier score {self.brier}", f"log loss {self.log_loss:.6g}"]
+        lines = [
+            f"calibration error {self.calibration_error}",
+            f"Brier score {self.brier}",
+            f"log loss {self.log_loss:.6g}",
+        ]
         for p, interval, n in zip(self.predicted, self.observed, self.counts):
             inside = "" if p in interval else "  <- outside"
-            lines.append(
-                f"  said {p:.4f}, seen {interval.rate:.4f}, between {interval.low:.4f} and {interval.high:.4f} ({n:,} rows){inside}"
-            )
+            seen = f"seen {interval.rate:.4f}, between {interval.low:.4f} and {interval.high:.4f}"
+            lines.append(f"  said {p:.4f}, {seen} ({n:,} rows){inside}")
         return "\n".join(lines)
 
 

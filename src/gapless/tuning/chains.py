@@ -1,4 +1,5 @@
-"""How the fits of one chain are made: each way gives a view of a fitted model for every candidate, or None where it does not suit."""
+"""How the fits of one chain are made: each way gives a view of a fitted model for every candidate, or None where it does not
+suit."""
 
 from __future__ import annotations
 
@@ -80,7 +81,11 @@ def kernel_way(
     first = machines[0]
     if type(first) is not SVC or any(math.isinf(float(m.C)) for m in machines):
         return None
-    if first.kernel not in ("rbf", "poly", "precomputed") or first.max_iter not in (-1, None) or first.time_limit is not None:
+    if (
+        first.kernel not in ("rbf", "poly", "precomputed")
+        or first.max_iter not in (-1, None)
+        or first.time_limit is not None
+    ):
         return None
     if first.init is not None or first.decision_function_shape not in ("ovr", "ovo") or first.break_ties:
         return None

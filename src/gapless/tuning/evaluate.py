@@ -3,7 +3,9 @@
     kernel    SVC: one kernel matrix for all folds and all C of a kernel (`kernel_chain`)
     ridge     Ridge: one decomposition for all alpha of a fold (`ridge_chain`)
     warm      what has ``init``: each C starts from the model of the one before
-    plain     anything with fit and predict, pipelines too: the steps before the last are fitted once for all that differ in C only
+    plain     anything with fit and predict
+
+Of a pipeline the steps before the last are fitted once for all that differ in C only.
 
 A chain is what is computed together: the candidates that differ in C (alpha) only, on one fold.
 """

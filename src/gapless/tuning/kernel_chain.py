@@ -172,7 +172,9 @@ def _rows(
     violating = np.flatnonzero(out_by > 0.5 * wanted)
     if violating.size >= most:
         order = violating[np.argpartition(-out_by[violating], most // 4)]
-        chosen = np.concatenate([order[: most // 4], random.choice(order[most // 4 :], most - most // 4, replace=False)])
+        chosen = np.concatenate(
+            [order[: most // 4], random.choice(order[most // 4 :], most - most // 4, replace=False)]
+        )
         return train[np.sort(chosen)]
     free = (u > low) & (u < high)
     near = np.flatnonzero((out_by > -max(violation, wanted)) | free)

@@ -22,6 +22,7 @@ class TuningBound:
     delta: float
     n_candidates: int
     what: str
+    paid: bool = True
 
     @property
     def vacuous(self) -> bool:
@@ -29,7 +30,8 @@ class TuningBound:
 
     def __str__(self) -> str:
         said = "vacuous" if self.vacuous else f"{self.value:.6g}"
-        return f"{self.what}: at most {said}, but for a failure of probability {self.delta:g}; {self.n_candidates:,} candidates paid for"
+        paid = f"{self.n_candidates:,} candidates paid for" if self.paid else "the choice not paid for"
+        return f"{self.what}: at most {said}, but for a failure of probability {self.delta:g}; {paid}"
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,7 @@ class Tuning:
             what = f"mean error of the {len(line)} models of the folds"
             if sum(test.size for test in tests) != np.unique(np.concatenate(tests)).size:
                 what += ", which overlap"
-        return TuningBound(float(np.mean(ends)), float(delta), self.n_candidates, what)
+        return TuningBound(float(np.mean(ends)), float(delta), self.n_candidates, what, paid)
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.best_params.items())

@@ -11,8 +11,8 @@ def gap_scorer(estimator: Any, X: Any = None, y: Any = None) -> float:
     """Minus the relative duality gap of a fitted model: 0 is the optimum, and larger is better, as for every scorer.
 
     For ``GridSearchCV(model, grid, scoring={"accuracy": "accuracy", "gap": gapless.gap_scorer}, refit="accuracy")``: the column
-    ``mean_test_gap`` of ``cv_results_`` shows which fits stopped early. Of a pipeline the last step is asked. NaN where a model has
-    no gap.
+    ``mean_test_gap`` of ``cv_results_`` shows which fits stopped early. Of a pipeline the last step is asked. NaN where a model
+    has no gap.
     """
     from sklearn.pipeline import Pipeline
 

@@ -260,5 +260,3 @@ def _digest(values: Any) -> str:
         found.update(f"{part.dtype.kind}{part.shape}".encode())
         found.update(repr(part.tolist()).encode() if part.dtype.kind == "O" else part.tobytes())
     return found.hexdigest()[:32]
-
-

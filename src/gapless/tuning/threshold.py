@@ -1,6 +1,6 @@
 """`threshold_for`: where to cut the scores of a classifier when mistakes cost different amounts.
 
-    costs[i][j]: what it costs to call class j a row of class i;      a = costs[1][0] - costs[1][1],   b = costs[0][1] - costs[0][0]
+    costs[i][j]: what it costs to call class j a row of class i;   a = costs[1][0] - costs[1][1],   b = costs[0][1] - costs[0][0]
     theory: call the second class where its probability is above p* = b / (a + b), for calibrated probabilities
     data:   the cut with the least cost on the rows given
 
@@ -8,8 +8,8 @@ A model trained with class weights w0, w1 has the probabilities of a population 
 cut is w1 p* / (w1 p* + w0 (1 - p*)).  Weights in the ratio of the costs put it at 1/2: weights and threshold are two ways to
 the same rule, and both at once would count the costs twice.
 
-Expected cost of a cut t:   R(t) = const + a P(y = 1, s <= t) + b P(y = 0, s > t).  Both probabilities are distribution functions, so
-that for *all* t at once, and for whichever the rows chose,
+Expected cost of a cut t:   R(t) = const + a P(y = 1, s <= t) + b P(y = 0, s > t).  Both probabilities are distribution
+functions, so that for *all* t at once, and for whichever the rows chose,
 
     |R(t) - what is seen| <= (a + b) sqrt(ln(4/delta) / (2 n))                                    (Massart 1990, twice at delta/2)
 """
@@ -37,12 +37,16 @@ class Cut:
     score: float
     probability: float | None  #: the same as a probability of the model, where it has some
     cost: float  #: the mean cost on the rows given
-    interval: MeanInterval | None  #: of the expected cost on new rows; None where nothing holds, and ``reason`` says why
+    interval: (
+        MeanInterval | None
+    )  #: of the expected cost on new rows; None where nothing holds, and ``reason`` says why
     counts: np.ndarray  #: rows (weights) of class i that are called j
     reason: str = ""
 
     def __str__(self) -> str:
-        at = f"score > {self.score:.6g}" + ("" if self.probability is None else f" (probability > {self.probability:.6g})")
+        at = f"score > {self.score:.6g}" + (
+            "" if self.probability is None else f" (probability > {self.probability:.6g})"
+        )
         sure = str(self.interval) if self.interval is not None else f"{self.cost:.6g} on these rows; {self.reason}"
         return f"{at}: expected cost {sure}"
 
@@ -135,7 +139,9 @@ def threshold_for(
     known = trained_on(model, X)
     if known:
         warnings.warn(
-            "these rows were trained on: the cuts are given, without intervals. Give other rows.", UserWarning, stacklevel=2
+            "these rows were trained on: the cuts are given, without intervals. Give other rows.",
+            UserWarning,
+            stacklevel=2,
         )
     rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
     best = b / (a + b)
@@ -173,7 +179,9 @@ def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
     if found.shape != (2, 2) or not np.isfinite(found).all():
         raise ValueError(f"costs must be a 2 x 2 matrix of finite numbers; got shape {found.shape}")
     if found[1, 0] < found[1, 1] or found[0, 1] < found[0, 0]:
-        raise ValueError("a mistake that costs less than the right answer: costs[i][j] is for rows of class i that are called j")
+        raise ValueError(
+            "a mistake that costs less than the right answer: costs[i][j] is for rows of class i that are called j"
+        )
     if found[1, 0] == found[1, 1] and found[0, 1] == found[0, 0]:
         raise ValueError("mistakes cost no more than right answers: every cut is as good")
     return found
@@ -275,7 +283,9 @@ class _Rows:
         parts = 2 if right == 0.0 else 3
         width = (self.a + self.b) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n))
         width += abs(right) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n)) if parts == 3 else 0.0
-        return MeanInterval(cost, max(low, cost - width), min(high, cost + width), self.delta, "all cuts at once, Massart"), ""
+        return MeanInterval(
+            cost, max(low, cost - width), min(high, cost + width), self.delta, "all cuts at once, Massart"
+        ), ""
 
     def _weighted(self, each: np.ndarray) -> MeanInterval:
         """E[w c] / E[w], both means enclosed at delta/2."""
@@ -285,7 +295,9 @@ class _Rows:
         wc = mean_interval(self.mass * shifted, 0.0, top * float(np.ptp(self.matrix)), 0.5 * self.delta)
         base, most = float(self.matrix.min()), float(self.matrix.max())
         high = most if w.low <= 0.0 else min(most, base + wc.high / w.low)
-        return MeanInterval(base + wc.value / w.value, base + wc.low / w.high, high, self.delta, "empirical Bernstein, weighted")
+        return MeanInterval(
+            base + wc.value / w.value, base + wc.low / w.high, high, self.delta, "empirical Bernstein, weighted"
+        )
 
     def cheapest(self, near: float) -> float:
         """The cut with the least cost; of equally good ones the one nearest to ``near``."""
@@ -304,7 +316,7 @@ class _Rows:
             low, high = float(ends[k]), float(ends[k + 1])  # the cut lies in [low, high)
             if low <= near < high:
                 return float(near)
-            middle = 0.5 * (low + high) if math.isfinite(low) and math.isfinite(high) else (low if math.isfinite(low) else -math.inf)
-            cuts.append(middle)
+            inside = math.isfinite(low) and math.isfinite(high)
+            cuts.append(0.5 * (low + high) if inside else low)
         finite = [c for c in cuts if math.isfinite(c)]
         return float(min(finite, key=lambda c: abs(c - near))) if finite else cuts[0]

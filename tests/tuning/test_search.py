@@ -1,0 +1,351 @@
+"""`tune`: the scores are those of separate fits, the choice is that of scikit-learn's search, and every ending is usable."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification, make_regression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import gapless
+from gapless import SVC, LinearSVC, LogisticRegression, Ridge, gap_scorer, tune
+from gapless.tuning import lattice as L
+from gapless.tuning.methods import bisection, budget
+from gapless.tuning.ridge_chain import ridge_chain
+
+
+@pytest.fixture(scope="module")
+def two():
+    return make_classification(240, 6, n_informative=4, flip_y=0.1, random_state=3)
+
+
+FOLDS = StratifiedKFold(4, shuffle=True, random_state=5)
+GRID = {"C": [0.1, 1.0, 10.0], "gamma": [0.03, 0.3]}
+
+
+def by_hand(model, X, y, params):
+    return cross_val_score(model.set_params(**params), X, y, cv=FOLDS)
+
+
+# -- the scores are those of separate fits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_shared_kernel_matrix_gives_the_scores_of_separate_fits(two, kernel):
+    X, y = two
+    found = tune(SVC(kernel=kernel, coef0=1.0, degree=2), X, y, GRID, cv=FOLDS, n_jobs=2)
+    for row in found.tuning_.table:
+        alone = by_hand(SVC(kernel=kernel, coef0=1.0, degree=2), X, y, row["params"])
+        assert np.abs(np.array(row["folds"]) - alone).max() <= 1.01 / 60  # a row on the boundary may go either way
+        assert np.mean(row["folds"]) == pytest.approx(np.mean(alone), abs=0.6 / 60)
+        assert row["gap"] <= 1e-4
+    assert found.certificate_.relative_gap <= 1e-4
+
+
+def test_chain_is_as_near_to_the_optimum_as_it_says(two):
+    """The decision values of a fold against a fit to 1e-10, for every C of a chain."""
+    from gapless.solvers.loop import Loop, Stop
+    from gapless.tuning import kernel_chain as K
+
+    X, y = two
+    s = np.where(y == 1, 1.0, -1.0)
+    c = np.ones(len(y))
+    c[::4] = 0.0
+    held = K.whole_matrix(gapless.kernels.RBF(0.2), X)
+    Cs = [0.05, 0.5, 5.0, 50.0, 500.0]
+    for C, point in zip(Cs, K.chain(held, s, c, Cs, 1e-5, Loop(Stop(0.0, 10**9)))):
+        exact = SVC(C=C, gamma=0.2, tol=1e-10).fit(X[c > 0], y[c > 0])
+        assert point.converged
+        assert point.relative_gap <= 1e-5
+        # strong convexity: |w - w*|^2 <= 2 gap, and |phi| = 1
+        room = np.sqrt(2 * 1e-5 * exact.certificate_.primal)
+        assert np.abs(point.scores - exact.decision_function(X)).max() <= 4 * room + 1e-4
+
+
+def test_more_classes_weights_and_pipelines():
+    X, y = load_iris(return_X_y=True)
+    weight = np.where(np.arange(150) % 5 == 0, 2.0, 1.0)
+    model = SVC(class_weight={0: 1.0, 1: 2.0, 2: 1.0})
+    found = tune(model, X, y, {"C": [0.5, 8.0], "gamma": [0.1]}, cv=FOLDS, sample_weight=weight)
+    for row in found.tuning_.table:
+        expected = []
+        for train, test in FOLDS.split(X, y):
+            fit = SVC(class_weight=model.class_weight, **row["params"]).fit(X[train], y[train], weight[train])
+            expected.append(np.average(fit.predict(X[test]) == y[test], weights=weight[test]))
+        assert row["folds"] == pytest.approx(expected, abs=0.06)
+    piped = tune(
+        make_pipeline(StandardScaler(), SVC()), X, y, {"svc__C": [1.0, 4.0], "svc__gamma": ["scale", 0.5]}, cv=FOLDS
+    )
+    for row in piped.tuning_.table:
+        alone = by_hand(make_pipeline(StandardScaler(), SVC()), X, y, row["params"])
+        assert row["folds"] == pytest.approx(alone.tolist(), abs=0.03)
+
+
+@pytest.mark.parametrize("model", [LinearSVC(), LogisticRegression()])
+def test_warm_starts_change_no_score(two, model):
+    X, y = two
+    found = tune(model, X, y, {"C": [0.01, 0.1, 1.0, 10.0]}, cv=FOLDS, scoring="roc_auc")
+    for row in found.tuning_.table:
+        model.set_params(**row["params"])
+        assert row["folds"] == pytest.approx(
+            cross_val_score(model, X, y, cv=FOLDS, scoring="roc_auc").tolist(), abs=2e-3
+        )
+
+
+@pytest.mark.parametrize("shape", [(80, 12), (30, 60)])
+def test_one_decomposition_for_all_penalties(shape):
+    X, y = make_regression(*shape, noise=5.0, random_state=1)
+    weight = np.linspace(0.5, 2.0, len(y))
+    alphas = [1e-3, 0.1, 10.0]
+    for alpha, (W, b) in zip(alphas, ridge_chain(X, y[:, None], weight, alphas, True)):
+        alone = Ridge(alpha=alpha, tol=1e-12).fit(X, y, weight)
+        assert W.ravel() == pytest.approx(alone.coef_, rel=1e-7, abs=1e-7)
+        assert float(b[0]) == pytest.approx(float(alone.intercept_), rel=1e-7, abs=1e-7)
+    shared = tune(Ridge(), X, y, {"alpha": alphas}, cv=3)
+    for row in shared.tuning_.table:
+        alone = tune(Ridge(), X, y, {"alpha": [row["params"]["alpha"]]}, cv=3)  # one alone goes by its own fit
+        assert row["folds"] == pytest.approx(alone.tuning_.table[0]["folds"], rel=1e-8)
+
+
+# -- the lattice -------------------------------------------------------------------------------------------------
+
+
+def test_lattice_is_fixed_in_advance_and_counts_what_could_have_been_tried(two):
+    X, y = two
+    space = {"C": (1e-2, 1e2), "gamma": (0.1, 0.5), "class_weight": [None, "balanced"]}
+    found = tune(SVC(), X, y, space=space, points=5, method="random", n_iter=3, cv=2)
+    assert found.tuning_.n_candidates == 50
+    assert found.tuning_.n_visited == 3
+    axes = {axis.name: axis.values for axis in found.tuning_.lattice.parts[0].axes}
+    assert axes["C"] == pytest.approx([1e-2, 1e-1, 1.0, 10.0, 100.0])
+    assert axes["gamma"] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])  # less than a factor of 10: linear
+    assert L.from_space({"C": (1e-3, 1e3)}).parts[0].shape == (17,)
+    several = L.from_grid([{"C": [3, 1, 2]}, {"C": [1], "kernel": ["linear", "rbf"]}])
+    assert [several.parameters(k) for k in several][:2] == [{"C": 1}, {"C": 2}]
+    assert [several.number(*several.place(k)) for k in several] == list(range(5))
+
+
+def test_bisection_finds_the_top_of_a_hill_in_few_looks():
+    for n in (1, 2, 3, 9, 17, 100, 129):
+        lattice = L.from_grid({"C": list(range(n))})
+        for top in range(n):
+            seen: set[int] = set()
+
+            def score(k, top=top):
+                return -abs(k - top)
+
+            last: list[int] = []
+            for asked in bisection(lattice, score, 0, 0):
+                seen |= set(asked)
+                last = asked
+            assert top in seen, (n, top)
+            assert max(seen, key=score) == top
+            assert len(seen) <= 10 + 2 * np.ceil(np.log2(max(n, 2))), last
+
+
+def test_searches_that_visit_few_stay_within_their_budget_and_find_what_the_grid_finds():
+    pytest.importorskip("bayes_opt")
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)[::2]
+    grid = {"C": 2.0 ** np.arange(-5, 10, 2), "gamma": 2.0 ** np.arange(-15, 2, 2)}
+    everything = tune(SVC(), X, y[::2], grid, cv=3)
+    some = tune(SVC(), X, y[::2], grid, method="bayes", cv=3)
+    assert some.tuning_.n_visited <= 0.25 * everything.tuning_.n_visited
+    assert some.tuning_.best_score >= everything.tuning_.best_score - 0.008  # two rows of 285
+    assert budget(everything.tuning_.lattice, None) == 18
+
+
+def test_bayes_without_its_package_says_what_to_install(two, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bayes_opt", None)
+    with pytest.raises(ImportError, match=r"gapless\[tune\]"):
+        tune(SVC(), *two, GRID, method="bayes")
+
+
+# -- endings -----------------------------------------------------------------------------------------------------
+
+
+def test_time_limit_gives_the_best_so_far():
+    X, y = make_classification(1500, 10, n_informative=6, random_state=0)
+    started = time.perf_counter()
+    grid = {"C": list(np.geomspace(0.1, 100, 12)), "gamma": list(np.geomspace(1e-3, 1, 40))}
+    found = tune(SVC(), X, y, grid, time_limit=2.0)
+    if found.tuning_.status == "complete":
+        pytest.skip("this machine is through before the limit")
+    assert time.perf_counter() - started < 20.0
+    assert found.tuning_.status == "time_limit"
+    assert 0 < found.tuning_.n_visited < 480 == found.tuning_.n_candidates
+    assert found.certificate_.converged
+
+
+def test_ctrl_c_gives_the_best_so_far(two):
+    X, y = two
+    calls = []
+
+    def progress(step):
+        calls.append(step)
+        if len(calls) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    found = tune(SVC(), X, y, {"C": [1.0, 10.0], "gamma": list(np.geomspace(1e-3, 1, 30))}, cv=3, progress=progress)
+    assert found.tuning_.status == "interrupted"
+    assert 1 <= found.tuning_.n_visited < 60
+    assert found.tuning_.best_score == max(row["score"] for row in found.tuning_.table)
+    assert found.certificate_.converged
+
+
+def test_file_is_read_and_another_search_is_refused(two, tmp_path):
+    X, y = two
+    path = tmp_path / "search.json"
+    first = tune(SVC(), X, y, GRID, cv=3, file=path)
+    again = tune(SVC(), X, y, GRID, cv=3, file=path)
+    assert again.tuning_.n_fits == 0
+    assert again.tuning_.resumed == 18
+    assert again.tuning_.table == first.tuning_.table
+    assert np.array_equal(again.dual_coef_, first.dual_coef_)
+    for other in ({"seed": 1}, {"cv": 4}, {"method": "random"}):
+        with pytest.raises(ValueError, match="another search"):
+            tune(SVC(), X, y, GRID, file=path, **({"cv": 3} | other))
+    with pytest.raises(ValueError, match="its rows differs"):
+        tune(SVC(), X + 1.0, y, GRID, cv=3, file=path)
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="no tuning file"):
+        tune(SVC(), X, y, GRID, cv=3, file=path)
+
+
+KILLED = """
+    import sys, time
+    import numpy as np
+    from sklearn.datasets import make_classification
+    from gapless import SVC, tune
+    X, y = make_classification(240, 6, n_informative=4, flip_y=0.1, random_state=3)
+    slow = (lambda step: time.sleep(0.15)) if sys.argv[2] == "slow" else None
+    found = tune(SVC(), X, y, {"C": [0.1, 1.0, 10.0], "gamma": list(np.geomspace(0.01, 1, 6))}, cv=4, method=sys.argv[3],
+                 file=sys.argv[1], progress=slow, seed=7)
+    print(repr((found.tuning_.best_params, found.tuning_.best_score, found.tuning_.resumed, found.tuning_.n_visited)))
+"""
+
+
+@pytest.mark.parametrize("method", ["grid", pytest.param("bayes", marks=pytest.mark.slow)])
+def test_killed_search_resumes_and_ends_with_the_same_answer(tmp_path, method):
+    if method == "bayes":
+        pytest.importorskip("bayes_opt")
+    script = tmp_path / "search.py"
+    script.write_text(textwrap.dedent(KILLED))
+    whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
+
+    def run(path, speed):
+        return [sys.executable, str(script), str(path), speed, method]
+
+    expected = eval(subprocess.run(run(whole, "fast"), check=True, capture_output=True, text=True).stdout)
+    process = subprocess.Popen(run(broken, "slow"), stdout=subprocess.PIPE)
+    limit = time.monotonic() + 120
+    while time.monotonic() < limit:  # some scores are there, not all
+        if broken.exists() and len(json.loads(broken.read_text())["entries"]) >= 8:
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    process.stdout.close()
+    left = json.loads(broken.read_text())["entries"]  # whole, whenever the kill came
+    assert 8 <= len(left) < len(json.loads(whole.read_text())["entries"])
+    found = eval(subprocess.run(run(broken, "fast"), check=True, capture_output=True, text=True).stdout)
+    assert found[:2] == expected[:2]
+    assert found[2] == len(left)
+    assert found[3] == expected[3]
+    assert json.loads(broken.read_text()) == json.loads(whole.read_text())
+
+
+# -- what it says of new rows ------------------------------------------------------------------------------------
+
+
+def test_bound_after_tuning_holds_and_would_not_without_paying():
+    """Labels are fair coins: every classifier has an error of exactly 1/2 on new rows."""
+    held = naive = 0
+    runs = 60
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        X, y = random.standard_normal((120, 3)), random.integers(0, 2, 120)
+        grid = {"C": [0.1, 1.0, 10.0, 100.0], "gamma": [0.1, 1.0, 10.0, 100.0]}
+        found = tune(SVC(), X, y, grid, cv=0.5, refit=False, seed=seed)
+        held += found.tuning_.bound(0.05).value >= 0.5
+        naive += found.tuning_.bound(0.05, paid=False).value >= 0.5
+    assert held >= 0.95 * runs
+    assert naive < 0.95 * runs
+
+
+def test_nested_scores_are_of_rows_that_chose_nothing(two):
+    X, y = two
+    found = tune(SVC(), X, y, GRID, cv=3, nested=4)
+    assert found.tuning_.nested.scores.shape == (4,)
+    outer = StratifiedKFold(4, shuffle=True, random_state=1)
+    for (train, test), params, score in zip(
+        outer.split(X, y), found.tuning_.nested.params, found.tuning_.nested.scores
+    ):
+        inner = tune(SVC(), X[train], y[train], GRID, cv=3)
+        assert inner.tuning_.best_params == params
+        assert inner.score(X[test], y[test]) == pytest.approx(score)
+
+
+def test_bound_of_folds_is_refused_where_errors_are_not_counted(two):
+    X, y = two
+    found = tune(SVC(), X, y, GRID, cv=3, sample_weight=np.ones(len(y)))
+    with pytest.raises(ValueError, match="without weights"):
+        found.tuning_.bound()
+    assert 0.0 < tune(SVC(), X, y, GRID, cv=3).tuning_.bound().value < 1.0
+    with pytest.raises(ValueError, match="single split"):
+        tune(SVC(), X, y, GRID, refit=False)
+
+
+# -- with scikit-learn -------------------------------------------------------------------------------------------
+
+
+def test_gap_scorer_in_grid_search(two):
+    X, y = two
+    scoring = {"accuracy": "accuracy", "gap": gap_scorer}
+    for model in (SVC(gamma=0.3), LinearSVC(), LogisticRegression()):
+        search = GridSearchCV(model, {"C": [0.1, 1.0, 10.0]}, scoring=scoring, refit="accuracy", cv=FOLDS).fit(X, y)
+        gaps = -search.cv_results_["mean_test_gap"]
+        assert ((gaps >= 0.0) & (gaps <= 1e-4)).all()
+        mine = tune(model, X, y, {"C": [0.1, 1.0, 10.0]}, cv=FOLDS)
+        assert mine.tuning_.best_score == pytest.approx(search.best_score_, abs=0.01)
+    assert tune(SVC(), X, y, GRID, cv=3, scoring=gap_scorer).tuning_.best_score <= 0.0
+    with pytest.raises(ValueError, match="no certificate_"):
+        gap_scorer(StandardScaler())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"param_grid": {"D": [1]}}, "Invalid parameter 'D'"),
+        ({"param_grid": {"C": []}}, "no values of 'C'"),
+        ({"param_grid": {"C": 3}}, "must be a list"),
+        ({"space": {"C": (3, 1)}}, "low must be below high"),
+        ({"param_grid": GRID, "space": {"C": (1, 3)}}, "exclude each other"),
+        ({"method": "magic"}, "method must be one of"),
+        ({"cv": 1}, "at least 2 folds"),
+        ({"cv": 1.5}, "between 0 and 1"),
+        ({"cv": [(np.arange(5), np.arange(5))]}, "rows that it trains on"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"n_iter": 0, "method": "random"}, "n_iter"),
+        ({"param_grid": {"C": [-1.0]}}, "'C' parameter"),
+        ({"file": "/nowhere/at/all.json"}, "does not exist"),
+    ],
+)
+def test_bad_input_says_what_is_wrong(two, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        tune(SVC(), *two, **arguments)
+
+
+def test_candidates_that_cannot_be_fitted_are_left_out(two):
+    X, y = two
+    found = tune(gapless.NuSVC(gamma=0.3), X, y, {"nu": [0.3, 0.999]}, cv=3)
+    assert found.tuning_.best_params == {"nu": 0.3}
+    assert "infeasible" in next(iter(found.tuning_.failed.values()))
