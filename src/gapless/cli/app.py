@@ -19,6 +19,7 @@ from gapless.cli.guard import BAD_INPUT, INTERRUPTED, one_line, say
 from gapless.cli.predict import predict
 from gapless.cli.report import report
 from gapless.cli.train import train
+from gapless.cli.tune import tune
 from gapless.cli.verify import verify
 from gapless.cli.warmup import warmup
 
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, train, predict, verify, bounds, report, doctor, warmup):
+for command in (demo, train, tune, predict, verify, bounds, report, doctor, warmup):
     app.command()(command)
 
 # click lives inside typer in newer versions and beside it in older ones: found through a public name.
