@@ -25,6 +25,7 @@ from benchmarks import (  # noqa: E402
     perceptron,
     table,
     trees,
+    tuning,
 )
 from benchmarks.solvers import PEERS  # noqa: E402
 
@@ -40,6 +41,7 @@ SECTIONS = (
     "kernel_machines",
     "ensembles",
     "trees",
+    "tuning",
 )
 
 
@@ -96,6 +98,8 @@ def main() -> None:
             ensembles.run(folder, sets, say)
         if "trees" in options.only:
             trees.run(folder, say)
+        if "tuning" in options.only:
+            tuning.run(folder, list(tuning.SETS), say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
     if not (options.peers or options.keep_readme):

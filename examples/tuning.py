@@ -1,6 +1,6 @@
 """Choosing C and gamma, and what the choice costs; a cut for costs; probabilities.
 
-    python examples/tuning.py
+python examples/tuning.py
 """
 
 from sklearn.datasets import load_breast_cancer

@@ -42,12 +42,15 @@ Values = Annotated[
 @guarded
 def tune(
     data: options.Data,
-    model: Annotated[Kind, typer.Option(help="SVC (Gaussian kernel), LinearSVC, LogisticRegression, Ridge.")] = Kind.kernel,
+    model: Annotated[
+        Kind, typer.Option(help="SVC (Gaussian kernel), LinearSVC, LogisticRegression, Ridge.")
+    ] = Kind.kernel,
     grid: Values = None,
     method: Annotated[Method, typer.Option(help="bayes needs the extra gapless[tune].")] = Method.grid,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 5,
     n_iter: Annotated[
-        int | None, typer.Option(help="Candidates that bayes and random visit [default: a quarter].", show_default=False)
+        int | None,
+        typer.Option(help="Candidates that bayes and random visit [default: a quarter].", show_default=False),
     ] = None,
     scale: Annotated[bool, typer.Option("--scale", help="Standardise the columns, inside each fold.")] = False,
     scoring: Annotated[str | None, typer.Option(help="A score of scikit-learn by name.", show_default=False)] = None,
@@ -126,7 +129,8 @@ def tune(
     for label, text in zip(("chosen", "search", "", ""), str(tuning).splitlines()):
         line(label, text)
     for row in tuning.table[1:4]:
-        line("next best", f"{row['score']:.6g} at " + ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in row["params"].items()))  # fmt: skip
+        told = ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in row["params"].items())
+        line("next best", f"{row['score']:.6g} at {told}")
     line("certificate", last.certificate_)
     if out is not None:
         line("saved", f"{out} (status {last.certificate_.status})")

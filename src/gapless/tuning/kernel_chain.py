@@ -46,19 +46,16 @@ LARGEST = 1e4
 def whole_matrix(kernel: Any, X: Any) -> Held:
     """K of all rows, its columns up to a whole number of tiles, on the team's threads."""
     n = X.shape[0]
-    width = -(-n // COLUMNS) * COLUMNS
     found = gram(kernel, X, 1 << 60)
-    single = float(np.max(found.diagonal, initial=0.0)) <= LARGEST
-    K = np.empty((n, width), np.float32 if single else np.float64)
-    laid_out = getattr(found, "laid_out", None)
+    dtype = np.float32 if float(np.max(found.diagonal, initial=0.0)) <= LARGEST else np.float64
     every = np.arange(n)
+    laid_out = getattr(found, "laid_out", None)
     if laid_out is not None:
-        laid_out.taken(every, K.dtype).fill_rows(every, every, K)
-    else:
-        for start in range(0, n, CHUNK):
-            rows = every[start : start + CHUNK]
-            K[rows, :n] = found.block(rows)
-    K[:, n:] = 0.0
+        return Held(laid_out.taken(every, dtype).square(every), n)
+    K = np.zeros((n, -(-n // COLUMNS) * COLUMNS), dtype)
+    for start in range(0, n, CHUNK):
+        rows = every[start : start + CHUNK]
+        K[rows, :n] = found.block(rows)
     return Held(K, n)
 
 
