@@ -117,6 +117,14 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield f"kernel machine, dense {what}", partial(run_machine, X)
 
+    def search() -> None:
+        from gapless.tuning.search import tune
+
+        with config_context(convergence="ignore"):
+            tune(SVC(), dense, y, {"C": [1.0, 1e3], "gamma": [0.1]}, cv=2)
+
+    yield "search, dense", search
+
     def plant(X: Any) -> None:
         X = X.astype(np.float32)
         tree = pruned(grow(prepare(X), Target.values(X[:, 0]), None, Limits(max_depth=3)), 1e-9)

@@ -176,7 +176,7 @@ def test_time_limit_gives_the_best_so_far():
     X, y = make_classification(1500, 10, n_informative=6, random_state=0)
     started = time.perf_counter()
     grid = {"C": list(np.geomspace(0.1, 100, 12)), "gamma": list(np.geomspace(1e-3, 1, 40))}
-    found = tune(SVC(), X, y, grid, time_limit=2.0)
+    found = tune(SVC(), X, y, grid, time_limit=1.0)
     if found.tuning_.status == "complete":
         pytest.skip("this machine is through before the limit")
     assert time.perf_counter() - started < 20.0
@@ -226,40 +226,39 @@ KILLED = """
     from sklearn.datasets import make_classification
     from gapless import SVC, tune
     X, y = make_classification(240, 6, n_informative=4, flip_y=0.1, random_state=3)
-    slow = (lambda step: time.sleep(0.15)) if sys.argv[2] == "slow" else None
-    found = tune(SVC(), X, y, {"C": [0.1, 1.0, 10.0], "gamma": list(np.geomspace(0.01, 1, 6))}, cv=4, method=sys.argv[3],
-                 file=sys.argv[1], progress=slow, seed=7)
-    print(repr((found.tuning_.best_params, found.tuning_.best_score, found.tuning_.resumed, found.tuning_.n_visited)))
+    tune(SVC(), X, y, {"C": [0.1, 1.0, 10.0], "gamma": np.geomspace(0.01, 1, 6).tolist()}, cv=4, method=sys.argv[2], seed=7,
+         file=sys.argv[1], progress=lambda step: time.sleep(0.2))
 """
 
 
 @pytest.mark.parametrize("method", ["grid", pytest.param("bayes", marks=pytest.mark.slow)])
-def test_killed_search_resumes_and_ends_with_the_same_answer(tmp_path, method):
+def test_killed_search_resumes_and_ends_with_the_same_answer(two, tmp_path, method):
     if method == "bayes":
         pytest.importorskip("bayes_opt")
     script = tmp_path / "search.py"
     script.write_text(textwrap.dedent(KILLED))
     whole, broken = tmp_path / "whole.json", tmp_path / "broken.json"
 
-    def run(path, speed):
-        return [sys.executable, str(script), str(path), speed, method]
+    def search(path):
+        grid = {"C": [0.1, 1.0, 10.0], "gamma": np.geomspace(0.01, 1, 6).tolist()}
+        return tune(SVC(), *two, grid, cv=4, method=method, seed=7, file=path)
 
-    expected = eval(subprocess.run(run(whole, "fast"), check=True, capture_output=True, text=True).stdout)
-    process = subprocess.Popen(run(broken, "slow"), stdout=subprocess.PIPE)
+    expected = search(whole)
+    process = subprocess.Popen([sys.executable, str(script), str(broken), method])
     limit = time.monotonic() + 120
     while time.monotonic() < limit:  # some scores are there, not all
         if broken.exists() and len(json.loads(broken.read_text())["entries"]) >= 8:
             break
-        time.sleep(0.02)
+        time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    process.stdout.close()
     left = json.loads(broken.read_text())["entries"]  # whole, whenever the kill came
     assert 8 <= len(left) < len(json.loads(whole.read_text())["entries"])
-    found = eval(subprocess.run(run(broken, "fast"), check=True, capture_output=True, text=True).stdout)
-    assert found[:2] == expected[:2]
-    assert found[2] == len(left)
-    assert found[3] == expected[3]
+    found = search(broken)
+    assert found.tuning_.resumed == len(left)
+    assert found.tuning_.best_params == expected.tuning_.best_params
+    assert found.tuning_.table == expected.tuning_.table
+    assert np.array_equal(found.dual_coef_, expected.dual_coef_)
     assert json.loads(broken.read_text()) == json.loads(whole.read_text())
 
 
@@ -279,6 +278,39 @@ def test_bound_after_tuning_holds_and_would_not_without_paying():
         naive += found.tuning_.bound(0.05, paid=False).value >= 0.5
     assert held >= 0.95 * runs
     assert naive < 0.95 * runs
+
+
+def test_certificate_knows_the_candidates_and_bounds_pays_for_them(two, tmp_path):
+    X, y = two
+    found = tune(SVC(), X, y, GRID, cv=3, method="random", n_iter=2)
+    assert found.certificate_.statement["tuning"]["candidates"] == 6
+    paid, plain = gapless.bounds(found, X, y), gapless.bounds(SVC(**found.get_params()).fit(X, y), X, y)
+    assert (paid.tried, plain.tried) == (6, 1)
+    assert paid["compression"].value > plain["compression"].value
+    with pytest.raises(ValueError, match="among 6 candidates"):
+        gapless.bounds(found, X, y, tried=5)
+    gapless.save(found, tmp_path / "m.gapless")
+    again = gapless.load(tmp_path / "m.gapless")
+    assert gapless.bounds(again, X, y).tried == 6
+    document, arrays = again.certificate_.document(), again.certificate_.arrays
+    assert not [
+        c for c in gapless.judge.check(document, arrays, X, y).claims if c.name == "bounds: tried" and not c.holds
+    ]
+    document["bounds"]["tried"] = 1  # forged
+    assert [c for c in gapless.judge.check(document, arrays, X, y).claims if c.name == "bounds: tried" and not c.holds]
+    document["tuning"]["candidates"] = 0
+    with pytest.raises(gapless.CertificateError, match="tuning.candidates"):
+        gapless.judge.check(document, arrays, X, y)
+
+
+def test_rows_that_chose_are_paid_for_as_test_rows(two):
+    X, y = two
+    found = tune(SVC(), X, y, GRID, cv=0.4, refit=False)
+    train, test = found.tuning_.folds.splits[0]
+    told = gapless.bounds(found, X[train], y[train], X_test=X[test], y_test=y[test], methods=["held-out"])
+    assert told.tested == 6
+    mine = found.tuning_.bound(0.05).value
+    assert mine <= told["held-out"].value <= mine * (1.0 + 1e-6)  # there it is rounded up, for the judge
 
 
 def test_nested_scores_are_of_rows_that_chose_nothing(two):

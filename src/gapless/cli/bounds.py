@@ -18,8 +18,16 @@ def bounds(
     data: options.Data,
     delta: Annotated[float, typer.Option(help="Probability that any of the bounds fails.")] = 0.05,
     test: options.Test = None,
-    tried: Annotated[int, typer.Option(help="Settings that the training rows may have chosen this one from.")] = 1,
-    tested: Annotated[int, typer.Option(help="Models that were compared on the test rows.")] = 1,
+    tried: Annotated[
+        int | None,
+        typer.Option(
+            help="Settings that the rows may have chosen from [default: those of tune, else 1].",
+            show_default=False,
+        ),
+    ] = None,
+    tested: Annotated[
+        int | None, typer.Option(help="Models that were compared on the test rows [default: 1].", show_default=False)
+    ] = None,
     save: Annotated[
         bool, typer.Option("--save", help="Write the table into the model file, where `gapless verify` checks it.")
     ] = False,

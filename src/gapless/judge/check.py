@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
-from .document import flaw, n_lines, newer_schema, number
+from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
@@ -52,6 +52,8 @@ def check(
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     document = dict(document) if isinstance(document, Mapping) else document
+    if flaw_of_tuning(document):
+        raise CertificateError(f"the certificate cannot be read: {flaw_of_tuning(document)}")
     if not isinstance(document, dict) or "bounds" not in document:
         return _check(document, arrays, X, y, sample_weight, rigorous)
     block = document.pop("bounds")

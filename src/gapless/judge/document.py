@@ -28,7 +28,7 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 REALS = {"float64": "<f8", "float32": "<f4"}
 
 #: Entries that a document may have or not.
-OPTIONAL = ("arrays", "bounds")
+OPTIONAL = ("arrays", "bounds", "tuning")
 
 Test = Callable[[Any], bool]
 Arrays = dict[str, tuple[str, list[int]]]
@@ -120,6 +120,23 @@ _SUBPROBLEM: dict[str, Test] = {
     "n_iter": is_count,
     "solver": is_text,
 }
+
+
+_TUNING: dict[str, Test] = {
+    "method": is_text,
+    "candidates": lambda value: is_count(value) and value >= 1,
+    "visited": is_count,
+    "folds": is_count,
+    "held_out": lambda value: value is None or is_digest(value),
+}
+
+
+def flaw_of_tuning(document: Any) -> str | None:
+    """What is wrong with the entry that says among how many settings the rows may have chosen."""
+    if not isinstance(document, dict) or "tuning" not in document:
+        return None
+    block = document["tuning"]
+    return flaw_of(block, _TUNING, "tuning.") if is_dict(block) else "the entry tuning is no object"
 
 
 def newer_schema(document: Any) -> str | None:

@@ -36,6 +36,7 @@ def _form(document: Any) -> Any:
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
     found: str | None = _form(document).flaw(document)
+    found = found or classifier.flaw_of_tuning(document)
     return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)
 
 

@@ -109,9 +109,9 @@ def bounds(
     delta: Any = 0.05,
     X_test: Any = None,
     y_test: Any = None,
-    tried: Any = 1,
+    tried: Any = None,
     methods: Any = METHODS,
-    tested: Any = 1,
+    tested: Any = None,
     pool: Any = None,
 ) -> Bounds:
     """Every bound on new rows that a fitted classifier allows; the table goes into its certificate too.
@@ -123,13 +123,12 @@ def bounds(
     delta : the probability that any of the bounds fails
     X_test, y_test : rows that were not trained on
     tried : settings among which the training rows may have chosen this one: all that could have been, not only those visited;
-        the list of them (as of a grid) does as well
+        the list of them (as of a grid) does as well; by default the candidates of `gapless.tune`, else 1
     methods : which to compare; delta is divided by the number of those that apply
-    tested : models that were compared on the test rows
+    tested : models that were compared on the test rows; by default the candidates, where these rows chose among them, else 1
     pool : AdaBoostClassifier: (feature, threshold) of every cut that its stumps could have, fixed without the training rows
     """
-    delta, tested = probability(delta), whole(tested, "tested")
-    tried = len(tried) if isinstance(tried, (list, tuple)) and tried else whole(tried, "tried")
+    delta = probability(delta)
     chosen = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
     for name in chosen:
         if name not in METHODS:
@@ -139,7 +138,10 @@ def bounds(
     step = model[-1] if _piped(model) else model
     if not hasattr(step, "classes_") or not hasattr(step, "predict"):
         raise ValueError(f"{type(step).__name__} is no fitted classifier: there is no error to bound")
-    job = _job(model, X, y, X_test, y_test, tried, tested, pool)
+    tried = _tried(step, tried)
+    job = _job(model, X, y, X_test, y_test, tried, 1, pool)
+    tested = _tested(step, job.X_test, tested)
+    job = replace(job, tested=tested)
     shared = _overlap(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
     refused: dict[str, str] = {}
     ready, shares = {}, 0
@@ -170,6 +172,40 @@ def bounds(
     stated = {**step.certificate_.statement, "bounds": found.document()}
     step.certificate_ = replace(step.certificate_, statement=stated)
     return found
+
+
+def _tried(step: Any, given: Any) -> int:
+    """What was given, or what `gapless.tune` wrote into the certificate."""
+    known = int((_tuned(step) or {}).get("candidates", 1))
+    if given is None:
+        return known
+    found = len(given) if isinstance(given, list | tuple) and given else whole(given, "tried")
+    if found < known:
+        raise ValueError(
+            f"tried={found}: the certificate says that the rows may have chosen among {known:,} candidates"
+        )
+    return found
+
+
+def _tested(step: Any, X_test: Any, given: Any) -> int:
+    """What was given; by default every candidate where these rows are the ones that chose among them."""
+    from gapless.certificates.verify import as_matrix
+    from gapless.judge.fingerprint import digest, row_hashes
+
+    tuned = _tuned(step)
+    known = 1
+    if tuned and tuned["held_out"] is not None and X_test is not None:
+        known = tuned["candidates"] if digest(row_hashes(as_matrix(X_test)), "<u8") == tuned["held_out"] else 1
+    if given is None:
+        return int(known)
+    found = whole(given, "tested")
+    if found < known:
+        raise ValueError(f"tested={found}: these rows chose among {known:,} candidates")
+    return found
+
+
+def _tuned(step: Any) -> Any:
+    return (getattr(getattr(step, "certificate_", None), "statement", None) or {}).get("tuning")
 
 
 def _share(delta: float, parts: int) -> float:

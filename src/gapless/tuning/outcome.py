@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -178,6 +178,26 @@ def _short(value: Any) -> str:
 
 
 def attach(model: Any, tuning: Tuning, held_out: Any) -> Any:
-    """The fitted model with its record."""
+    """The fitted model with its record; the certificate says among how many settings the rows may have chosen."""
+    from gapless.certificates.linear_model import last_step
+    from gapless.certificates.verify import as_matrix
+    from gapless.judge.fingerprint import digest, row_hashes
+
     model.tuning_ = tuning
+    step = model
+    while hasattr(step, "steps"):
+        step = step.steps[-1][1]
+    certificate = getattr(step, "certificate_", None)
+    if is_dataclass(certificate) and not isinstance(certificate, type) and hasattr(certificate, "statement"):
+        named = None
+        if held_out is not None:
+            named = digest(row_hashes(as_matrix(last_step(model, held_out)[1])), "<u8")
+        stated = {
+            "method": tuning.method,
+            "candidates": tuning.n_candidates,
+            "visited": tuning.n_visited,
+            "folds": len(tuning.folds),
+            "held_out": named,
+        }
+        step.certificate_ = replace(certificate, statement={**certificate.statement, "tuning": stated})
     return model

@@ -41,7 +41,7 @@ def judged(
         raise CertificateError(f"the certificate cannot be read: {found}")
     if document["classes"] is None or len(document["classes"]["values"]) < 2:
         raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
-    claims, unchecked = _shares(block), list(verdict.unchecked)
+    claims, unchecked = _shares(block, document), list(verdict.unchecked)
     case = Case(document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"])
     for row in block["rows"]:
         if row["delta"] is None:
@@ -57,7 +57,7 @@ def judged(
     return Verdict([*verdict.claims, *claims], unchecked, verdict.bounds, verdict.tier)
 
 
-def _shares(block: dict[str, Any]) -> list[Claim]:
+def _shares(block: dict[str, Any], document: Mapping[str, Any]) -> list[Claim]:
     delta = number(block["delta"])
     shares = [number(row["delta"]) for row in block["rows"] if row["delta"] is not None]
     good = 0.0 < delta < 1.0 and all(0.0 < share < 1.0 for share in shares)
@@ -66,7 +66,8 @@ def _shares(block: dict[str, Any]) -> list[Claim]:
     claims = [Claim("bounds: delta", delta, float(total), fits, "the shares of all bounds together")]
     expected = {row["method"] for row in block["rows"] if row["delta"] is None}
     claims.append(Claim("bounds: in expectation", sorted(expected), None, expected <= {"leave-one-out"}))
-    counts = block["tried"] >= 1 and block["tested"] >= 1
+    candidates = (document.get("tuning") or {}).get("candidates", 1)  # the rows may have chosen among so many
+    counts = block["tried"] >= max(1, candidates) and block["tested"] >= 1
     claims.append(Claim("bounds: tried", [block["tried"], block["tested"]], None, counts, "settings, models tested"))
     values = [number(row["value"]) for row in block["rows"]]
     ordered = all(math.isfinite(v) and v >= 0.0 for v in values) and values == sorted(values)
