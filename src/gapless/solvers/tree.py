@@ -130,7 +130,7 @@ def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: L
     w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     feature, threshold, left, right, goes_left, value, impurity, weight, samples, sets, depth = grow_tree(
         columns.codes, columns.n_codes, columns.missing, columns.categorical, columns.offset, columns.lowest,
-        columns.highest, columns.common, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of,
+        columns.highest, columns.common, columns.order, columns.ordered, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of,
         target.Y, target.parts, target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf),
         float(limits.min_weight), min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves),
         float(limits.min_decrease), bool(limits.at_random), np.uint64(seed % 2**64),

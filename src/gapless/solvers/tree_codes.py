@@ -19,6 +19,9 @@ __all__ = ["Columns", "prepare"]
 
 #: Columns that are turned and ranked at a time.
 TILE = 16
+#: Orders are kept for at most so many rows, and so many values: beyond, a part of a tree sorts its own.
+ORDERED_ROWS = 1 << 17
+ORDERED = 1 << 25
 
 
 class Columns(NamedTuple):
@@ -33,16 +36,24 @@ class Columns(NamedTuple):
     highest: np.ndarray  #: float32
     exact: bool  #: whether each code is one value
     common: np.ndarray  #: the code that more than half of the rows have, or -1
+    order: np.ndarray  #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
+    ordered: np.ndarray  #: how many rows there are of each column in ``order``, and how many of them below the common code
 
     @property
     def n_rows(self) -> int:
         return self.codes.shape[1]
 
 
+BEGINS = np.uint32(1 << 31)
+
+
 @compiled
-def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any) -> tuple[int, int, int]:
-    """Codes of a column, and the values of each; the numbers of codes and of missing values, and the code that more than
-    half of the rows have (or -1). Radix sort of (bits, row)."""
+def rank_column(
+    x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any, order: Any
+) -> tuple[int, int, int, int, int]:
+    """Codes of a column, and the values of each; the numbers of codes and of missing values, the code that more than half
+    of the rows have (or -1), and the length of ``order``, which is without them, and of its part below. Radix sort of
+    (bits, row)."""
     n = x.size
     bits = x.view(np.uint32)
     view = keys
@@ -98,6 +109,9 @@ def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: 
                 previous = value
                 lowest[c] = x[row] + np.float32(0.0)
                 highest[c] = lowest[c]
+                order[i] = np.uint32(row) | BEGINS
+            else:
+                order[i] = np.uint32(row)
             code[row] = c
         c += 1
     else:
@@ -119,6 +133,8 @@ def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: 
                     break
             for i in range(start, stop):
                 code[view[i] & low] = c
+                order[i] = np.uint32(view[i] & low)
+            order[start] |= BEGINS
             lowest[c] = x[view[start] & low] + np.float32(0.0)
             highest[c] = x[view[stop - 1] & low] + np.float32(0.0)
             left_rows -= stop - start
@@ -129,13 +145,22 @@ def rank_column(x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: 
             if x[i] != x[i]:
                 code[i] = c
     common: Any = -1
-    if m > n // 2:
-        middle = code[view[m // 2] & low]  # whatever fills more than half of a sorted list stands in its middle
-        here = 0
-        for i in range(n):
-            here += 1 if code[i] == middle else 0
-        common = np.int64(middle) if 2 * here > n else -1
-    return c, none, common
+    first, last = m, m
+    if 2 * m > n:
+        # Whatever fills more than half of a sorted list stands in its middle.
+        first = m // 2
+        while order[first] < BEGINS:
+            first -= 1
+        last = m // 2 + 1
+        while last < m and order[last] < BEGINS:
+            last += 1
+        if 2 * (last - first) > n:
+            common = np.int64(code[view[first] & low])
+            for i in range(last, m):
+                order[first + i - last] = order[i]
+        else:
+            first, last = m, m
+    return c, none, common, m - (last - first), first
 
 
 def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
@@ -148,18 +173,22 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 else np.uint16)
-    found = np.zeros((d, 3), dtype=np.int64)
+    found = np.zeros((d, 5), dtype=np.int64)
+    kept = n <= ORDERED_ROWS and n * d <= ORDERED
+    order = np.empty((d if kept else 0, n), dtype=np.uint32)
     of = [np.empty((2, 0), dtype=np.float32)] * d
 
     def work(part: int) -> None:
         first, last = part * TILE, min(d, (part + 1) * TILE)
         keys, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+        line = np.empty(0 if kept else n, dtype=np.uint32)
         values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
         tile = None if thin else np.ascontiguousarray(X[:, first:last].T, dtype=np.float32)
         for j in range(first, last):
             column = _thick(X, j) if tile is None else tile[j - first]
             many = n if kinds[j] else limit
-            found[j] = rank_column(column, keys, spare, values[0], values[1], many, ranked[j])
+            sorted_rows = order[j] if kept else line
+            found[j] = rank_column(column, keys, spare, values[0], values[1], many, ranked[j], sorted_rows)
             of[j] = values[:, : found[j, 0]].copy()
 
     share(work, -(-d // TILE))
@@ -171,7 +200,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     return Columns(
         ranked.astype(small, copy=False), n_codes, found[:, 1] > 0, kinds & (n_codes > 0), starts,
         np.ascontiguousarray(values[0]), np.ascontiguousarray(values[1]), bins is None or bool((values[0] == values[1]).all()),
-        found[:, 2].copy(),
+        found[:, 2].copy(), order, found[:, 3:].copy(),
     )  # fmt: skip
 
 

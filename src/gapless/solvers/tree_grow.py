@@ -5,8 +5,9 @@
 Columns hold codes, the ranks of their distinct values (or of bins of them), so that values are compared as integers and
 no column is sorted as a whole again. At a node a column is either counted into a histogram, where its codes are fewer than
 the rows, or its codes are sorted: insertion for few rows, radix for many. Each column remembers the range of
-codes that a node can still have; where that is one code it is constant, and stays so below. A node of few
-rows takes its codes along into a block of its own, which the cache holds for the whole subtree.
+codes that a node can still have; where that is one code it is constant, and stays so below. Where all columns are
+numbers without missing values and all of them are looked at, a part of at most 65,536 rows is left to ``tree_sorted``;
+otherwise a node of few rows takes its codes along into a block of its own, which the cache holds for the whole subtree.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gapless._jit import compiled
 
 from .tree_node import best_categories, fill_histogram, node_sums, split_decrease
 from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, scan_keys, score_of, sort_keys
+from .tree_sorted import MOST_KEYS, PLACES, grow_part, more
 
 #: A subtree of at most so many rows works on its own copy of the codes.
 BLOCK = 4096
@@ -26,14 +28,6 @@ BLOCK = 4096
 ENTRY = 1.0
 #: The same where most rows have one code, and sorting is cheap.
 COMMON = 4.0
-
-
-@compiled
-def more(array: Any, size: int) -> Any:
-    """The array with room for ``size`` lines."""
-    larger = np.zeros((size, *array.shape[1:]), dtype=array.dtype)
-    larger[: array.shape[0]] = array
-    return larger
 
 
 @compiled
@@ -68,7 +62,7 @@ def heap_down(heap: Any, gain: Any, size: int) -> None:
 @compiled
 def grow_tree(
     codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, common: Any,
-    mode_of_all: int,
+    order_of: Any, ordered: Any, mode_of_all: int,
     entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M_of_all: int, w: Any, max_depth: int, min_split: int,
     min_leaf: int, min_weight: float, max_features: int, max_leaves: int, min_decrease: float, at_random: bool, seed: Any,
 ) -> Any:  # fmt: skip
@@ -121,7 +115,11 @@ def grow_tree(
 
     # A subtree's own copies: codes, targets, weights.
     block_start, block_end = 0, 0
-    cap = BLOCK if max_leaves < 0 else 0
+    plain = max_leaves < 0 and not at_random and max_features >= d and mode != MANY
+    for j in range(d):
+        plain = plain and not missing[j] and not categorical[j]
+    part = min(PLACES, MOST_KEYS // d) if plain else 0
+    cap = BLOCK if max_leaves < 0 and not plain else 0
     block_C = np.empty((d, min(cap, n)), dtype=codes.dtype)
     block_y = np.empty(block_C.shape[1] if mode == ONE else 0)
     block_k = np.empty(block_C.shape[1] if mode == CLASSES else 0, dtype=k_of.dtype)
@@ -187,6 +185,15 @@ def grow_tree(
                 lo[j], hi[j] = slots[slot, 0, j], slots[slot, 1, j]
             free[n_free] = slot
             n_free += 1
+            if m <= part:
+                nodes, lowest_node = grow_part(
+                    codes, n_codes, offset, lowest, highest, common, order_of, ordered, rows, start, end, depth, parent, is_left,
+                    mode_of_all, entropy, centred, y, k_of, parts, M_of_all, w, max_depth, min_split, min_leaf, min_weight,
+                    min_decrease, total_weight, nodes, feature, threshold, left, right, goes_left, value, impurity_of, weight_of,
+                    samples_of,
+                )  # fmt: skip
+                deepest = max(deepest, lowest_node)
+                continue
             node = nodes
             nodes += 1
             deepest = max(deepest, depth)

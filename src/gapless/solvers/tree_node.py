@@ -12,6 +12,32 @@ from .tree_scan import CLASSES, ONE, better, score_of
 
 
 @compiled
+def class_impurity(mode: int, entropy: bool, T: Any, W: float, parts: Any) -> float:
+    """The mean over the outputs of 1 - sum of squared shares, or of -sum share log2 share."""
+    impurity = 0.0
+    outputs = parts.size - 1
+    for o in range(outputs):
+        if mode == ONE:
+            p1 = T[0] / W
+            p0 = (W - T[0]) / W
+            if entropy:
+                impurity -= (p0 * np.log2(p0) if p0 > 0.0 else 0.0) + (p1 * np.log2(p1) if p1 > 0.0 else 0.0)
+            else:
+                impurity += 1.0 - (T[0] * T[0] + (W - T[0]) * (W - T[0])) / (W * W)
+        else:
+            squares = 0.0
+            for k in range(parts[o], parts[o + 1]):
+                p = T[k] / W
+                if entropy:
+                    impurity -= p * np.log2(p) if p > 0.0 else 0.0
+                else:
+                    squares += T[k] * T[k]
+            if not entropy:
+                impurity += 1.0 - squares / (W * W)
+    return impurity / outputs
+
+
+@compiled
 def node_sums(
     mode: int, entropy: bool, rows: Any, start: int, end: int, y: Any, k_of: Any, Y: Any, w: Any, parts: Any, M: int,
     centred: bool, node_w: Any, node_t: Any, node_k: Any, node_Y: Any, T: Any, mean: Any,
@@ -78,27 +104,7 @@ def node_sums(
                     impurity += node_Y[i, k] * gap
         impurity /= W * M
     if not centred:
-        # Classes: the mean over the outputs of 1 - sum of squared shares, or of -sum share log2 share.
-        outputs = parts.size - 1
-        for o in range(outputs):
-            if mode == ONE:
-                p1 = T[0] / W
-                p0 = (W - T[0]) / W
-                if entropy:
-                    impurity -= (p0 * np.log2(p0) if p0 > 0.0 else 0.0) + (p1 * np.log2(p1) if p1 > 0.0 else 0.0)
-                else:
-                    impurity += 1.0 - (T[0] * T[0] + (W - T[0]) * (W - T[0])) / (W * W)
-            else:
-                squares = 0.0
-                for k in range(parts[o], parts[o + 1]):
-                    p = T[k] / W
-                    if entropy:
-                        impurity -= p * np.log2(p) if p > 0.0 else 0.0
-                    else:
-                        squares += T[k] * T[k]
-                if not entropy:
-                    impurity += 1.0 - squares / (W * W)
-        impurity /= outputs
+        impurity = class_impurity(mode, entropy, T, W, parts)
     return W, impurity, pure
 
 
