@@ -49,10 +49,22 @@ def test_depth_shows_both_ends():
     assert np.allclose(study.test, study.squared_bias + study.variance + 0.09, rtol=1e-12)
     assert (np.diff(study.train) <= 1e-12).all()
     assert study.train[-1] < 1e-3  # every row is a leaf
-    assert study.values[0] < study.best < study.values[-1]
-    assert study.squared_bias[0] > 5 * study.squared_bias[-1]
-    assert study.variance[-1] > 1.5 * study.variance[1]
+    k = study.values.index(study.best)
+    for end in (0, -1):  # both ends are worse, by more than chance: 4 standard errors
+        assert study.test[end] - study.test[k] > 4 * np.hypot(study.test_error[end], study.test_error[k])
+    bias, variance = study.squared_bias, study.variance
+    assert bias[0] - bias[-1] > 4 * np.hypot(study.bias_error[0], study.bias_error[-1])
+    assert variance[-1] - variance[1] > 4 * np.hypot(study.variance_error[-1], study.variance_error[1])
     assert "least error on new data" in str(study)
+
+
+def test_the_standard_errors_are_those_of_other_seeds():
+    studies = [overfitting("depth", (2, 6), n=40, repetitions=12, seed=seed) for seed in range(40)]
+    for name, error in (("test", "test_error"), ("variance", "variance_error"), ("squared_bias", "bias_error")):
+        seen = np.std([getattr(study, name) for study in studies], axis=0, ddof=1)
+        said = np.sqrt(np.mean([getattr(study, error) ** 2 for study in studies], axis=0))
+        # 40 seeds know a standard deviation to 11 %; the bias of the first order and the 12 samples take the rest.
+        assert (np.abs(np.log(seen / said)) < 0.5).all(), (name, seen, said)
 
 
 def test_bags_lower_the_variance_and_leave_the_bias():

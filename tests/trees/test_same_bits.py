@@ -112,3 +112,19 @@ def test_seeds():
     assert not np.array_equal(trees[0].threshold, trees[2].threshold)
     # Without chance the seed is not looked at.
     np.testing.assert_array_equal(*(DecisionTreeClassifier(random_state=s).fit(X, y)._tree.threshold for s in (0, 1)))
+
+
+def test_a_missing_value_far_down_is_found():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(40_000, 3)).astype(np.float32)
+    y = X[:, 0] + rng.normal(size=len(X)) > 0
+    model = DecisionTreeClassifier(max_depth=6).fit(X[:500], y[:500])
+    X[30_000, :] = np.nan
+    X[39_999, 1] = np.nan
+    whole = model.predict(X)
+    assert (whole[:30_000] == model.predict(X[:30_000])).all()
+    assert whole[30_000] == model.predict(X[30_000:30_001])[0]
+    assert (model.set_params(n_jobs=2).predict(X) == whole).all()
+    X[39_999, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(X)

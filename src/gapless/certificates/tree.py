@@ -19,7 +19,7 @@ from gapless.errors import short
 from gapless.judge.fingerprint import digest
 from gapless.solvers.tree import Limits, Tree
 
-__all__ = ["TreeCertificate", "certify_tree"]
+__all__ = ["TreeCertificate", "certify_tree", "fingerprints"]
 
 #: Arrays of a model file that are fields of the tree.
 _FIELDS = (
@@ -121,11 +121,17 @@ class TreeCertificate(Stated):
         return f"TreeCertificate({self.estimator}: leaves={self.leaves}, depth={self.depth}, error={self.error:.6g})"
 
 
+def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
+    """Of the rows, from their hashes, and of what is predicted: class numbers (int64) or targets (float64)."""
+    return digest(hashes, "<u8"), digest(marks, "<f8" if marks.dtype.kind == "f" else "<i8")
+
+
 def certify_tree(
-    model: Any, tree: Tree, limits: Limits, hashes: np.ndarray, marks: np.ndarray, weight: np.ndarray, said: Mapping[str, Any],
+    model: Any, tree: Tree, limits: Limits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
     levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, seconds: float,
 ) -> TreeCertificate:  # fmt: skip
-    """The claims of a tree: ``marks`` are class numbers or targets, ``said`` what the document says of them."""
+    """The claims of a tree: ``marked`` are the ``fingerprints`` of rows and targets, ``said`` what the document says of the
+    latter."""
     d = int(model.n_features_in_)
     outputs = said["outputs"]
     criterion = "squared_error" if isinstance(outputs, int) else "entropy" if limits.entropy else "gini"
@@ -158,10 +164,10 @@ def certify_tree(
     )  # fmt: skip
     told["classes"] = single
     fingerprint = {
-        "n_rows": int(hashes.shape[0]),
+        "n_rows": int(weight.shape[0]),
         "n_features": d,
-        "rows": digest(hashes, "<u8"),
-        "labels": digest(marks, "<f8" if isinstance(outputs, int) else "<i8"),
+        "rows": marked[0],
+        "labels": marked[1],
         "weights": digest(np.asarray(weight) + 0.0, "<f8"),
     }
     return TreeCertificate(

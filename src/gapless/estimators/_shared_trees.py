@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from gapless._threads import share
 from gapless.certificates.fingerprint import row_hashes
-from gapless.certificates.tree import certify_tree
+from gapless.certificates.tree import certify_tree, fingerprints
 from gapless.solvers.bagging import add_leaves
 from gapless.solvers.stumps import Stumps
 from gapless.solvers.tree import Tree, finite, grow, leaves, prepare
@@ -74,10 +74,10 @@ class SharedTrees:
         bins = (None if X.shape[0] <= EXACT_ROWS else BINS) if base.max_bins == "auto" else base.max_bins
         base._check_parameters()
         self.columns = prepare(self.X, np.zeros(X.shape[1], dtype=np.bool_), None if bins is None else int(bins))
-        self.hashes = row_hashes(self.X)
         model = clone(base)
         model.n_features_in_ = X.shape[1]
-        self.target, self.marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
+        self.target, marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
+        self.marked = fingerprints(row_hashes(self.X), marks)
         self.like = model
 
     def fit(self, learner: Any, counts: np.ndarray) -> Any:
@@ -95,7 +95,7 @@ class SharedTrees:
         learner._made = {}
         learner._tree = grow(self.columns, self.target, weight, limits, seed)
         learner.certificate_ = certify_tree(
-            learner, learner._tree, limits, self.hashes, self.marks, weight, self.said, None, exact=self.columns.exact,
+            learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
             missing=self.columns.missing, seconds=time.perf_counter() - started,
         )  # fmt: skip
         return learner

@@ -14,10 +14,10 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gapless._threads import aside, one_blas_thread, team
-from gapless.certificates.tree import TreeCertificate, certify_tree
+from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprints
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.solvers.tree import ROWS, Limits, Packed, Target, Tree, finite, grow, leaves, pack, prepare
+from gapless.solvers.tree import ROWS, Limits, Packed, Target, Tree, grow, leaves, pack, prepare
 from gapless.solvers.tree_prune import pruned, pruning_path
 
 from ._notebook import Shown
@@ -240,7 +240,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
             ] if columns.categorical.any() else None  # fmt: skip
             self._tree, self._made = tree, {}
             self.certificate_ = certify_tree(
-                self, tree, limits, hashes(), marks, weight, said, self._levels,
+                self, tree, limits, fingerprints(hashes(), marks), weight, said, self._levels,
                 exact=columns.exact, missing=columns.missing, seconds=time.perf_counter() - started,
             )  # fmt: skip
         return self
@@ -252,37 +252,58 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
     # -- the way to the leaves
 
     def _door(self, X: Any, check_input: bool) -> Any:
-        """X as float32 rows, or CSR; whether there can be missing values in it."""
+        """X as float32 rows, or CSR."""
         check_is_fitted(self)
         refuse_lazy(X)
-        if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind == "f" and X.shape[0] > 0:
-            validate_data(self, X, reset=False, skip_check_array=True)
-            with np.errstate(over="ignore"):
-                rows = np.ascontiguousarray(X, dtype=np.float32)
-            if finite(rows):
-                return rows, False
         if not check_input and not sparse.issparse(X):
             X = np.asarray(X, dtype=np.float32)
-        X = validate_data(
+        return validate_data(
             self, X, dtype=np.float32, accept_sparse="csr", reset=False, order="C",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )  # fmt: skip
-        return X, True
 
-    def _leaves(self, X: Any, check_input: bool = True) -> np.ndarray:
-        X, missing = self._door(X, check_input)
-        missing = missing or self._levels is not None
-        if not sparse.issparse(X) and (self.n_jobs in (None, 1) or X.shape[0] <= ROWS):
-            return leaves(self._walk(), self._ranked(X), missing=missing)
+    def _leaves(self, X: Any, check_input: bool = True, of: np.ndarray | None = None) -> np.ndarray:
+        """The leaf of each row, or what ``of`` has for it."""
+        found = self._leaves_at_once(X, of)
+        if found is not None:
+            return found
+        X = self._door(X, check_input)
         with team(self.n_jobs):
             if not sparse.issparse(X):
-                return leaves(self._walk(), self._ranked(X), missing=missing)
+                return leaves(self._walk(), self._ranked(X), missing=True, of=of)
             step = max(1, FILLED // max(1, X.shape[1]))
             parts = [
-                leaves(self._walk(), self._ranked(X[start : start + step].toarray()), missing=self._levels is not None)
+                leaves(
+                    self._walk(),
+                    self._ranked(X[start : start + step].toarray()),
+                    missing=self._levels is not None,
+                    of=of,
+                )
                 for start in range(0, X.shape[0], step)
             ]
             return np.concatenate(parts)
+
+    def _leaves_at_once(self, X: Any, of: np.ndarray | None) -> np.ndarray | None:
+        """The same for an array of finite numbers, which needs no other check than that; None for anything else."""
+        if (
+            type(X) is not np.ndarray
+            or X.ndim != 2
+            or X.dtype.kind != "f"
+            or X.shape[0] == 0
+            or not hasattr(self, "_tree")
+        ):
+            return None
+        if self._levels is not None or X.shape[1] != self.n_features_in_:
+            return None
+        if hasattr(self, "feature_names_in_"):
+            validate_data(self, X, reset=False, skip_check_array=True)  # has words for names that are not there
+        if X.dtype != np.float32 or not X.flags.c_contiguous:
+            with np.errstate(over="ignore"):
+                X = np.ascontiguousarray(X, dtype=np.float32)
+        if self.n_jobs in (None, 1) or X.shape[0] <= ROWS:
+            return leaves(self._walk(), X, missing=None, of=of)
+        with team(self.n_jobs):
+            return leaves(self._walk(), X, missing=None, of=of)
 
     def _walk(self) -> Packed:
         if "packed" not in self._made:

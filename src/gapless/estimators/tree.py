@@ -183,9 +183,11 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The class with the largest share in the leaf of each row; the first of equals."""
-        at = self._leaves(X, check_input)
+        if not hasattr(self, "_tree"):
+            check_is_fitted(self)
         if self.n_outputs_ == 1:
-            return self._of_leaves()[0].take(at)
+            return self._leaves(X, check_input, self._of_leaves()[0])
+        at = self._leaves(X, check_input)
         return np.column_stack([labels.take(at) for labels in self._of_leaves()]).astype(self.classes_[0].dtype)
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
@@ -311,9 +313,12 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The mean of the leaf of each row, (n_samples,) or (n_samples, n_outputs)."""
-        at = self._leaves(X, check_input)
+        if not hasattr(self, "_tree"):
+            check_is_fitted(self)
         means = self._tree.value
-        return means[:, 0].take(at) if self.n_outputs_ == 1 else means.take(at, axis=0)
+        if self.n_outputs_ == 1:
+            return self._leaves(X, check_input, means[:, 0])
+        return means.take(self._leaves(X, check_input), axis=0)
 
     def to_text(self, feature_names: Any = None, decimals: int = 2, max_depth: int = 10) -> str:
         """The rules as text, one line a node; sets of categories are written out."""

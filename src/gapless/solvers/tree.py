@@ -76,7 +76,7 @@ class Target(NamedTuple):
     @classmethod
     def values(cls, y: np.ndarray) -> Target:
         """Numbers of shape (n,) or (n, outputs)."""
-        y = np.asarray(y, dtype=np.float64)
+        y = np.array(y, dtype=np.float64)
         largest = float(np.abs(y).max(initial=0.0))
         unit = 2.0 ** (math.frexp(largest)[1]) if not 1e-60 < largest < 1e60 and largest > 0.0 else 1.0
         y = y / unit if unit != 1.0 else y
@@ -127,10 +127,12 @@ class Tree(NamedTuple):
 def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: Limits, seed: int = 0) -> Tree:
     """One tree on the rows whose weight is positive."""
     n = columns.n_rows
-    w = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
+    w = np.ones(n) if weights is None else np.array(weights, dtype=np.float64)
     feature, threshold, left, right, goes_left, value, impurity, weight, samples, sets, depth = grow_tree(
         columns.codes, columns.n_codes, columns.missing, columns.categorical, columns.offset, columns.lowest,
-        columns.highest, columns.common, columns.order, columns.ordered, target.mode, bool(limits.entropy), target.centred, target.y, target.k_of,
+        columns.highest, columns.common, columns.order, columns.ordered, target.mode, bool(limits.entropy),
+        target.centred, target.y, target.k_of,
         target.Y, target.parts, target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf),
         float(limits.min_weight), min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves),
         float(limits.min_decrease), bool(limits.at_random), np.uint64(seed % 2**64),
@@ -245,13 +247,20 @@ def _walk_with_care(
         out[i] = nodes[at, 3]
 
 
-def leaves(tree: Packed, X: np.ndarray, *, missing: bool = True) -> np.ndarray:
-    """The leaf of each row of X (float32, rows one after the other). ``missing``: whether X can have NaN."""
+def leaves(tree: Packed, X: np.ndarray, *, missing: bool | None = True, of: np.ndarray | None = None) -> Any:
+    """The leaf of each row of X (float32, rows one after the other), or what ``of`` has for it.
+
+    ``missing``: whether X can have NaN; None: unknown, and where some value is not finite the answer is None."""
     n = X.shape[0]
     out = np.empty(n, dtype=np.int32)
+    answer = out if of is None else np.empty(n, dtype=of.dtype)
+    strange = []
 
     def work(part: int) -> None:
         start, stop = part * ROWS, min(n, (part + 1) * ROWS)
+        if missing is None and not finite(X[start:stop]):
+            strange.append(part)
+            return
         if tree.plain and not missing:
             _walk(X, tree.nodes, tree.thresholds, start, stop, out)
         else:
@@ -259,8 +268,11 @@ def leaves(tree: Packed, X: np.ndarray, *, missing: bool = True) -> np.ndarray:
                 X, tree.nodes, tree.thresholds, tree.missing_left, tree.categorical, tree.sets, start, stop, out
             )
 
+        if of is not None:
+            of.take(out[start:stop], out=answer[start:stop], mode="clip")
+
     share(work, -(-n // ROWS))
-    return out
+    return None if strange else answer
 
 
 @compiled(vectorise=True)

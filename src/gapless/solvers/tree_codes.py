@@ -18,7 +18,7 @@ from gapless._threads import share
 __all__ = ["Columns", "prepare"]
 
 #: Columns that are turned and ranked at a time.
-TILE = 16
+TILE = 8
 #: Orders are kept for at most so many rows, and so many values: beyond, a part of a tree sorts its own.
 ORDERED_ROWS = 1 << 17
 ORDERED = 1 << 25
@@ -36,8 +36,12 @@ class Columns(NamedTuple):
     highest: np.ndarray  #: float32
     exact: bool  #: whether each code is one value
     common: np.ndarray  #: the code that more than half of the rows have, or -1
-    order: np.ndarray  #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
-    ordered: np.ndarray  #: how many rows there are of each column in ``order``, and how many of them below the common code
+    order: (
+        np.ndarray
+    )  #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
+    ordered: (
+        np.ndarray
+    )  #: how many rows there are of each column in ``order``, and how many of them below the common code
 
     @property
     def n_rows(self) -> int:
@@ -183,7 +187,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
         keys, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
         line = np.empty(0 if kept else n, dtype=np.uint32)
         values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
-        tile = None if thin else np.ascontiguousarray(X[:, first:last].T, dtype=np.float32)
+        tile = None if thin else np.array(X[:, first:last].T, dtype=np.float32, order="C")
         for j in range(first, last):
             column = _thick(X, j) if tile is None else tile[j - first]
             many = n if kinds[j] else limit

@@ -26,7 +26,9 @@ HIGH = np.uint32(0xFFFF0000)
 
 
 @compiled
-def keys_of_order(order: Any, length: int, below: int, whole: bool, place: Any, keys: Any, base: int) -> tuple[int, int]:
+def keys_of_order(
+    order: Any, length: int, below: int, whole: bool, place: Any, keys: Any, base: int
+) -> tuple[int, int]:
     """The keys of a column from its sorted rows, of those that have a place; where they end, and the rank of the
     value that has no keys (-1 where every row has one).
 
@@ -51,7 +53,9 @@ def keys_of_order(order: Any, length: int, below: int, whole: bool, place: Any, 
 
 
 @compiled
-def keys_of_codes(code: Any, rows: Any, start: int, m: int, common: int, span: int, wide: Any, keys: Any, base: int) -> Any:
+def keys_of_codes(
+    code: Any, rows: Any, start: int, m: int, common: int, span: int, wide: Any, keys: Any, base: int
+) -> Any:
     """The same from the codes of a node's rows."""
     count = 0
     for i in range(m):
@@ -158,7 +162,14 @@ def scan_one(
             elif (keys[p + 1] ^ key) <= LOW:
                 continue
             nl = before + p - start + 1
-            if nl >= min_leaf and n - nl >= min_leaf and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
+            if (
+                nl >= min_leaf
+                and n - nl >= min_leaf
+                and WL >= min_weight
+                and WR >= min_weight
+                and WL > 0.0
+                and WR > 0.0
+            ):
                 score = gap * gap / (WL * WR)
                 if better(score, best, 0.0):
                     best, at = score, p
@@ -190,7 +201,14 @@ def scan_classes(
             elif (keys[p + 1] ^ key) <= LOW:
                 continue
             nl = before + p - start + 1
-            if nl >= min_leaf and n - nl >= min_leaf and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
+            if (
+                nl >= min_leaf
+                and n - nl >= min_leaf
+                and WL >= min_weight
+                and WR >= min_weight
+                and WL > 0.0
+                and WR > 0.0
+            ):
                 score = score_of(CLASSES, entropy, L, T, M, WL, W, parts) if entropy else (a * WR + b * WL) / (WL * WR)
                 if better(score, best, W):
                     best, at = score, p
@@ -356,7 +374,12 @@ def grow_sorted(
             if e == s or (bulk == 0 and (keys[s] ^ keys[e - 1]) <= LOW):
                 continue
             now[0, kept], now[1, kept], now[2, kept] = j, s, e
-            half, WL, a, b = s, 0.0, 0.0, 0.0  # a, b: the sum of the left targets; for classes those of both sides' squares
+            half, WL, a, b = (
+                s,
+                0.0,
+                0.0,
+                0.0,
+            )  # a, b: the sum of the left targets; for classes those of both sides' squares
             bulk_W, bulk_S = W, T[0]
             if mode == CLASSES:
                 for k in range(M):
@@ -394,12 +417,20 @@ def grow_sorted(
                         b += (T[k] - L[k]) * (T[k] - L[k])
                     WL += bulk_W
                     nl, WR = half - s + bulk, W - WL
-                    if nl >= min_leaf and m - nl >= min_leaf and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
+                    if (
+                        nl >= min_leaf
+                        and m - nl >= min_leaf
+                        and WL >= min_weight
+                        and WR >= min_weight
+                        and WL > 0.0
+                        and WR > 0.0
+                    ):
                         score = score_of(CLASSES, entropy, L, T, M, WL, W, other_parts)
                         if better(score, best, W):
                             best, at = score, -2
                     best, after, WL, a, b = scan_classes(
-                        keys, half, e, False, w, k_of, entropy, other_parts, W, T, M, L, WL, a, b, nl, m, min_leaf, min_weight, best
+                        keys, half, e, False, w, k_of, entropy, other_parts, W, T, M, L, WL, a, b, nl, m, min_leaf, min_weight,
+                        best,
                     )  # fmt: skip
                     at = after if after >= 0 else at
             else:
@@ -416,7 +447,14 @@ def grow_sorted(
                     WL += bulk_W
                     a += bulk_S
                     nl, WR = half - s + bulk, W - WL
-                    if nl >= min_leaf and m - nl >= min_leaf and WL >= min_weight and WR >= min_weight and WL > 0.0 and WR > 0.0:
+                    if (
+                        nl >= min_leaf
+                        and m - nl >= min_leaf
+                        and WL >= min_weight
+                        and WR >= min_weight
+                        and WL > 0.0
+                        and WR > 0.0
+                    ):
                         L[0] = a
                         score = score_of(ONE, entropy, L, T, 1, WL, W, other_parts)
                         if better(score, best, W if entropy else 0.0):
@@ -446,7 +484,9 @@ def grow_sorted(
         bulk_left = bulk > 0 and (best_at == -2 or best_at >= border_of_best)
         n_left = stop - s + (bulk if bulk_left else 0)
         sides[node - numbered, 0] = -1 if best_at == -2 else row_of[keys[stop - 1] & LOW]
-        sides[node - numbered, 1] = -1 if bulk > 0 and not bulk_left and stop == border_of_best else row_of[keys[stop] & LOW]
+        sides[node - numbered, 1] = (
+            -1 if bulk > 0 and not bulk_left and stop == border_of_best else row_of[keys[stop] & LOW]
+        )
         cut = start + n_left
         feature[node] = j
         goes_left[node] = 1 if n_left > m - n_left else 0

@@ -36,6 +36,9 @@ class Study(NamedTuple):
     test: np.ndarray  #: on new data
     squared_bias: np.ndarray
     variance: np.ndarray
+    test_error: np.ndarray  #: the standard error of ``test`` over the samples, and so on
+    bias_error: np.ndarray
+    variance_error: np.ndarray
     noise: float
     x: np.ndarray
     mean: np.ndarray  #: (values, points): the mean prediction
@@ -100,8 +103,17 @@ def overfitting(
     mean = found.mean(axis=0)
     squared_bias, variance = ((mean - truth) ** 2).mean(axis=1), found.var(axis=0).mean(axis=1)
     assert first is not None
-    test = squared_bias + variance + noise**2
-    return Study(varied, sizes, train, test, squared_bias, variance, float(noise), x, mean, found[0], first)
+    # Means over samples: (f - truth)^2, the error but for the noise; what moves the bias, to first order; (f - mean)^2.
+    of_sample = [
+        ((found - truth) ** 2).mean(axis=2),
+        2.0 * ((mean - truth) * (found - mean)).mean(axis=2),
+        ((found - mean) ** 2).mean(axis=2),
+    ]
+    errors = [each.std(axis=0, ddof=1) / np.sqrt(repetitions) for each in of_sample]
+    return Study(
+        varied, sizes, train, squared_bias + variance + noise**2, squared_bias, variance, *errors, float(noise), x, mean,
+        found[0], first,
+    )  # fmt: skip
 
 
 def _models() -> dict[str, Callable[[int], Any]]:
