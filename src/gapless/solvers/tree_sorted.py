@@ -26,15 +26,14 @@ HIGH = np.uint32(0xFFFF0000)
 
 
 @compiled
-def keys_of_order(
-    order: Any, length: int, below: int, whole: bool, place: Any, keys: Any, base: int
-) -> tuple[int, int]:
+def keys_of_order(order: Any, length: int, below: int, whole: bool, place: Any, keys: Any, base: int) -> Any:
     """The keys of a column from its sorted rows, of those that have a place; where they end, and the rank of the
     value that has no keys (-1 where every row has one).
 
     The highest bit of ``order`` says that a value begins. ``below``: so many rows are below the value without keys."""
-    at, rank, common = base, np.int64(-1), np.int64(-1)
+    at: Any = base
     fresh: Any = np.uint32(1)
+    rank, common = np.int64(-1), np.int64(-1)
     for part in range(2):
         first, last = (0, below) if part == 0 else (below, length)
         for i in range(first, last):
