@@ -111,8 +111,8 @@ def overfitting(
     ]
     errors = [each.std(axis=0, ddof=1) / np.sqrt(repetitions) for each in of_sample]
     return Study(
-        varied, sizes, train, squared_bias + variance + noise**2, squared_bias, variance, *errors, float(noise), x, mean,
-        found[0], first,
+        varied, sizes, train, squared_bias + variance + noise**2, squared_bias, variance, errors[0], errors[1], errors[2],
+        float(noise), x, mean, found[0], first,
     )  # fmt: skip
 
 
