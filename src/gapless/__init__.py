@@ -59,6 +59,10 @@ _HOME = {
     # one page
     "report": "gapless.pages.report",
     # files
+    "Dataset": "gapless.files.dataset",
+    "Encoding": "gapless.files.encoding",
+    "from_frame": "gapless.files.frames",
+    "read_data": "gapless.files.read",
     "save": "gapless.files.modelfile",
     "load": "gapless.files.modelfile",
     # the house

@@ -53,8 +53,12 @@ from gapless.estimators.svr import SVR as SVR
 from gapless.estimators.svr import NuSVR as NuSVR
 from gapless.estimators.tree import DecisionTreeClassifier as DecisionTreeClassifier
 from gapless.estimators.tree import DecisionTreeRegressor as DecisionTreeRegressor
+from gapless.files.dataset import Dataset as Dataset
+from gapless.files.encoding import Encoding as Encoding
+from gapless.files.frames import from_frame as from_frame
 from gapless.files.modelfile import load as load
 from gapless.files.modelfile import save as save
+from gapless.files.read import read_data as read_data
 from gapless.pages.report import report as report
 from gapless.solvers.gradient import Until as Until
 from gapless.solvers.gradient import descend as descend

@@ -113,6 +113,18 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
             SVR().fit(X, dense[:, 0]).predict(X)
 
+    def scan_text() -> None:
+        from gapless.files import scan
+
+        powers = scan.powers_of_five(), scan.powers_of_two()
+        lines = np.frombuffer(bytearray(b"1 1:2.5\n"), dtype=np.uint8)
+        scan.scan_svmlight(lines, *powers)
+        kinds, place, missing = np.ones(2, dtype=np.int8), np.array([0, -1]), np.zeros(1, dtype=np.uint64)
+        cells = np.frombuffer(bytearray(b"1,2\n"), dtype=np.uint8)
+        scan.scan_csv(cells, 44, 10, kinds, place, missing, np.empty((1, 1)), np.empty((1, 2)), *powers)
+        scan.end_of_records(cells, cells.size, 44, 10)
+
+    yield "readers of files, CSR and dense", scan_text
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield f"kernel machine, dense {what}", partial(run_machine, X)

@@ -51,12 +51,11 @@ def bounds(
 
     estimator = load(model)
     reading = {"target": target, "drop": drop, "header": header, "format": format, "index_base": index_base}
-    expected = Expected.by(estimator.certificate_.document())
+    expected = Expected.of(estimator)
     rows = options.read(data, **reading, expected=expected)  # type: ignore[arg-type]
     new = None if test is None else options.read(test, **reading, expected=expected)  # type: ignore[arg-type]
-    if holdout is not None:
-        kept, held = options.split(rows.n_rows, holdout, seed)
-        rows, new = rows.rows(kept), rows.rows(held)
+    rows, held = options.parts(rows, expected, holdout, seed)
+    new = held if new is None else new
     X_test, y_test = (None, None) if new is None else (new.X, new.y)
     table = of_model(estimator, rows.X, rows.y, delta, X_test, y_test, tried, tested=tested)
     if save:

@@ -22,6 +22,13 @@ def clopper_pearson(wrong: int, rows: int, confidence: float = 0.95) -> tuple[fl
     return low, high
 
 
+def upper_bound(wrong: int, rows: int, delta: float) -> float:
+    """What the error rate is below, but for a probability of delta: the largest rate at which so few errors are that likely."""
+    from scipy.stats import beta
+
+    return 1.0 if wrong == rows else float(beta.ppf(1.0 - delta, wrong + 1, rows - wrong))
+
+
 @dataclass(frozen=True)
 class Errors:
     """How many rows a model got wrong."""

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-Data = Annotated[Path, typer.Argument(help="CSV, TSV, svmlight or npz file.", show_default=False)]
+from gapless.cli.guard import say
+
+Data = Annotated[
+    Path,
+    typer.Argument(help="CSV, TSV, Parquet, Arrow, svmlight or npz file; - is standard input.", show_default=False),
+]
 Model = Annotated[Path, typer.Argument(help="Model file written by `gapless train`.", show_default=False)]
 Target = Annotated[
     str | None,
@@ -23,8 +34,17 @@ Header = Annotated[
     typer.Option("--header/--no-header", help="Whether the first line holds names; found if not said."),
 ]
 Format = Annotated[
-    str, typer.Option("--format", help="csv, svmlight or npz; auto looks at the name and the first line.")
+    str,
+    typer.Option("--format", help="csv, parquet, arrow, svmlight or npz; auto looks at the name and the first line."),
 ]
+Category = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of texts, whatever it holds (name or number); repeat it.", show_default=False),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of the text, as cp1252 [default: UTF-8, or by its mark].", show_default=False)
+]
+Float32 = Annotated[bool, typer.Option("--float32", help="Half the memory: numbers as float32.")]
 IndexBase = Annotated[
     int | None, typer.Option(help="svmlight indices count from 0 or 1; found if not said.", min=0, max=1)
 ]
@@ -64,23 +84,69 @@ def read(
     index_base: int | None = None,
     labels: str = "required",
     expected: Any = None,
+    typed: bool = False,
+    category: list[str] | None = None,
+    encoding: str | None = None,
+    float32: bool = False,
 ) -> Any:
-    """A Dataset by the options of the command line."""
-    from gapless.files.read import read_data
+    """A Dataset by the options of the command line; of a model with an encoding, its features."""
+    from gapless.files.read import FORMATS, read_data
 
-    if format not in ("auto", "csv", "svmlight", "npz"):
-        raise typer.BadParameter(f"--format {format} is not one of auto, csv, svmlight, npz")
-    return read_data(
-        path,
-        format=format,  # type: ignore[arg-type]
-        target=column(target),
-        weights=column(weights),
-        drop=[name for name in map(column, drop or []) if name is not None],
-        header=header,
-        zero_based=None if index_base is None else index_base == 0,
-        labels=labels,  # type: ignore[arg-type]
-        expected=expected,
-    )
+    if format not in FORMATS:
+        raise typer.BadParameter(f"--format {format} is not one of {', '.join(FORMATS)}")
+    with _file(path) as place:
+        try:
+            data = read_data(
+                place,
+                format=format,  # type: ignore[arg-type]
+                target=column(target),
+                weights=column(weights),
+                drop=[name for name in map(column, drop or []) if name is not None],
+                header=header,
+                zero_based=None if index_base is None else index_base == 0,
+                labels=labels,  # type: ignore[arg-type]
+                expected=expected,
+                typed=typed,
+                categories=[name for name in map(column, category or []) if name is not None],
+                encoding=encoding,
+                dtype="float32"
+                if float32 or (expected and expected.encoding and expected.encoding.dtype == "float32")
+                else "float64",
+            )
+        except ValueError as error:
+            if place != os.fspath(path):
+                raise type(error)(str(error).replace(place, "standard input")) from None
+            raise
+    if expected is None or expected.encoding is None:
+        return data
+    for told in expected.encoding.surprises(data):
+        say(told)
+    return expected.encoding.applied(data)
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[str]:
+    """The path, or for `-` a temporary file with what comes in: formats are found by looking at the beginning first."""
+    if os.fspath(path) != "-":
+        yield os.fspath(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="gapless-") as folder:
+        place = os.path.join(folder, "stdin")
+        with open(place, "wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
+        yield place
+
+
+def parts(rows: Any, expected: Any, holdout: float | None, seed: int) -> tuple[Any, Any]:
+    """Training rows and held-out ones (or None): as asked, or as the model's file says of the whole table."""
+    known = None if expected.encoding is None else expected.encoding.split
+    if holdout is None and known is not None and known["rows"] == rows.n_rows:
+        holdout, seed = known["share"], known["seed"]
+        say(f"{holdout:g} of the rows were held out of training (seed {seed}), as the model says")
+    if holdout is None:
+        return rows, None
+    kept, held = split(rows.n_rows, holdout, seed)
+    return rows.rows(kept), rows.rows(held)
 
 
 def split(n: int, share: float, seed: int) -> tuple[Any, Any]:
@@ -89,7 +155,7 @@ def split(n: int, share: float, seed: int) -> tuple[Any, Any]:
 
     held = round(n * share)
     if not 0.0 < share < 1.0 or not 0 < held < n:
-        raise typer.BadParameter(f"--holdout {share:g} of {n} rows leaves an empty part")
+        raise ValueError(f"--holdout {share:g} of {n} rows leaves an empty part")
     # RandomState, because its stream is frozen: `verify` must find the same rows again with any numpy.
     order = np.random.RandomState(seed).permutation(n)
     return np.sort(order[held:]), np.sort(order[:held])

@@ -29,6 +29,7 @@ def predict(
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -49,7 +50,8 @@ def predict(
         format=format,
         index_base=index_base,
         labels="optional",
-        expected=Expected.by(estimator.certificate_.document()),
+        encoding=encoding,
+        expected=Expected.of(estimator),
     )
     labels = estimator.predict(rows.X)
     classes = getattr(estimator, "classes_", None)

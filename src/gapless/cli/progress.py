@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 QUIET = 1.0  # seconds during which nothing is shown
@@ -79,3 +81,16 @@ class Progress:
             self._task = self._bar.add_task(text, total=1.0)
             self._bar.start()
         self._bar.update(self._task, completed=self.share(gap), description=text)
+
+
+@contextmanager
+def stage(quiet: bool, stream: TextIO | None = None) -> Iterator[Callable[[str], None]]:
+    """What is being tried, while it is: a line that changes on a terminal, nothing where nobody looks."""
+    out = sys.stderr if stream is None else stream
+    if quiet or not out.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(file=out).status("reading") as status:
+        yield lambda text: status.update(f"trying {text}")

@@ -44,14 +44,11 @@ def report(
     from gapless.pages.report import report as tell
 
     estimator = load(model)
-    expected = Expected.by(estimator.certificate_.document())
+    expected = Expected.of(estimator)
     reading: dict[str, Any] = {"header": header, "format": format, "index_base": index_base, "expected": expected}
     rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
-    tested_on = None
-    if holdout is not None:
-        kept, held = options.split(rows.n_rows, holdout, seed)
-        rows, tested_on = rows.rows(kept), rows.rows(held)
-    elif test is not None:
+    rows, tested_on = options.parts(rows, expected, holdout, seed)
+    if test is not None:
         left = [*(drop or []), *([weights] if weights is not None else [])]
         tested_on = options.read(test, target=target, drop=left, **reading)
     told = _given(

@@ -1,11 +1,12 @@
-"""gapless train: fit a model on a data file, print its certificate, save it."""
+"""gapless train: from a data file to the best of several models (or the one asked for), with its certificate and a report."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,8 +16,12 @@ from gapless.cli.output import figures, line, print_json
 
 
 class Kind(StrEnum):
+    auto = "auto"
     svm = "svm"
     logistic = "logistic"
+    rbf = "rbf"
+    adaboost = "adaboost"
+    bagging = "bagging"
     linear = "linear"
     ridge = "ridge"
     least_squares = "least_squares"
@@ -26,6 +31,9 @@ class Kind(StrEnum):
 ESTIMATORS = {
     Kind.svm: "LinearSVC",
     Kind.logistic: "LogisticRegression",
+    Kind.rbf: "SVC",
+    Kind.adaboost: "AdaBoostClassifier",
+    Kind.bagging: "BaggingClassifier",
     Kind.linear: "LinearRegression",
     Kind.ridge: "Ridge",
     Kind.least_squares: "LeastSquaresClassifier",
@@ -35,11 +43,16 @@ _OPTIONS = {
     "loss": (Kind.svm,),
     "C": _MARGIN,
     "alpha": (Kind.ridge, Kind.least_squares),
+    "tol": (*_MARGIN, Kind.linear, Kind.ridge, Kind.least_squares),
     "max_iter": (*_MARGIN, Kind.ridge),
     "class_weight": (*_MARGIN, Kind.least_squares),
     "solver": _MARGIN,
 }
+_KERNEL = ("C", "tol", "max_iter", "class_weight")  # of --model rbf too
+_SCALED = (Kind.rbf,)  # needs columns of one size
 REGRESSIONS = (Kind.linear, Kind.ridge)
+TIME_LIMIT, HOLDOUT = 60.0, 0.25  # of --model auto
+MOST_CLASSES = 30  # whole numbers with more values than that are no classes
 
 
 class Loss(StrEnum):
@@ -61,8 +74,11 @@ class ClassWeight(StrEnum):
 def train(
     data: options.Data,
     model: Annotated[
-        Kind, typer.Option(help="LinearSVC, LogisticRegression, LinearRegression, Ridge, LeastSquaresClassifier.")
-    ] = Kind.svm,
+        Kind,
+        typer.Option(
+            help="auto compares several; svm, logistic, rbf, adaboost, bagging, least_squares classify; linear, ridge regress."
+        ),
+    ] = Kind.auto,
     loss: Annotated[
         Loss | None, typer.Option(help="Loss of the svm [default: squared_hinge].", show_default=False)
     ] = None,
@@ -81,7 +97,9 @@ def train(
     max_iter: Annotated[
         int | None, typer.Option(help="Most passes [default: the estimator's].", show_default=False)
     ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds.", show_default=False)] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Most seconds of all fits [default of auto: 60].", show_default=False)
+    ] = None,
     offset: Annotated[Offset, typer.Option(help="The offset b: free, penalised, or none.")] = Offset.free,
     class_weight: Annotated[
         ClassWeight | None, typer.Option(help="balanced: classes weigh the same.", show_default=False)
@@ -90,7 +108,12 @@ def train(
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,
+    category: options.Category = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")] = Path("model.gapless"),
+    report: Annotated[
+        Path | None, typer.Option(help="Where the page goes [default of auto: beside the model].", show_default=False)
+    ] = None,
+    no_report: Annotated[bool, typer.Option("--no-report", help="No page.")] = False,
     test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
     holdout: options.Holdout = None,
     seed: options.Seed = 0,
@@ -99,109 +122,303 @@ def train(
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
+    float32: options.Float32 = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fit a model, print its certificate, save it. Ctrl-C keeps what was reached."""
+    """Fit models, compare them on rows kept out, save the best with its certificate, write a report.
+
+    --model, or an option of one model (-C, --loss ...), fits that model alone. Ctrl-C keeps what was reached.
+    """
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    estimator = _estimator(
-        model, offset, time_limit,
-        tol=tol, loss=None if loss is None else loss.value, C=C, alpha=alpha, max_iter=max_iter,
-        class_weight=None if class_weight is None else class_weight.value, solver=None if solver == "auto" else solver,
-    )  # fmt: skip
+    given = {
+        "tol": tol, "loss": None if loss is None else loss.value, "C": C, "alpha": alpha, "max_iter": max_iter,
+        "class_weight": None if class_weight is None else class_weight.value, "solver": None if solver == "auto" else solver,
+    }  # fmt: skip
+    if model is Kind.auto and (offset is not Offset.free or any(value is not None for value in given.values())):
+        model = Kind.svm  # these belong to one fit
+    estimator = None if model is Kind.auto else _estimator(model, offset, time_limit, **given)
     _check_out(out)
+    page = None if no_report else report or (out.with_suffix(".html") if model is Kind.auto else None)
+    if page is not None:
+        _check_out(page, "--report")
     reading: dict[str, Any] = {
-        "weights": weights,
-        "drop": drop,
-        "header": header,
-        "format": format,
-        "index_base": index_base,
-    }
-    whole = options.read(data, target=target, **reading)
-    rows, tested = whole, None
-    if holdout is not None:
-        kept, held = options.split(whole.n_rows, holdout, seed)
-        rows, tested = whole.rows(kept), whole.rows(held)
-    elif test is not None:
-        tested = _read_test(test, whole, {**reading, "weights": None}, weights)
-
-    if model in REGRESSIONS and whole.y.dtype.kind not in "fiu":
-        raise typer.BadParameter(f"--model {model}: the column {whole.target!r} does not hold numbers")
+        "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
+        "encoding": encoding, "float32": float32,
+    }  # fmt: skip
+    whole = options.read(data, target=target, typed=True, category=category, **reading)
+    if model is Kind.auto and holdout is None and test is None:
+        holdout = HOLDOUT
+    labels = _labels(whole, model)
+    rows, tested = _prepared(whole, model, data, test, holdout, seed, reading, weights, float32)
     if not json:
-        said = ", ".join(whole.notes)
-        line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} features ({said})")
+        said = ", ".join([*whole.notes, *_types(whole)])
+        what = "features" if rows.encoding is None else "columns"
+        line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
         if holdout is not None and tested is not None:
-            line("split", f"{rows.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
-    interrupted = _fit(estimator, rows, quiet)
+            line("split", f"{rows.data.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
+        for told in rows.left_out:
+            line("left out", told)
+
+    comparison, interrupted = None, False
+    if estimator is None:
+        comparison = _compare(rows.data, tested, labels, time_limit or TIME_LIMIT, seed, quiet or json)
+        estimator = comparison.best.model
+    else:
+        interrupted = _fit(estimator, rows.data, quiet)
 
     from gapless.cli.interval import errors_of
     from gapless.files.modelfile import save
 
-    if whole.names is not None:
+    if rows.data.names is not None and rows.encoding is None:
         import numpy as np
 
-        estimator.feature_names_in_ = np.asarray(whole.names, dtype=object)
-    save(estimator, out, target=whole.target)
+        estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
+    save(estimator, out, target=whole.target, encoding=rows.encoding)
     certificate = estimator.certificate_
-    trained = errors_of(estimator, rows.X, rows.y)
+    trained = errors_of(estimator, rows.data.X, rows.data.y)
     new = None if tested is None else errors_of(estimator, tested.X, tested.y)
-    code = INTERRUPTED if interrupted else FALSE if strict and certificate.status != "converged" else OK
+    converged = certificate.status == "converged"
+    code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
+    again = "" if rows.encoding is not None or holdout is None else f" --holdout {holdout:g} --seed {seed}"
+    again += f" --weights {weights}" if weights is not None else ""
+    again += "".join(f" --drop {each}" for each in drop or [] if rows.encoding is None)
+    again += f" --target {target}" if target is not None and whole.target is None else ""
+    check = f"gapless verify {out} {data}{again}"
+    where = None
+    if page is not None:
+        where = _report(estimator, rows.data, tested, page, comparison, data, check, test)
     if json:
         print_json(
             {
                 "command": "train",
                 "data": os.fspath(data),
-                "rows": rows.n_rows,
-                "features": rows.n_features,
+                "rows": rows.data.n_rows,
+                "features": rows.data.n_features,
                 "classes": estimator.classes_.tolist() if hasattr(estimator, "classes_") else None,
                 "target": whole.target,
-                "notes": list(whole.notes),
+                "notes": [*whole.notes, *_types(whole)],
+                "left_out": rows.left_out,
+                "compared": None if comparison is None else [each.document() for each in comparison.tried],
+                "not_compared": None if comparison is None else comparison.left_out,
                 "estimator": type(estimator).__name__,
-                "objective": estimator.objective_,
+                "objective": getattr(estimator, "objective_", None),
                 "certificate": figures(certificate),
                 "sentence": str(certificate),
-                "converged": certificate.status == "converged",
+                "converged": converged,
                 "training": trained.document(),
                 "test": None if new is None else new.document(interval=True),
                 "model": os.fspath(out),
+                "report": None if where is None else os.fspath(where),
                 "exit": code,
             }
         )
         raise typer.Exit(code)
-    line("objective", estimator.objective_)
+    if comparison is not None:
+        _show(comparison)
+    if getattr(estimator, "objective_", None):
+        line("objective", estimator.objective_)
     line("certificate", certificate)
     line("training", f"error {trained}")
     if new is not None:
         line("test", f"error {new.with_interval()}")
     line("saved", f"{out} (status {certificate.status})")
-    again = f" --holdout {holdout:g} --seed {seed}" if holdout is not None else ""
-    again += f" --weights {weights}" if weights is not None else ""
-    line("next", f"gapless verify {out} {data}{again}")
+    if where is not None:
+        line("report", f"{where}: open it in a browser")
+    line("next", check)
     raise typer.Exit(code)
 
 
-def _check_out(out: Path) -> None:
+class Rows(NamedTuple):
+    """What is trained on."""
+
+    data: Any  # features
+    encoding: Any  # how they come from the columns; None: they are the columns
+    left_out: list[str]
+
+
+def _prepared(
+    whole: Any,
+    model: Kind,
+    data: Path,
+    test: Path | None,
+    holdout: float | None,
+    seed: int,
+    reading: dict[str, Any],
+    weights: str | None,
+    float32: bool,
+) -> tuple[Rows, Any]:
+    """Training rows and rows to test on, as features. What is learned of the columns is learned from the training rows."""
+    from gapless.files.encoding import Encoding, useless
+
+    table, left_out, kept = whole, [], list(range(whole.n_features))
+    dense = not hasattr(whole.X, "indptr")
+    if dense:
+        found = useless(whole)
+        kept = [j for j in kept if j not in found]
+        names = whole.names or [f"column {j + 1}" for j in range(whole.n_features)]
+        left_out = [f"{names[j]!r}: {reason}" for j, reason in found.items()]
+        if not kept:
+            raise ValueError(f"{data}: no column is left to learn from ({'; '.join(left_out)})")
+        table = whole.columns(kept) if found else whole
+    rows, tested = table, None
+    if holdout is not None:
+        train, held = options.split(table.n_rows, holdout, seed)
+        rows, tested = table.rows(train), table.rows(held)
+    encoding = None
+    if dense and (model is Kind.auto or model in _SCALED or left_out or float32 or not _plain(table)):
+        empty = useless(rows)
+        if any(reason.startswith("no row") for reason in empty.values()):
+            raise ValueError(f"{data}: a column has values in the held-out rows alone; give another --seed, or drop it")
+        encoding = Encoding.fit(rows, scale=model is Kind.auto or model in _SCALED)
+        if holdout is not None:
+            split = {"rows": whole.n_rows, "share": float(holdout), "seed": seed}
+            encoding = Encoding(encoding.columns, encoding.dtype, split)
+        rows = encoding.applied(rows)
+    if test is not None:
+        tested = _read_test(test, table, reading, weights, encoding)
+    elif tested is not None and encoding is not None:
+        tested = encoding.applied(tested)
+    return Rows(rows, encoding, left_out), tested
+
+
+def _plain(table: Any) -> bool:
+    """Numbers, and all of them there."""
+    import numpy as np
+
+    return table.levels is None and not np.isnan(table.X).any()
+
+
+def _types(table: Any) -> list[str]:
+    """What the columns hold, in words."""
+    import numpy as np
+
+    told = []
+    levels = [each for each in table.levels or [] if each is not None]
+    if levels:
+        yes_no = sum(
+            {text.lower() for text in each} <= {"true", "false", "yes", "no", "t", "f", "y", "n"} for each in levels
+        )
+        numbers = table.n_features - len(levels)
+        told.append(
+            f"{numbers} of numbers, {len(levels) - yes_no} of texts" + (f", {yes_no} of yes and no" if yes_no else "")
+        )
+    if not hasattr(table.X, "indptr"):
+        gone = np.isnan(table.X)
+        if gone.any():
+            told.append(f"{int(gone.sum())} cells missing in {int(gone.any(axis=0).sum())} columns")
+    return told
+
+
+def _labels(whole: Any, model: Kind) -> bool:
+    """Whether the target holds classes; a regression is said to be one, and what there is for it."""
+    import numpy as np
+
+    name = "the target" if whole.target is None else f"the target {whole.target!r}"
+    numbers = whole.y.dtype.kind in "fiu"
+    if model in REGRESSIONS:
+        if not numbers:
+            raise typer.BadParameter(f"--model {model}: the column {whole.target!r} does not hold numbers")
+        return False
+    values = np.unique(whole.y)
+    if len(values) < 2:
+        raise ValueError(
+            f"{name} has one value in all rows ({str(values[0])[:40]!r}): there is one class, and nothing to learn"
+        )
+    fractions = whole.y.dtype.kind == "f" and bool((whole.y != np.trunc(whole.y)).any())
+    if fractions or (numbers and len(values) > MOST_CLASSES):
+        if model is Kind.auto:
+            return False
+        if fractions:
+            what = f"{len(values)} different numbers, not class labels"
+            raise ValueError(f"{name} holds {what}: a regression; --model linear, ridge or auto")
+    return True
+
+
+def _compare(rows: Any, tested: Any, labels: bool, seconds: float, seed: int, quiet: bool) -> Any:
+    from gapless.cli import compare
+    from gapless.cli.progress import stage
+
+    families = compare.classifiers() if labels else compare.regressions()
+    with stage(quiet) as told:
+        result = compare.compare(
+            families, rows.X, rows.y, rows.weights, seconds=seconds, seed=seed, labels=labels, told=told
+        )
+    if tested is not None:
+        compare.judge_by(result, tested.X, tested.y)
+    return result
+
+
+def _show(comparison: Any) -> None:
+    from gapless.cli import compare
+
+    print()
+    for text in compare.table(comparison):
+        print(text)
+    print()
+    line(
+        "chosen",
+        f"{comparison.best.name}: smallest error on the validation rows ({comparison.validation} of the training rows)",
+    )
+    if comparison.best.bound is not None:
+        line(
+            "",
+            f"bound: with {100 * compare.CONFIDENCE:g} % confidence all of the true errors are below theirs (exact binomial)",
+        )
+    for name, reason in comparison.left_out.items():
+        line("not tried", f"{name}: {reason}")
+
+
+def _report(
+    model: Any, rows: Any, tested: Any, page: Path, comparison: Any, data: Path, check: str, test: Path | None
+) -> Path | None:
+    """The page, where what makes it is installed; the model is saved already."""
+    try:
+        tell = importlib.import_module("gapless.pages.report").report
+    except ImportError:
+        say("no report: pip install 'gapless[report]'")
+        return None
+    try:
+        tell(
+            model, rows.X, rows.y,
+            X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
+            sample_weight=rows.weights, file=page, feature_names=rows.names,
+            tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
+            data_name=os.fspath(data), test_name=None if test is None else os.fspath(test),
+            commands=(f"gapless train {data}", check),
+        )  # fmt: skip
+    except ImportError as error:
+        say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")
+        return None
+    return page
+
+
+def _check_out(out: Path, option: str = "--out") -> None:
     """Before a long fit, not after it: can the model be written there?"""
     folder = out.parent
     if not folder.is_dir():
-        raise typer.BadParameter(f"--out {out}: the folder {folder} does not exist")
+        raise typer.BadParameter(f"{option} {out}: the folder {folder} does not exist")
     if out.is_dir():
-        raise typer.BadParameter(f"--out {out} is a directory; give the name of a file")
+        raise typer.BadParameter(f"{option} {out} is a directory; give the name of a file")
     if not os.access(folder, os.W_OK):
-        raise typer.BadParameter(f"--out {out}: the folder {folder} cannot be written to")
+        raise typer.BadParameter(f"{option} {out}: the folder {folder} cannot be written to")
 
 
-def _read_test(path: Path, whole: Any, reading: dict[str, Any], weights: str | None) -> Any:
+def _read_test(path: Path, table: Any, reading: dict[str, Any], weights: str | None, encoding: Any) -> Any:
     """Test rows, their columns matched with the training file's. Weights are not used on test rows."""
     from gapless.files.dataset import Expected
 
-    kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(whole.y.dtype.kind)
-    expected = Expected(whole.n_features, whole.names, whole.target, kind)
+    kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(table.y.dtype.kind)
+    texts = frozenset(j for j, each in enumerate(table.levels or []) if each is not None)
+    expected = Expected(
+        table.n_features, table.names, table.target, kind, texts, typed=encoding is not None, encoding=encoding
+    )
     drop = list(reading["drop"] or [])
     if weights is not None:
         drop.append(weights)
-    return options.read(path, **{**reading, "drop": drop}, expected=expected)
+    return options.read(path, **{**reading, "weights": None, "drop": drop}, expected=expected)
 
 
 def _estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:
@@ -209,11 +426,17 @@ def _estimator(model: Kind, offset: Offset, time_limit: float | None, **options:
     import gapless
 
     given: dict[str, Any] = {"time_limit": time_limit, "fit_intercept": offset is not Offset.none}
+    if model in (Kind.rbf, Kind.adaboost, Kind.bagging):
+        given = {} if model is Kind.bagging else {"time_limit": time_limit}
+        if offset is not Offset.free:
+            raise typer.BadParameter(f"--offset belongs to --model {' or '.join(_MARGIN)}, not {model}")
+    if model in (Kind.adaboost, Kind.bagging):
+        given |= {"n_estimators": 200 if model is Kind.adaboost else 50, "random_state": 0}
     for name, value in options.items():
         if value is None:
             continue
         owners = _OPTIONS.get(name, (model,))
-        if model not in owners:
+        if model not in owners and not (model is Kind.rbf and name in _KERNEL):
             raise typer.BadParameter(
                 f"--{name.replace('_', '-')} belongs to --model {' or '.join(owners)}, not {model}"
             )
@@ -229,7 +452,7 @@ def _fit(estimator: Any, rows: Any, quiet: bool) -> bool:
     """Fit, with progress on stderr; True if Ctrl-C stopped it with a model in hand."""
     from gapless.cli.progress import Progress
 
-    with Progress(float(estimator.tol)) as progress:
+    with Progress(float(getattr(estimator, "tol", 1e-4))) as progress:
         estimator._progress = None if quiet else progress
         try:
             estimator.fit(rows.X, rows.y, sample_weight=rows.weights)

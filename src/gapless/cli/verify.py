@@ -30,6 +30,7 @@ def verify(
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -40,6 +41,7 @@ def verify(
     from gapless.files.dataset import Expected
 
     document, arrays = judge.read(model)
+    expected = Expected.by(document)
     rows = options.read(
         data,
         target=target,
@@ -48,15 +50,15 @@ def verify(
         header=header,
         format=format,
         index_base=index_base,
-        expected=Expected.by(document),
+        encoding=encoding,
+        expected=expected,
     )
     new = None
     if test is not None:
         reading = {"target": target, "drop": drop, "header": header, "format": format, "index_base": index_base}
         new = options.read(test, **reading, expected=Expected.by(document))  # type: ignore[arg-type]
-    if holdout is not None:
-        kept, held = options.split(rows.n_rows, holdout, seed)
-        rows, new = rows.rows(kept), rows.rows(held) if new is None else new
+    rows, held = options.parts(rows, expected, holdout, seed)
+    new = held if new is None else new
     tier: Any = "exact" if exact else rigorous
     fresh = (None, None) if new is None else (new.X, new.y)
     verdict = judge.check(document, arrays, rows.X, rows.y, rows.weights, tier, *fresh)

@@ -1,10 +1,23 @@
-"""Files in and out: data files (CSV, TSV, svmlight, npz) and the model file."""
+"""Files in and out: data files (CSV, TSV, Parquet, Arrow, svmlight, npz), data frames, and the model file."""
 
 from gapless.files.csv import read_csv
 from gapless.files.dataset import Dataset, Expected
+from gapless.files.encoding import Encoding
+from gapless.files.frames import from_frame
 from gapless.files.modelfile import load, save
 from gapless.files.npz import read_npz
 from gapless.files.read import read_data
 from gapless.files.svmlight import read_svmlight
 
-__all__ = ["Dataset", "Expected", "load", "read_csv", "read_data", "read_npz", "read_svmlight", "save"]
+__all__ = [
+    "Dataset",
+    "Encoding",
+    "Expected",
+    "from_frame",
+    "load",
+    "read_csv",
+    "read_data",
+    "read_npz",
+    "read_svmlight",
+    "save",
+]

@@ -28,11 +28,26 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
         if names is None:
             raise data_error(f"{what} {column!r}: the file has no header; give the column's number", path)
         if column not in names:
-            raise data_error(f"{what}: there is no column {column!r}; there are {listed(list(names))}", path)
+            near = _near(column, names)
+            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+            raise data_error(
+                f"{what}: there is no column {column!r}{meant or '; there are ' + listed(list(names))}", path
+            )
         return list(names).index(column)
     if not -width <= column < width:
         raise data_error(f"{what}: column number {column} is outside the {width} columns", path)
     return column % width
+
+
+def _near(column: str, names: Sequence[str]) -> list[str]:
+    """Names that could have been meant: but for case, spaces and a letter or two."""
+    from difflib import get_close_matches
+
+    folded: dict[str, str] = {}
+    for name in names:
+        folded.setdefault(name.casefold().replace(" ", "_"), name)
+    close = get_close_matches(column.casefold().replace(" ", "_"), folded, n=3, cutoff=0.7)
+    return [folded[match] for match in close]
 
 
 def assign(
@@ -131,7 +146,9 @@ def _for_model(
         problems = []
         if missing:
             problems.append(f"missing column{'s' * (len(missing) > 1)} {listed(missing)}")
-        if extra:
+        if extra and expected.typed:  # columns that training left out, or that came with the export
+            notes.append(f"not used: {listed([names[j] for j in extra])}")
+        elif extra:
             extras = [names[j] for j in extra]
             problems.append(f"extra column{'s' * (len(extra) > 1)} {listed(extras)} (drop what is no feature)")
         if problems:

@@ -13,19 +13,36 @@ if TYPE_CHECKING:
     import numpy as np
 
 Labels = Literal["required", "optional"]
+#: How files begin that are no data files, and what to do with them.
+MAGICS = {
+    b"\x1f\x8b": "is gzip-compressed; unpack it first",
+    b"BZh": "is bzip2-compressed; unpack it first",
+    b"\xfd7zXZ": "is xz-compressed; unpack it first",
+    b"\x28\xb5\x2f\xfd": "is zstd-compressed; unpack it first",
+    b"%PDF": "is a PDF, not a table; export the table as CSV",
+    b"\x89PNG": "is a picture (PNG), not a table",
+    b"\xff\xd8\xff": "is a picture (JPEG), not a table",
+    b"\xd0\xcf\x11\xe0": "is an old Excel workbook; export the sheet as CSV",
+    b"SQLite format 3": "is an SQLite database; export the table as CSV",
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows read from a file. `notes` say what was found by itself (separator, header, label column)."""
+    """Rows read from a file or a frame. `notes` say what was found by itself (separator, header, label column).
+
+    A column of categories holds the numbers of its `levels`, and a missing value is NaN; only tables that were read with
+    `typed=True` have either. `Encoding` makes features of them.
+    """
 
     X: Any  # numpy array, or scipy CSR for svmlight and sparse npz
-    y: np.ndarray | None
+    y: np.ndarray | None = None
     names: list[str] | None = None
     target: str | None = None
     weights: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     path: str | None = None
+    levels: list[list[str] | None] | None = None  # of each column; None: all columns are numbers
 
     @property
     def n_rows(self) -> int:
@@ -45,6 +62,20 @@ class Dataset:
             weights=None if self.weights is None else self.weights[index],
             notes=self.notes,
             path=self.path,
+            levels=self.levels,
+        )
+
+    def columns(self, index: list[int]) -> Dataset:
+        """The same rows, only these columns."""
+        return Dataset(
+            X=self.X[:, index],
+            y=self.y,
+            names=None if self.names is None else [self.names[j] for j in index],
+            target=self.target,
+            weights=self.weights,
+            notes=self.notes,
+            path=self.path,
+            levels=None if self.levels is None else [self.levels[j] for j in index],
         )
 
 
@@ -56,16 +87,43 @@ class Expected:
     names: list[str] | None = None
     target: str | None = None
     label_kind: str | None = None
+    categories: frozenset[int] = frozenset()  # columns of texts
+    typed: bool = False  # missing values and texts are features of the model
+    encoding: Any = None  # how columns become features (`Encoding`)
 
     @classmethod
     def by(cls, document: Mapping[str, Any]) -> Expected:
-        """Read off a model document (`model.certificate_.document()`, or `judge.read(path)[0]`)."""
+        """Read off a model document (`judge.read(path)[0]`)."""
+        kind = "float" if document["classes"] is None else document["classes"]["type"]
+        given = document.get("input")
+        if given is None:
+            return cls(
+                n_features=int(document["n_features"]),
+                names=document.get("feature_names"),
+                target=document.get("target"),
+                label_kind=kind,
+            )
+        from gapless.files.encoding import Encoding
+
+        names = [column["name"] for column in given["columns"]]
         return cls(
-            n_features=int(document["n_features"]),
-            names=document.get("feature_names"),
+            n_features=len(names),
+            names=None if None in names else names,
             target=document.get("target"),
-            label_kind="float" if document["classes"] is None else document["classes"]["type"],
+            label_kind=kind,
+            categories=frozenset(j for j, column in enumerate(given["columns"]) if column["kind"] == "category"),
+            typed=True,
+            encoding=Encoding.of_document(given),
         )
+
+    @classmethod
+    def of(cls, model: Any) -> Expected:
+        """Of a model that was loaded, or fitted."""
+        document = dict(model.certificate_.document())
+        encoding = getattr(model, "encoding_", None)
+        if encoding is not None:
+            document["input"] = encoding.document()
+        return cls.by(document)
 
 
 def data_error(
@@ -94,7 +152,7 @@ def check_file(path: str | os.PathLike[str]) -> str:
         if not os.path.isfile(text):
             raise data_error("is not a regular file", text)
         with open(text, "rb") as stream:
-            start = stream.read(4)
+            start = stream.read(16)
     except ValueError as error:  # a path with a NUL byte
         if isinstance(error, DataError):
             raise
@@ -103,22 +161,23 @@ def check_file(path: str | os.PathLike[str]) -> str:
         raise data_error(f"cannot be read ({error.strerror or error})", text) from None
     if not start:
         raise data_error("the file is empty", text)
-    if start[:2] == b"\x1f\x8b":
-        raise data_error("is gzip-compressed; unpack it first", text)
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise data_error("is UTF-16 text; save it as UTF-8", text)
+    for magic, what in MAGICS.items():
+        if start.startswith(magic):
+            raise data_error(what, text)
     return text
 
 
-def undecodable(path: str) -> DataError:
-    """The error for a file that is not UTF-8, with the first line that is not."""
+def undecodable(path: str, encoding: str | None = None) -> DataError:
+    """The error for a file that is not in its encoding, with the first line that is not."""
+    if encoding is not None:
+        return data_error(f"is not {encoding} text", path)
     with open(path, "rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                byte = line[error.start]
-                return data_error(f"not UTF-8 text (byte 0x{byte:02x}); save the file as UTF-8", path, number)
+                told = f"not UTF-8 text (byte 0x{line[error.start]:02x}); save the file as UTF-8, or say its encoding"
+                return data_error(f"{told} (--encoding cp1252 is the usual one)", path, number)
     return data_error("not UTF-8 text", path)
 
 

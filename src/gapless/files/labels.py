@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
+
+PERHAPS = re.compile(r"[0-9]|inf|nan|Inf|NaN|NAN|INF")
+
+
+def strict_float(text: str) -> float:
+    """float(), but for what is a number for Python only ("1_000")."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
+
+
+def is_number(text: str) -> bool:
+    if not PERHAPS.search(text):  # an exception costs ten times as much
+        return False
+    try:
+        strict_float(text)
+    except ValueError:
+        return False
+    return True
+
 
 TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 

@@ -7,6 +7,7 @@ writing, and the way from what was read to an estimator.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import json
@@ -18,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
+from gapless.files.encoding import Encoding
 from gapless.files.whole import beside, sync_folder
 from gapless.judge.errors import ModelFileError
 from gapless.judge.forms import array_forms
@@ -48,13 +50,20 @@ ESTIMATORS = {
 COMMENT_BYTES = 64
 
 
-def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None) -> None:
-    """Write a fitted model with its certificate. `target` is the name of the label column, if there was one.
+def save(
+    model: Any, path: str | os.PathLike[str], *, target: str | None = None, encoding: Encoding | None = None
+) -> None:
+    """Write a fitted model with its certificate. `target` is the name of the label column, if there was one; `encoding` says
+    how its features come from the columns of a table (a model that was loaded with one keeps it).
 
     The file is written beside `path` and moved into place when it is whole and has been read back: whatever
     happens on the way, an existing file stays as it was. The same model gives the same bytes.
     """
     document, arrays = _statement(model, target)
+    encoding = getattr(model, "encoding_", None) if encoding is None else encoding
+    if encoding is not None:
+        document["input"] = encoding.document()
+        document["feature_names"] = encoding.names
     place = os.path.realpath(os.fspath(path))  # a link stays a link, its file is replaced
     if os.path.isdir(place):
         raise ModelFileError(f"{os.fspath(path)}: is a directory; give the name of a file")
@@ -72,9 +81,19 @@ def save(model: Any, path: str | os.PathLike[str], *, target: str | None = None)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model file: an estimator that predicts the same bits, with its certificate."""
+    """Read a model file: an estimator that predicts the same bits, with its certificate.
+
+    Where its features were made of the columns of a table, `encoding_` makes them:
+    `model.predict(model.encoding_.transform(data))` for a `Dataset` that was read with `typed=True`.
+    """
     document, arrays = judge.read(path)
-    return _model(document, arrays, os.fspath(path))
+    given = document.pop("input", None)
+    model = _model(document, arrays, os.fspath(path))
+    if given is not None:
+        model.encoding_ = Encoding.of_document(given)
+        with contextlib.suppress(AttributeError):  # the encoding gives bare arrays; its names are the features'
+            del model.feature_names_in_
+    return model
 
 
 def _model(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray], where: str) -> Any:

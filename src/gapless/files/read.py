@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from gapless.files.columns import Column
 from gapless.files.csv import read_csv
@@ -12,15 +14,22 @@ from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_er
 from gapless.files.npz import read_npz
 from gapless.files.svmlight import looks_like_svmlight, read_svmlight
 
-Format = Literal["auto", "csv", "svmlight", "npz"]
+Format = Literal["auto", "csv", "parquet", "arrow", "svmlight", "npz"]
+FORMATS = ("auto", "csv", "parquet", "arrow", "svmlight", "npz")
 ENDINGS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
     ".svm": "svmlight",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
 }
+MAGICS: dict[bytes, Format] = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 def read_data(
@@ -34,37 +43,52 @@ def read_data(
     zero_based: bool | None = None,
     labels: Labels = "required",
     expected: Expected | None = None,
+    typed: bool = False,
+    categories: Sequence[Column] = (),
+    separator: str | None = None,
+    encoding: str | None = None,
+    dtype: Any = np.float64,
 ) -> Dataset:
-    """Read a CSV, TSV, svmlight or npz file. A DataError names the file, line and column."""
+    """Read a CSV, TSV, Parquet, Arrow, svmlight or npz file. A DataError names the file, line and column."""
     place = check_file(path)
     kind = format_of(place) if format == "auto" else format
+    table: dict[str, Any] = {
+        "target": target, "weights": weights, "drop": drop, "labels": labels,
+        "expected": expected, "typed": typed, "categories": categories, "dtype": dtype,
+    }  # fmt: skip
     if kind == "csv":
-        return read_csv(
-            place, target=target, weights=weights, drop=drop, header=header, labels=labels, expected=expected
-        )
+        return read_csv(place, header=header, separator=separator, encoding=encoding, **table)
+    if kind in ("parquet", "arrow"):
+        from gapless.files.arrow import read_arrow
+
+        return read_arrow(place, format=kind, **table)
     for name, given in (
         ("target", target is not None),
         ("weights", weights is not None),
         ("drop", bool(drop)),
+        ("categories", bool(categories)),
     ):
         if given:
             raise data_error(f"{name}= names a column of a CSV file; this is {kind}", place)
     if kind == "svmlight":
-        return read_svmlight(place, zero_based=zero_based, labels=labels, expected=expected)
+        return read_svmlight(place, zero_based=zero_based, labels=labels, expected=expected, dtype=dtype)
     if kind == "npz":
         return read_npz(place, labels=labels, expected=expected)
-    raise ValueError(f"format={format!r} is not one of 'auto', 'csv', 'svmlight', 'npz'")
+    raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, FORMATS))}")
 
 
 def format_of(path: str) -> Format:
     """The format by the ending of the name, else by what the file starts with."""
     by_name = ENDINGS.get(os.path.splitext(path)[1].lower())
-    if by_name is not None:
-        return by_name
     with open(path, "rb") as stream:
         start = stream.read(1 << 16)
-    if start[:4] == b"PK\x03\x04":
-        return "npz"
+    if by_name == "csv" and start.startswith(b"PK\x03\x04"):
+        raise data_error("is a zip archive or an Excel workbook; export the sheet as CSV", path)
+    if by_name is not None:
+        return by_name
+    for magic, kind in MAGICS.items():
+        if start.startswith(magic):
+            return kind
     for line in start.decode("utf-8-sig", errors="replace").splitlines():
         if line.strip() and not line.lstrip().startswith("#"):
             return "svmlight" if looks_like_svmlight(line) else "csv"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
-from array import array
+from collections import deque
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.files.csv import strict_float
+from gapless.files.blocks import Text, block_size, in_order, joined, open_text, records
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
-from gapless.files.labels import as_labels
-from gapless.judge.errors import DataError
+from gapless.files.labels import as_labels, strict_float
 
 LINE = re.compile(r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)")  # of " " + a stripped line
-LARGEST_INDEX = 2**31 - 2  # a larger one is a typing error: the columns of the matrix are 32-bit numbers
 
 
 def read_svmlight(
@@ -24,6 +22,7 @@ def read_svmlight(
     zero_based: bool | None = None,
     labels: Labels = "required",
     expected: Expected | None = None,
+    dtype: Any = np.float64,
 ) -> Dataset:
     """Read an svmlight file. `zero_based=None`: indices count from 0 if a 0 occurs, else from 1.
 
@@ -31,7 +30,7 @@ def read_svmlight(
     """
     place = check_file(path)
     try:
-        return _read(place, zero_based, labels, expected)
+        return _read(place, zero_based, labels, expected, dtype)
     except UnicodeDecodeError:
         raise undecodable(place) from None
     except OSError as error:
@@ -44,118 +43,188 @@ def looks_like_svmlight(line: str) -> bool:
     return found is not None and ":" in found["rest"]
 
 
-def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected | None) -> Dataset:
+class _Block(NamedTuple):
+    values: np.ndarray
+    indices: np.ndarray
+    ends: np.ndarray
+    labels: np.ndarray
+    texts: list[str | None] | None
+    lines: np.ndarray
+    facts: np.ndarray
+    problem: tuple[int, str] | None  # line of the block, and what is wrong with it
+
+
+def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected | None, dtype: Any) -> Dataset:
     from scipy.sparse import csr_matrix
 
-    indices, values, ends, lines = array("q"), array("d"), array("q", [0]), array("q")
-    texts: list[str | None] = []
-    smallest, largest, largest_line = None, -1, 0
-    with open(path, encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, 1):
-            if "#" in line:
-                line = line[: line.index("#")]
-            if not line or line.isspace():
-                continue
-            found = LINE.fullmatch(" " + line.strip())
-            if found is None or "_" in found["rest"]:
-                raise _bad_line(line, path, number)
-            rest = found["rest"]
-            if "qid" in rest:
-                rest = re.sub(r"qid:\S+", "", rest)
-            parts = rest.replace(":", " ").split()
-            try:
-                row = list(map(int, parts[::2]))
-                values.extend(map(float, parts[1::2]))
-            except ValueError:
-                raise _bad_line(line, path, number) from None
-            if row:
-                if len(row) > 1 and any(a >= b for a, b in itertools.pairwise(row)):
-                    row = _sorted_row(row, values, path, number)
-                if row[-1] > LARGEST_INDEX:
-                    raise data_error(f"the index {row[-1]} is too large", path, number)
-                smallest = row[0] if smallest is None else min(smallest, row[0])
-                if row[-1] > largest:
-                    largest, largest_line = row[-1], number
-                indices.extend(row)
-            ends.append(len(indices))
-            texts.append(found["label"])
-            lines.append(number)
-    if not lines:
+    from gapless._threads import available_cores
+
+    threads = available_cores()
+    textual = expected is not None and expected.label_kind == "str"
+    blocks: list[_Block] = []
+    while not blocks:
+        stream, encoding = open_text(path)
+        newline = _newline(path)
+        line = 0
+        spare: deque[bytearray] = deque()
+
+        def work(text: Text, textual: bool = textual, spare: deque[bytearray] = spare) -> _Block:
+            block = _scan(text, textual)
+            spare.append(text.buffer)
+            return block
+
+        with stream:
+            for block in in_order(work, records(stream, block_size(path, threads), spare, newline), threads):
+                if block.problem is not None:
+                    raise data_error(block.problem[1], path, line + block.problem[0] + 1)
+                line += int(block.facts[0])
+                blocks.append(block)
+        if not textual and any(block.facts[8] for block in blocks):
+            textual = True  # a label that is no number makes texts of all of them
+            blocks.clear()
+    rows = sum(len(block.ends) for block in blocks)
+    if not rows:
         raise data_error("the file has only blank lines and comments", path)
-    data = np.frombuffer(values, dtype=np.float64) if values else np.empty(0)
-    if not np.isfinite(data).all():
-        k = int(np.argmax(~np.isfinite(data)))
-        i = int(np.searchsorted(np.frombuffer(ends, dtype=np.int64), k, side="right")) - 1
-        raise data_error(f"{indices[k]}:{data[k]}: the value must be finite", path, lines[i])
-    if zero_based and smallest is None:
-        smallest = 0
+    y = _labels(blocks, textual, labels, expected, path)
+    facts = np.array([block.facts for block in blocks])
+    smallest, largest = int(facts[:, 4].min()), int(facts[:, 5].max())
+    smallest = smallest if largest >= 0 else (0 if zero_based else 1)
     base = (0 if smallest == 0 else 1) if zero_based is None else (0 if zero_based else 1)
     if base == 1 and smallest == 0:
-        k = list(indices).index(0)
-        i = int(np.searchsorted(np.frombuffer(ends, dtype=np.int64), k, side="right")) - 1
-        raise data_error("index 0 in a file said to count from 1", path, lines[i])
+        first = next(k for k, block in enumerate(blocks) if block.facts[4] == 0)
+        row = int(np.searchsorted(blocks[first].ends, int(np.argmax(blocks[first].indices == 0)), side="right"))
+        raise data_error("index 0 in a file said to count from 1", path, _line(blocks, first, row))
     width = largest + 1 - base
     if expected is not None:
         if width > expected.n_features:
+            k = int(np.argmax(facts[:, 5]))
             raise data_error(
                 f"the index {largest} is beyond the model's {expected.n_features} features (indices count from {base})",
                 path,
-                largest_line,
+                int(facts[:k, 0].sum() + facts[k, 6]) + 1,
             )
         width = expected.n_features
     if width < 1:
         raise data_error("there is no feature in the file", path)
-    column = np.frombuffer(indices, dtype=np.int64) - base if indices else np.empty(0, np.int64)
-    wide = len(values) > np.iinfo(np.int32).max
-    index_type = np.int64 if wide else np.int32
-    X = csr_matrix(
-        (data, column.astype(index_type), np.frombuffer(ends, dtype=np.int64).astype(index_type)),
-        shape=(len(lines), width),
+    total = int(facts[:, 2].sum())
+    index_type = np.int64 if total > np.iinfo(np.int32).max else np.int32
+    starts = np.zeros(rows + 1, dtype=index_type)
+    at, before = 1, 0
+    for block in blocks:
+        starts[at : at + len(block.ends)] = block.ends + before
+        at, before = at + len(block.ends), before + len(block.values)
+    values, indices = [block.values for block in blocks], [block.indices for block in blocks]
+    del blocks
+    data = joined(values, dtype)
+    column = joined(indices, index_type)
+    if base:
+        column -= 1
+    X = csr_matrix((data, column, starts), shape=(rows, width))
+    said = ("svmlight", f"indices count from {base}", *(() if encoding == "utf-8" else (encoding,)))
+    return Dataset(X=X, y=y, notes=said, path=path)
+
+
+def _newline(path: str) -> bytes:
+    stream, _ = open_text(path)
+    with stream:
+        start = stream.read(1 << 16)
+    return b"\r" if b"\n" not in start and b"\r" in start else b"\n"
+
+
+def _scan(text: Text, textual: bool) -> _Block:
+    """One block; what is wrong with it is kept until its turn, because lines before it are not counted yet."""
+    from gapless.files import scan
+
+    array = text.array
+    if text.count(b"\r") and not text.count(b"\n"):
+        array[array == scan.CR] = scan.LF
+    values, indices, ends, labels, spans, lines, odd, facts = scan.scan_svmlight(
+        array, scan.powers_of_five(), scan.powers_of_two()
     )
-    y = _labels(texts, labels, expected, path, lines)
-    return Dataset(X=X, y=y, notes=("svmlight", f"indices count from {base}"), path=path)
+    n_rows, n_entries, n_odd = (int(k) for k in facts[1:4])
+    problem = None
+    for k, begin, end in odd[:n_odd].tolist():
+        row = int(np.searchsorted(ends[:n_rows], k, side="right"))
+        where = int(lines[row]) if row < n_rows else int(facts[11])
+        token = text.decoded(begin, end)
+        try:
+            values[k] = strict_float(token)
+        except ValueError:
+            problem = (where, _bad_line(text.line(begin)))
+            break
+        if not np.isfinite(values[k]):
+            problem = (where, f"{indices[k]}:{values[k]}: the value must be finite")
+            break
+    wrong, line, begin = (int(k) for k in facts[10:13])
+    if wrong and (problem is None or line < problem[0]):
+        told = text.line(begin)
+        problem = (line, _bad_line(told))
+        if wrong == scan.TWICE:
+            problem = (line, f"the index {facts[6]} stands twice")
+        elif wrong == scan.TOO_LARGE:
+            largest = max(int(found) for found in re.findall(r"\b([0-9]+):", told))
+            problem = (line, f"the index {str(largest)[:40]} is too large")
+    texts: list[str | None] | None = None
+    if textual and problem is None:
+        texts = [None if a < 0 else text.decoded(a, b) for a, b in spans[:n_rows].tolist()]
+    # Copies of what is used: the arrays were made for the most that could be there.
+    return _Block(
+        values[:n_entries],
+        indices[:n_entries],
+        ends[:n_rows],
+        labels[:n_rows],
+        texts,
+        lines[:n_rows],
+        facts,
+        problem,
+    )
+
+
+def _line(blocks: list[_Block], k: int, row: int) -> int:
+    """The line of a row of a block, from 1, in the file."""
+    return int(sum(int(block.facts[0]) for block in blocks[:k])) + int(blocks[k].lines[row]) + 1
 
 
 def _labels(
-    texts: list[str | None], labels: Labels, expected: Expected | None, path: str, lines: array
+    blocks: list[_Block], textual: bool, labels: Labels, expected: Expected | None, path: str
 ) -> np.ndarray | None:
-    present = [text for text in texts if text is not None]
-    if not present and labels == "optional":
+    rows, without = sum(len(block.ends) for block in blocks), sum(int(block.facts[9]) for block in blocks)
+    if without == rows and labels == "optional":
         return None
-    if len(present) < len(texts):
-        raise data_error("there is no label", path, lines[texts.index(None)])
-    for bad in ("nan", "NaN", "NAN"):
-        if bad in present:
-            raise data_error(f"the label is {bad!r}", path, lines[present.index(bad)])
-    return as_labels(present, expected.label_kind if expected else None)
+    if without:
+        for k, block in enumerate(blocks):
+            if block.facts[9]:
+                empty = np.isnan(block.labels) if block.texts is None else [text is None for text in block.texts]
+                raise data_error("there is no label", path, _line(blocks, k, int(np.argmax(empty))))
+    if not textual:
+        y = joined([block.labels for block in blocks])
+        kind = expected.label_kind if expected else None
+        if kind == "bool" or (kind == "int" and (y == np.trunc(y)).all()):
+            return y.astype(np.int64) != 0 if kind == "bool" and np.isin(y, (0, 1)).all() else y.astype(np.int64)
+        whole = not any(int(block.facts[7]) for block in blocks)
+        return y.astype(np.int64) if whole and kind != "float" else y
+    for k, block in enumerate(blocks):
+        for row, text in enumerate(block.texts or []):
+            if text is not None and text.lower() == "nan":
+                raise data_error(f"the label is {text!r}", path, _line(blocks, k, row))
+    texts = [text for block in blocks for text in block.texts or [] if text is not None]
+    return as_labels(texts, expected.label_kind if expected else None)
 
 
-def _sorted_row(row: list[int], values: array, path: str, number: int) -> list[int]:
-    """Put an unsorted row in order (its values are the last ones read); an index twice is refused."""
-    order = sorted(range(len(row)), key=row.__getitem__)
-    ordered = [row[k] for k in order]
-    for a, b in itertools.pairwise(ordered):
-        if a == b:
-            raise data_error(f"the index {a} stands twice", path, number)
-    start = len(values) - len(row)
-    values[start:] = array("d", [values[start + k] for k in order])
-    return ordered
-
-
-def _bad_line(line: str, path: str, number: int) -> DataError:
+def _bad_line(line: str) -> str:
     """Name the first token that is not index:value."""
-    for k, token in enumerate(line.split()):
+    for k, token in enumerate(line.split("#", 1)[0].split()):
         index, colon, value = token.partition(":")
         if not colon:
             if k == 0:
                 continue
-            return data_error(f"{token[:40]!r} is not index:value", path, number)
+            return f"{token[:40]!r} is not index:value"
         if index == "qid":
             continue
         if not (index.isascii() and index.isdigit()):
-            return data_error(f"{token[:40]!r}: the index {index[:40]!r} is not a whole number", path, number)
+            return f"{token[:40]!r}: the index {index[:40]!r} is not a whole number"
         try:
             strict_float(value)
         except ValueError:
-            return data_error(f"{token[:40]!r}: {value[:40]!r} is not a number", path, number)
-    return data_error("the line is not 'label index:value index:value ...'", path, number)
+            return f"{token[:40]!r}: {value[:40]!r} is not a number"
+    return "the line is not 'label index:value index:value ...'"

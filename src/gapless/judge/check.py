@@ -16,6 +16,7 @@ import numpy as np
 from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
+from .inputs import without_input
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
@@ -51,7 +52,7 @@ def check(
     """
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
-    document = dict(document) if isinstance(document, Mapping) else document
+    document = without_input(dict(document)) if isinstance(document, Mapping) else document
     if flaw_of_tuning(document):
         raise CertificateError(f"the certificate cannot be read: {flaw_of_tuning(document)}")
     if not isinstance(document, dict) or "bounds" not in document:

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import DataError
+from .inputs import MISSING, training_rows
+from .inputs import features as features_of
 from .rows import as_rows
 
 LABEL_NAMES = ("y", "label", "target", "class")
@@ -99,7 +101,7 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
 
 def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[str], weights: str | None) -> Data:
     first = next(line for line in lines if line.strip())
-    separator = max("\t;,", key=lambda mark: (first.count(mark), mark == ","))
+    separator = max("\t;|,", key=lambda mark: (first.count(mark), mark == ","))
     reader = csv.reader(lines, delimiter=separator, strict=True)
     table, numbers = [], []
     try:
@@ -116,19 +118,29 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     marked = [_column(names, each, "label", file) for each in targets] or [_column(names, None, "label", file)]
     weight = None if weights is None else _column(names, weights, "weights", file)
     features = [j for j in range(width) if j not in marked and j != weight]
+    given = document.get("input")
     wanted = document.get("feature_names")
+    if given is not None:
+        wanted = (
+            None if any(each["name"] is None for each in given["columns"]) else [c["name"] for c in given["columns"]]
+        )
     if wanted is not None:
         missing = [name for name in wanted if name not in names]
         if missing:
             raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, numbers[0])
         features = [names.index(name) for name in wanted]
-    elif len(features) != document["n_features"]:
-        raise _error(f"has {len(features)} feature columns, the model {document['n_features']}", file, numbers[0])
-    X, y, w = [], [], []
+    elif len(features) != (document["n_features"] if given is None else len(given["columns"])):
+        n = document["n_features"] if given is None else len(given["columns"])
+        raise _error(f"has {len(features)} feature columns, the model {n}", file, numbers[0])
+    X: list[list[Any]] = []
+    y, w = [], []
     for row, line in zip(table[1:], numbers[1:], strict=True):
         if len(row) != width:
             raise _error(f"the line has {len(row)} cells, the header {width}", file, line)
-        X.append([_number(row[j], file, line, names[j]) for j in features])
+        if given is None:
+            X.append([_number(row[j], file, line, names[j]) for j in features])
+        else:
+            X.append([_cell(row[j], c["kind"], file, line, names[j]) for j, c in zip(features, given["columns"])])
         for label in marked:
             if not row[label]:
                 raise _error("the label is missing", file, line, names[label])
@@ -137,7 +149,21 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
             w.append(_number(row[weight], file, line, names[weight]))
     if not X:
         raise _error("there is a header and no rows", file, numbers[0])
-    return Data(np.array(X), _answers(y, numbers[1:], marked, names, file, document), np.array(w) if w else None)
+    answers, weighed = _answers(y, numbers[1:], marked, names, file, document), np.array(w) if w else None
+    if given is None:
+        return Data(np.array(X), answers, weighed)
+    encoded = features_of(given, [[row[k] for row in X] for k in range(len(features))])
+    kept = training_rows(given, len(X))
+    if kept is None:
+        return Data(encoded, answers, weighed)
+    return Data(encoded[kept], answers[kept], None if weighed is None else weighed[kept])
+
+
+def _cell(text: str, kind: str, file: str, line: int, name: str) -> Any:
+    """What a cell of a table with missing values and texts says."""
+    if text in MISSING:
+        return math.nan if kind == "number" else None
+    return _number(text, file, line, name) if kind == "number" else text
 
 
 def _answers(

@@ -9,6 +9,7 @@ from .boosting import document as boosting
 from .bounds import document as bounds
 from .ensemble import document as ensemble
 from .gradient import document as gradient
+from .inputs import flaw_of_input, without_input
 from .kernel_machines import document as kernel_machines
 from .least_squares import document as least_squares
 from .mistakes import document as mistakes
@@ -35,6 +36,11 @@ def _form(document: Any) -> Any:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
+    if isinstance(document, dict) and "input" in document:
+        wrong = flaw_of_input(document)
+        if wrong:
+            return wrong
+        document = without_input(document)
     found: str | None = _form(document).flaw(document)
     found = found or classifier.flaw_of_tuning(document)
     return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)

@@ -1,0 +1,160 @@
+"""Readers against their peers, in turns, in one process: svmlight against scikit-learn, CSV against pandas' C engine.
+
+    python -m benchmarks.readers [svmlight] [csv] [memory]
+
+The arrays have to be the same, bit for bit. `memory` writes a CSV of 1 GB into a temporary folder, reads it once in a process
+of its own, and compares that process's peak with the size of the arrays; it is not part of the default.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TURNS = 5
+PEAK = """
+import resource, sys, threading, time
+from gapless.files import read_csv
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+start = time.perf_counter()
+data = read_csv(sys.argv[1])
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+arrays = data.X.nbytes + data.y.nbytes
+print(f"{data.X.shape[0]} x {data.X.shape[1]}: {seconds:.1f} s, arrays {arrays / 1e6:.0f} MB, "
+      f"peak {peak * 1024 / 1e6:.0f} MB, {before * 1024 / 1e6:.0f} MB of it before; "
+      f"peak / arrays {peak * 1024 / arrays:.2f}")
+"""
+
+
+def folder() -> Path | None:
+    here = Path(__file__).resolve().parents[1]
+    for place in (os.environ.get("GAPLESS_DATA"), here.parent / "shared" / "data"):
+        if place and (Path(place) / "a9a.npz").exists():
+            return Path(place)
+    return None
+
+
+def duel(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float]:
+    """Median seconds of each, in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(TURNS):
+        for run, taken in zip((ours, theirs), times, strict=True):
+            start = time.perf_counter()
+            run()
+            taken.append(time.perf_counter() - start)
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def svmlight(place: Path, source: Path) -> None:
+    from scipy.sparse import csr_matrix
+    from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    from gapless.files import read_svmlight
+
+    for name in ("a9a", "news20", "news20 tf-idf"):
+        with np.load(source / f"{name.split()[0]}.npz") as file:
+            parts = [file[f"X_train_{key}"] for key in ("data", "indices", "indptr", "shape")]
+            X = csr_matrix(tuple(part for part in parts[:3]), shape=tuple(parts[3])).astype(np.float64)
+            y = file["y_train"]
+        X = TfidfTransformer().fit_transform(X) if "tf-idf" in name else X
+        path = place / f"{name.replace(' ', '_')}.svm"
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+        data, (theirs, labels) = read_svmlight(path), load_svmlight_file(str(path), zero_based=False)
+        assert data.X.shape == theirs.shape
+        assert data.X.data.tobytes() == theirs.data.tobytes()
+        for part in ("indices", "indptr"):  # theirs are 64-bit numbers
+            assert np.array_equal(getattr(data.X, part), getattr(theirs, part)), part
+        assert data.y is not None
+        assert (data.y == labels).all()
+        a, b = duel(lambda path=path: read_svmlight(path), lambda path=path: load_svmlight_file(str(path)))
+        size = path.stat().st_size / 1e6
+        print(f"{name:<14} {size:6.1f} MB  gapless {a:.3f} s ({size / a:.0f} MB/s)  sklearn {b:.3f} s  {b / a:.1f} x")
+
+
+def csv(place: Path, source: Path | None) -> None:
+    import pandas as pd
+
+    from gapless.files import read_csv
+
+    random = np.random.default_rng(0)
+    tables = {
+        "17 digits": random.normal(size=(60_000, 30)),
+        "6 decimals": random.normal(size=(150_000, 30)).round(6),
+        "small integers": random.integers(0, 100, size=(300_000, 30)),
+    }
+    for name, X in tables.items():
+        path = place / f"{name.replace(' ', '_')}.csv"
+        frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+        frame["y"] = random.integers(0, 2, size=len(frame))
+        frame.to_csv(path, index=False)
+        data = read_csv(path)
+        assert data.X.tobytes() == np.ascontiguousarray(X, dtype=np.float64).tobytes()
+        a, b = duel(lambda path=path: read_csv(path), lambda path=path: pd.read_csv(path, engine="c"))
+        _tell(name, path, a, b)
+    if source is None:
+        return
+    from benchmarks.tables import write_csv
+
+    path = place / "adult.csv"
+    write_csv("adult", source, path)
+    a, b = duel(
+        lambda: read_csv(path, typed=True, target="income"),
+        lambda: pd.read_csv(path, engine="c"),
+    )
+    _tell("adult", path, a, b)
+
+
+def _tell(name: str, path: Path, ours: float, theirs: float) -> None:
+    size = path.stat().st_size / 1e6
+    print(
+        f"{name:<14} {size:6.1f} MB  gapless {ours:.3f} s ({size / ours:.0f} MB/s)  pandas {theirs:.3f} s  {theirs / ours:.1f} x"
+    )
+
+
+def memory(place: Path) -> None:
+    path = place / "large.csv"
+    random = np.random.default_rng(0)
+    with open(path, "w", encoding="ascii") as stream:
+        stream.write(",".join(f"x{j}" for j in range(20)) + ",y\n")
+        lines = [
+            ",".join(f"{v:.10g}" for v in row) + f",{k % 2}\n"
+            for k, row in enumerate(random.normal(size=(20_000, 20)).tolist())
+        ]
+        text = "".join(lines)
+        for _ in range(int(1e9 // len(text)) + 1):
+            stream.write(text)
+    print(f"{path.stat().st_size / 1e9:.2f} GB")
+    try:
+        subprocess.run([sys.executable, "-c", PEAK, str(path)], check=True)
+    finally:
+        path.unlink()
+
+
+def main(asked: list[str]) -> None:
+    source = folder()
+    with tempfile.TemporaryDirectory(prefix="gapless-readers-") as made:
+        place = Path(made)
+        for what in asked or ["svmlight", "csv"]:
+            if what == "svmlight" and source is not None:
+                svmlight(place, source)
+            elif what == "svmlight":
+                print("svmlight: no data sets; set GAPLESS_DATA to their folder")
+            elif what == "csv":
+                csv(place, source)
+            elif what == "memory":
+                memory(place)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

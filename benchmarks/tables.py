@@ -1,0 +1,163 @@
+"""As a new user would: CSVs of adult, bank and titanic, each by `gapless train`, against a careful scikit-learn pipeline.
+
+    python -m benchmarks.tables [adult] [bank] [titanic]
+
+The tables are made from the data folder: categories as text, some cells missing. The pipeline is ColumnTransformer
+(median, StandardScaler; most frequent, OneHotEncoder) and GridSearchCV over a linear SVM, logistic regression, an RBF SVM,
+AdaBoost and bagged trees. Both see the training file alone; errors are those on the test file.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.readers import folder
+
+NAMES = {
+    "adult": [
+        "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship",
+        "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country",
+    ],
+    "bank": [
+        "age", "job", "marital", "education", "default", "balance", "housing", "loan", "contact", "day", "month",
+        "duration", "campaign", "pdays", "previous", "poutcome",
+    ],
+    "titanic": ["class", "age", "sex"],
+}  # fmt: skip
+TARGET = {"adult": "income", "bank": "subscribed", "titanic": "survived"}
+LABELS = {"adult": ("<=50K", ">50K"), "bank": ("no", "yes"), "titanic": ("no", "yes")}
+MISSING = 0.02  # share of the cells of every third column that is blanked
+
+
+def parts(name: str, source: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """X and y to train on and to test on, and which columns are categories."""
+    with np.load(source / f"{name}.npz") as file:
+        if "X_train" in file:
+            return (*(file[key] for key in ("X_train", "y_train", "X_test", "y_test")), file["cat_mask"])
+        X, y = file["X"], file["y"]
+        mask = file["cat_mask"] if "cat_mask" in file else np.ones(X.shape[1], dtype=bool)
+    order = np.random.RandomState(0).permutation(len(y))
+    train, test = np.sort(order[len(y) // 4 :]), np.sort(order[: len(y) // 4])
+    return X[train], y[train], X[test], y[test], mask
+
+
+def write_csv(name: str, source: Path, train: Path, test: Path | None = None) -> None:
+    """The training table, and the test table, as text."""
+    X, y, X_test, y_test, mask = parts(name, source)
+    random = np.random.RandomState(1)
+    whole = np.concatenate([X, X_test])
+    columns: list[list[str]] = []
+    for j, called in enumerate(NAMES[name]):
+        values = whole[:, j]
+        if mask[j]:
+            levels, codes = np.unique(values, return_inverse=True)
+            texts = [f"{called} {k}" for k in range(len(levels))]
+            if name == "adult" and called in ("workclass", "occupation", "native_country"):
+                texts[0] = "?"  # as the original has it
+            column = [texts[k] for k in codes]
+        else:
+            column = [f"{value:g}" if value != round(value) else str(int(value)) for value in values.tolist()]
+        if j % 3 == 0:
+            for i in np.flatnonzero(random.rand(len(column)) < MISSING).tolist():
+                column[i] = ""
+        columns.append(column)
+    labels = [LABELS[name][int(value > 0)] for value in np.concatenate([y, y_test]).tolist()]
+    rows = [",".join(cells) for cells in zip(*columns, labels, strict=True)]
+    head = ",".join([*NAMES[name], TARGET[name]])
+    train.write_text("\n".join([head, *rows[: len(y)]]) + "\n", encoding="utf-8")
+    if test is not None:
+        test.write_text("\n".join([head, *rows[len(y) :]]) + "\n", encoding="utf-8")
+
+
+def peer(train: Path, test: Path, target: str) -> tuple[float, float, str]:
+    """Test error and seconds of the scikit-learn pipeline, from file to search to prediction."""
+    import pandas as pd
+    from sklearn.compose import ColumnTransformer, make_column_selector
+    from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.svm import SVC, LinearSVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    start = time.perf_counter()
+    frame, new = pd.read_csv(train), pd.read_csv(test)
+    X, y = frame.drop(columns=target), frame[target]
+    encode = ColumnTransformer(
+        [
+            (
+                "numbers",
+                make_pipeline(SimpleImputer(strategy="median"), StandardScaler()),
+                make_column_selector(dtype_include=np.number),
+            ),
+            (
+                "texts",
+                make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")),
+                make_column_selector(dtype_exclude=np.number),
+            ),
+        ]
+    )
+    from sklearn.pipeline import Pipeline
+
+    pipeline = Pipeline([("encode", encode), ("model", LinearSVC())])
+    grid: list[dict[str, list[Any]]] = [
+        {"model": [LinearSVC()], "model__C": [0.01, 0.1, 1.0]},
+        {"model": [LogisticRegression(max_iter=1000)], "model__C": [0.1, 1.0, 10.0]},
+        {"model": [AdaBoostClassifier(n_estimators=200)]},
+        {"model": [BaggingClassifier(DecisionTreeClassifier(min_samples_leaf=5), n_estimators=100)]},
+        {"model": [SVC()], "model__C": [1.0, 10.0]},
+    ]
+    search = GridSearchCV(pipeline, grid, cv=3, n_jobs=2).fit(X, y)
+    error = float((search.predict(new.drop(columns=target)) != new[target]).mean())
+    return error, time.perf_counter() - start, type(search.best_params_["model"]).__name__
+
+
+def ours(place: Path, train: Path, test: Path, target: str, *options: str) -> tuple[float, float, str]:
+    """The same by two commands, each in a process of its own."""
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "gapless"]
+    model = str(place / f"{train.stem}.gapless")
+    told = subprocess.run(
+        [*command, "train", str(train), "--target", target, "--out", model, "--json", *options],
+        check=True, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    ran = subprocess.run(
+        [*command, "predict", model, str(test), "--json"], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    seconds = time.perf_counter() - start
+    return json.loads(ran.stdout)["test"]["error"], seconds, json.loads(told.stdout)["estimator"]
+
+
+def main(asked: list[str]) -> None:
+    source = folder()
+    if source is None:
+        print("no data sets; set GAPLESS_DATA to their folder")
+        return
+    with tempfile.TemporaryDirectory(prefix="gapless-tables-") as made:
+        place = Path(made)
+        for name in asked or list(NAMES):
+            train, test = place / f"{name}.csv", place / f"{name}_test.csv"
+            write_csv(name, source, train, test)
+            error, seconds, best = ours(place, train, test, TARGET[name])
+            theirs, theirs_s, theirs_best = peer(train, test, TARGET[name])
+            n = sum(1 for _ in test.open()) - 1
+            spread = (theirs * (1 - theirs) / n) ** 0.5
+            print(
+                f"{name}: gapless {100 * error:.2f} % in {seconds:.1f} s ({best}), sklearn {100 * theirs:.2f} % in "
+                f"{theirs_s:.1f} s ({theirs_best}); apart {(error - theirs) / spread:+.1f} standard errors",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Parquet, and Arrow's own files and streams (Feather), by pyarrow: the extra `data`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gapless.files.columns import Column
+from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.frames import from_frame
+from gapless.files.memory import too_large
+
+
+def read_arrow(
+    path: str | os.PathLike[str],
+    *,
+    format: str = "parquet",
+    target: Column | None = None,
+    weights: Column | None = None,
+    drop: Sequence[Column] = (),
+    labels: Labels = "required",
+    expected: Expected | None = None,
+    typed: bool = False,
+    categories: Sequence[Column] = (),
+    dtype: Any = np.float64,
+) -> Dataset:
+    """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`), with the options of `read_csv`."""
+    place = check_file(path)
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise data_error(
+            f"{format} files are read by pyarrow, which is not installed: pip install 'gapless[data]' (or save it as CSV)",
+            place,
+        ) from None
+    try:
+        table = _parquet(place, dtype) if format == "parquet" else _arrow(place)
+    except pa.ArrowException as error:
+        raise data_error(f"is not a readable {format} file ({str(error).splitlines()[0][:200]})", place) from None
+    except OSError as error:
+        raise data_error(f"cannot be read ({str(error).splitlines()[0][:200]})", place) from None
+    return from_frame(
+        table,
+        target=target,
+        weights=weights,
+        drop=drop,
+        labels=labels,
+        expected=expected,
+        categories=categories,
+        typed=typed,
+        dtype=dtype,
+        path=place,
+        notes=(format,),
+    )
+
+
+def _parquet(place: str, dtype: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(place) as file:
+        facts = file.metadata
+        large = too_large(facts.num_rows, 2 * facts.num_columns, np.dtype(dtype).itemsize)  # the table and the matrix
+        if large:
+            raise data_error(large, place)
+        return file.read()
+
+
+def _arrow(place: str) -> Any:
+    import pyarrow as pa
+
+    with pa.memory_map(place) as source:
+        try:
+            return pa.ipc.open_file(source).read_all()
+        except pa.ArrowInvalid:
+            source.seek(0)
+            return pa.ipc.open_stream(source).read_all()

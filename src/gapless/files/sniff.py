@@ -1,0 +1,150 @@
+"""What a table looks like: its separator, its line ends, its header, the kinds of its columns, from its first records."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gapless.files.blocks import open_text
+from gapless.files.columns import LABEL_NAMES, Column
+from gapless.files.dataset import data_error
+from gapless.files.labels import is_number
+
+SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
+SNIFFED_LINES = 20
+SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 100
+#: Texts that stand for no value (and the empty cell).
+MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
+STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ]\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
+)
+
+
+class Sample(NamedTuple):
+    """The beginning of a file."""
+
+    separator: str | None
+    newline: str
+    encoding: str
+    records: list[tuple[int, list[str]]]  # line, cells
+    bytes_a_record: float
+    whole: bool  # the file ends there
+
+
+def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
+    """Read the first records; errors in them are left to the scanner, which names them."""
+    stream, found = open_text(path, encoding)
+    with stream:
+        start = stream.read(SAMPLE_BYTES)
+        newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
+        mark = newline.encode()
+        whole = len(start) < SAMPLE_BYTES
+        while start.count(mark) < 3 and not whole:  # long lines
+            more = stream.read(len(start))
+            whole = not more
+            start += more
+    if _binary(start):
+        raise data_error("is a binary file, not text", path)
+    if not whole:
+        start = start[: start.rfind(mark) + 1] or start
+    try:
+        text = start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end < len(start) or whole:
+            raise
+        text = start[: error.start].decode("utf-8")
+    lines = text.split(newline)
+    sep = separator or sniff_separator(lines[:SNIFFED_LINES])
+    records: list[tuple[int, list[str]]] = []
+    try:
+        for record in _records([line + "\n" for line in lines], sep or ",", path):
+            records.append(record)
+            if len(records) >= SAMPLE_ROWS:
+                break
+    except csv.Error:
+        if not records:
+            raise
+    size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
+    return Sample(sep, newline, found, records, size, whole)
+
+
+def _length(lines: Sequence[str], encoding: str) -> float:
+    wide = 2 if encoding.startswith("utf-16") else 1
+    return wide * sum(len(line.encode("utf-8")) + 1 for line in lines) / SAMPLE_ROWS
+
+
+def _binary(start: bytes) -> bool:
+    """Bytes that no text has: two zeros, or one in a hundred that are no printable sign."""
+    strange = len(start) - len(start.translate(None, STRANGE))
+    return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(start))
+
+
+def sniff_separator(lines: Sequence[str]) -> str | None:
+    """The first of tab, semicolon, bar, comma that cuts all the lines into equally many parts (outside quotes)."""
+    counts = {sep: [_count(line, sep) for line in lines if line.strip()] for sep in SEPARATORS}
+    for sep, found in counts.items():
+        if found and found[0] and all(count == found[0] for count in found):
+            return sep
+    # A ragged file: the separator of the first line, so that the error can name the ragged line.
+    first = {sep: found[0] for sep, found in counts.items() if found and found[0]}
+    return max(first, key=lambda sep: first[sep]) if first else None
+
+
+def _count(line: str, sep: str) -> int:
+    return sum(part.count(sep) for part in line.split('"')[::2])  # odd parts are inside quotes
+
+
+def _records(lines: Sequence[str], sep: str, path: str) -> Iterator[tuple[int, list[str]]]:
+    """(line of its first character, cells) of every record that is not blank."""
+    reader = csv.reader(lines, delimiter=sep)
+    start = 1
+    for cells in reader:
+        if cells and (len(cells) > 1 or cells[0].strip()):
+            yield start, [cell.strip() for cell in cells]
+        start = reader.line_num + 1
+
+
+def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequence[Column]) -> bool:
+    """The first line holds names if no cell of it is a number where the next line has numbers.
+
+    A first line that is partly numbers is data: a missing value in it must be refused, not taken for a name.
+    The exception is a numbered header (0,1,2,label), as data frames without names are written.
+    """
+    if any(isinstance(column, str) and column in first for column in columns):
+        return True
+    numbers = [cell for cell in first if is_number(cell)]
+    numbered = [[str(k + start) for k in range(len(numbers))] for start in (0, 1)]
+    if numbers in numbered and any(cell.lower() in LABEL_NAMES for cell in first):
+        return True
+    numeric = [j for j, cell in enumerate(second or ()) if is_number(cell) and j < len(first)]
+    if not numeric:
+        return not numbers
+    return not any(is_number(first[j]) for j in numeric)
+
+
+def check_names(names: list[str], path: str, line: int) -> None:
+    """Every column has a name of its own."""
+    seen: dict[str, int] = {}
+    for j, name in enumerate(names):
+        if not name:
+            hint = " (an index? write the file without it, or give it a name and drop it)" if j == 0 else ""
+            raise data_error("the header has no name for this column" + hint, path, line, j + 1)
+        if name in seen:
+            where = seen[name] + 1
+            raise data_error(f"the name stands twice in the header (columns {where} and {j + 1})", path, line, name)
+        seen[name] = j
+
+
+def textual(cells: Sequence[str]) -> bool:
+    """Whether a column is one of texts: most of the cells that hold anything are no numbers."""
+    present = [cell for cell in cells if cell and cell not in MISSING]
+    return 2 * sum(map(is_number, present)) < len(present)
+
+
+def dates(levels: Sequence[str]) -> bool:
+    """Whether all texts of a column are dates or times."""
+    return bool(levels) and all(DATE.fullmatch(text) for text in levels)

@@ -1,0 +1,124 @@
+"""How the rows of a fit come from the cells of a file: the entry ``input`` of a model document.
+
+A column of numbers becomes (x − mean) / scale, where a missing x is ``fill``, and, with ``indicator``, a second column that
+is 1 where x was missing. A column of texts becomes one column for each of its ``levels``, and, with ``missing``, one more; a
+text that is no level is 0 in all of them. ``split`` says which rows of the file were trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .document import Test, flaw_of, is_count, is_number, number, one_of
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
+
+
+def _is_name(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+_TOP: dict[str, Test] = {
+    "columns": lambda value: isinstance(value, list) and len(value) > 0,
+    "dtype": one_of("float64", "float32"),
+    "split": lambda value: value is None or isinstance(value, dict),
+}
+_NUMBER: dict[str, Test] = {
+    "name": _is_name,
+    "kind": one_of("number"),
+    "fill": lambda value: is_number(value) and np.isfinite(number(value)),
+    "mean": lambda value: is_number(value) and np.isfinite(number(value)),
+    "scale": lambda value: is_number(value) and np.isfinite(number(value)) and number(value) > 0,
+    "indicator": _is_flag,
+}
+_CATEGORY: dict[str, Test] = {
+    "name": _is_name,
+    "kind": one_of("category"),
+    "levels": lambda value: (
+        isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
+    ),
+    "missing": _is_flag,
+}
+_SPLIT: dict[str, Test] = {
+    "rows": is_count,
+    "share": lambda value: is_number(value) and 0.0 < number(value) < 1.0,
+    "seed": lambda value: is_count(value) and value < 2**32,
+}
+
+
+def flaw_of_input(document: dict[str, Any]) -> str | None:
+    """What is wrong with the entry ``input``; None where nothing is, or there is no such entry."""
+    if "input" not in document:
+        return None
+    block = document["input"]
+    if not isinstance(block, dict):
+        return "the entry input is no object"
+    found = flaw_of(block, _TOP, "input.")
+    if found is None and block["split"] is not None:
+        found = flaw_of(block["split"], _SPLIT, "input.split.")
+    if found:
+        return found
+    for k, column in enumerate(block["columns"]):
+        if not isinstance(column, dict):
+            return f"the entry input.columns[{k}] is no object"
+        tests = _CATEGORY if column.get("kind") == "category" else _NUMBER
+        found = flaw_of(column, tests, f"input.columns[{k}].")
+        if found:
+            return found
+    width = sum(map(width_of, block["columns"]))
+    if width != document.get("n_features"):
+        return f"input gives {width} features, the model has {document.get('n_features')}"
+    return None
+
+
+def without_input(document: dict[str, Any]) -> dict[str, Any]:
+    """The document as it stands without the entry: what is claimed of the features themselves."""
+    return {key: value for key, value in document.items() if key != "input"}
+
+
+def width_of(column: dict[str, Any]) -> int:
+    """How many features a column becomes."""
+    if column["kind"] == "number":
+        return 1 + column["indicator"]
+    return len(column["levels"]) + column["missing"]
+
+
+def features(block: dict[str, Any], cells: Sequence[Any]) -> np.ndarray:
+    """The features of rows. ``cells[k]`` are those of the k-th column: an array with NaN for what is missing, or texts and
+    None."""
+    parts: list[np.ndarray] = []
+    for column, values in zip(block["columns"], cells, strict=True):
+        if column["kind"] == "number":
+            x = np.asarray(values, dtype=block["dtype"]).astype(np.float64)
+            gone = np.isnan(x)
+            x[gone] = number(column["fill"])
+            parts.append((x - number(column["mean"])) / number(column["scale"]))
+            if column["indicator"]:
+                parts.append(gone.astype(np.float64))
+            continue
+        place = {level: k for k, level in enumerate(column["levels"])}
+        ones = np.zeros((len(values), width_of(column)))
+        for i, text in enumerate(values):
+            if text is None and column["missing"]:
+                ones[i, -1] = 1.0
+            elif text in place:
+                ones[i, place[text]] = 1.0
+        parts.extend(ones.T)
+    return np.column_stack(parts).astype(block["dtype"]).astype(np.float64)
+
+
+def training_rows(block: dict[str, Any] | None, rows: int) -> np.ndarray | None:
+    """The rows of the file that were trained on; None: all, or the file is not the whole one."""
+    split = None if block is None else block["split"]
+    if split is None or split["rows"] != rows:
+        return None
+    # RandomState, because its stream is frozen.
+    order = np.random.RandomState(split["seed"]).permutation(rows)
+    return np.sort(order[round(rows * number(split["share"])) :])

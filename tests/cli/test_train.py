@@ -1,0 +1,210 @@
+"""`gapless train data.csv --target y`: from raw columns to a chosen, checked and saved model; and every bad table."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gapless.cli import app, compare
+
+runner = CliRunner()
+
+
+def run(*arguments, input=None):
+    return runner.invoke(app, [str(a) for a in arguments], input=input)
+
+
+def run_json(*arguments, code=0, input=None):
+    result = run(*arguments, "--json", input=input)
+    assert result.exit_code == code, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Two kinds of models are as good a test as five, and compile less."""
+    every = compare.classifiers
+    monkeypatch.setattr(compare, "classifiers", lambda: every()[:2])
+
+
+@pytest.fixture
+def raw(tmp_path):
+    random = np.random.default_rng(2)
+    n = 240
+    age, job = random.normal(40, 12, n).round(1), random.choice(["clerk", "nurse", "smith"], n)
+    paid = random.choice(["yes", "no"], n)
+    score = (age - 40) / 12 + 2 * (job == "nurse") - 1.5 * (paid == "yes") + 0.3 * random.normal(size=n)
+    lines = []
+    for i in range(n):
+        cells = ["" if random.random() < 0.05 else str(age[i]), "?" if random.random() < 0.05 else job[i], paid[i]]
+        lines.append(",".join([f"name {i}", *cells, "", "in" if score[i] > 0 else "out"]))
+    path = tmp_path / "people.csv"
+    path.write_text("who,age,job,paid,empty,outcome\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_one_command(raw, tmp_path):
+    out = tmp_path / "m.gapless"
+    result = run("train", raw, "--target", "outcome", "-o", out, "--no-report")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.stdout.split())
+    for words in (
+        "240 rows, 5 columns",
+        "2 of numbers, 2 of texts, 1 of yes and no",
+        "180 rows to train, 60 held out",
+        "'who': 240 different texts in 240 rows",
+        "'empty': no row has a value",
+        "linear SVM C=",
+        "logistic C=",
+        "95 % interval",
+        "all of the true errors are below theirs",
+        "chosen",
+    ):
+        assert words in text
+    result = run("verify", out, raw)  # 'who' and 'empty' are no columns of the model, and are passed over
+    assert result.exit_code == 0, result.output
+    assert "held out of training" in result.stderr
+
+
+def test_json_and_predict_from_raw_columns(raw, tmp_path):
+    out = tmp_path / "m.gapless"
+    drops = ["--drop", "who", "--drop", "empty"]
+    told = run_json("train", raw, "--target", "outcome", "-o", out, "--no-report", *drops)
+    assert [each["model"] for each in told["compared"]] == ["linear SVM", "logistic"]
+    for each in told["compared"]:
+        low, high = each["test"]["interval"]
+        assert low <= each["test"]["error"] <= high
+        assert each["test"]["error"] <= each["bound"] <= 1
+        assert each["relative_gap"] <= 1e-4
+    best = min(told["compared"], key=lambda each: each["validation"])
+    assert told["estimator"] == best["estimator"]
+    assert told["test"] == best["test"]
+    assert told["report"] is None
+    predicted = run_json("predict", out, raw, *drops)
+    assert predicted["rows"] == 240
+    new = tmp_path / "new.csv"
+    new.write_text("job,paid,age\npilot,yes,39\nnurse,no,\n")
+    result = run("predict", out, new)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[0] == "prediction"
+    assert set(result.stdout.splitlines()[1:]) <= {"in", "out"}
+    assert "'job': 1 rows with texts not seen in training ('pilot'), 0 in all its features" in result.stderr
+
+
+def test_pipes(raw, tmp_path):
+    out = tmp_path / "m.gapless"
+    drops = ["--drop", "who", "--drop", "empty"]
+    text = raw.read_bytes()
+    result = run("train", "-", "--target", "outcome", "-o", out, "--no-report", *drops, input=text)
+    assert result.exit_code == 0, result.output
+    assert run("verify", out, "-", *drops, input=text).exit_code == 0
+    assert run_json("predict", out, "-", *drops, input=text)["rows"] == 240
+    result = run("predict", out, "-", input=b"job,paid,age\nnurse,no,x\n")
+    assert result.exit_code == 2
+    assert "standard input, line 2, column 'age': 'x' is not a number" in result.stderr
+
+
+def test_a_test_file_with_texts(raw, tmp_path):
+    lines = raw.read_text().splitlines()
+    test = tmp_path / "test.csv"
+    test.write_text("\n".join([lines[0], *lines[200:]]) + "\n")
+    raw.write_text("\n".join(lines[:200]) + "\n")
+    drops = ["--drop", "who", "--drop", "empty"]
+    told = run_json("train", raw, "--target", "outcome", "--test", test, "-o", tmp_path / "m", "--no-report", *drops)
+    assert told["test"]["rows"] == 41
+    assert told["rows"] == 199
+    assert run("verify", tmp_path / "m", raw, *drops).exit_code == 0
+
+
+def test_one_model_on_raw_columns_and_float32(raw, tmp_path):
+    out = tmp_path / "m.gapless"
+    drops = ["--drop", "who", "--drop", "empty"]
+    told = run_json("train", raw, "--target", "outcome", "-C", "0.5", "--float32", "-o", out, *drops)
+    assert told["estimator"] == "LinearSVC"
+    assert told["compared"] is None
+    assert run("verify", out, raw, *drops).exit_code == 0
+    from gapless.judge.__main__ import main
+
+    assert main([str(out), str(raw)]) == 0
+
+
+def test_regressions_are_compared(tmp_path, monkeypatch):
+    every = compare.regressions
+    monkeypatch.setattr(compare, "regressions", lambda: every()[:2])
+    random = np.random.default_rng(0)
+    path = tmp_path / "houses.csv"
+    rows = [
+        f"{a:.3f},{c},{10 * a + 3 * (c == 'x') + 0.1 * random.normal():.4f}"
+        for a, c in zip(random.normal(size=90), "xy" * 45)
+    ]
+    path.write_text("size,kind,price\n" + "\n".join(rows) + "\n")
+    told = run_json("train", path, "--target", "price", "-o", tmp_path / "m", "--no-report")
+    assert told["classes"] is None
+    assert told["test"]["r2"] > 0.99
+    assert [each["model"] for each in told["compared"]] == ["least squares", "ridge"]
+    assert run("verify", tmp_path / "m", path).exit_code == 0
+    result = run("train", path, "--target", "price", "--model", "svm", "-o", tmp_path / "m")
+    assert result.exit_code == 2
+    assert "a regression; --model linear, ridge or auto" in result.stderr
+
+
+def test_a_short_time_limit_leaves_kinds_out(raw, tmp_path):
+    told = run_json("train", raw, "--target", "outcome", "--time-limit", "0.001", "-o", tmp_path / "m", "--no-report")
+    assert len(told["compared"]) == 1
+    assert told["not_compared"] == {"logistic": "no time was left"}
+
+
+def test_without_what_makes_the_report(raw, tmp_path, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "gapless.pages.report", None)
+    result = run("train", raw, "--target", "outcome", "-o", tmp_path / "m.gapless")
+    assert result.exit_code == 0
+    assert "no report: pip install 'gapless[report]'" in result.stderr
+    assert (tmp_path / "m.gapless").exists()
+
+
+# ------------------------------------------------------------------ bad tables
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("age,label\n1,a\n2,b\n", "no column 'lable'; did you mean 'label'?"),
+        ("age,lable\n1,a\n2,a\n3,a\n", "has one value in all rows ('a')"),
+        ("age,gone,lable\n,,a\n,NA,b\n,,a\n", "no column is left to learn from"),
+        ("age,age,lable\n1,2,a\n2,3,b\n", "column 'age': the name stands twice"),
+        (b"\x00\x01\x02" * 1000, "binary"),
+        ("age,lable\n1,\n2,b\n", "line 2, column 'lable': the label is empty"),
+        ("when,a,lable\n2020-01-01,1,a\n2020-01-02,2,b\n", "holds dates"),
+        (b"a,lable\n" + b"9" * 10_000_000 + b"\n1,a\n", "line 2"),
+    ],
+)
+def test_bad_tables_are_one_line_and_leave_nothing(tmp_path, text, says):
+    path = tmp_path / "data.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = run("train", path, "--target", "lable", "-o", tmp_path / "m.gapless")
+    assert result.exit_code == 2, result.output
+    assert says in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 700
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_utf_16_is_read(tmp_path, raw):
+    path = tmp_path / "wide.csv"
+    path.write_bytes(raw.read_text().encode("utf-16"))
+    told = run_json("train", path, "--target", "outcome", "-o", tmp_path / "m", "--no-report")
+    assert any("utf-16" in note for note in told["notes"])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_is_said(raw, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("train", raw, "--target", "outcome", "-o", tmp_path / "m.gapless")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]

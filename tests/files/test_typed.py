@@ -1,0 +1,231 @@
+"""Tables with texts and missing values, and every way a file can be bad."""
+
+import csv as standard
+import os
+import random
+import struct
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from gapless.files import Dataset, blocks, memory, read_csv, read_data
+from gapless.judge.errors import DataError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="data.csv", encoding="utf-8"):
+        path = tmp_path / name
+        path.write_bytes(text.encode(encoding) if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def test_numbers_texts_and_missing_values(write):
+    data = read_csv(
+        write('age,job,paid,y\n30,"clerk, senior",yes,a\n,nurse,no,b\n41,?,yes,a\nNA,"say ""hi""",,b\n'), typed=True
+    )
+    np.testing.assert_array_equal(data.X[:, 0], [30, np.nan, 41, np.nan])
+    assert data.levels == [None, ["clerk, senior", "nurse", 'say "hi"'], ["no", "yes"]]
+    np.testing.assert_array_equal(data.X[:, 1], [0, 1, np.nan, 2])
+    np.testing.assert_array_equal(data.X[:, 2], [1, 0, 1, np.nan])
+    assert data.y.tolist() == ["a", "b", "a", "b"]
+
+
+def test_a_text_among_numbers_is_an_error_and_a_column_of_texts_can_be_named(write):
+    text = "a,zip,y\n" + "".join(f"{k},{1000 + k % 3},{k % 2}\n" for k in range(30)) + "31,10b,1\n"
+    with pytest.raises(DataError, match="line 32, column 'zip': '10b' is not a number .*--category"):
+        read_csv(write(text), typed=True)
+    data = read_csv(write(text), typed=True, categories=["zip"])
+    assert data.levels == [None, ["1000", "1001", "1002", "10b"]]
+
+
+def test_a_column_that_turns_out_to_be_texts(write):
+    """Its first cells, which decide, are empty."""
+    rows = "".join(f"{k},,{k % 2}\n" for k in range(500)) + "".join(f"{k},red,{k % 2}\n" for k in range(700))
+    data = read_csv(write("a,colour,y\n" + rows), typed=True)
+    assert data.levels == [None, ["red"]]
+    assert np.isnan(data.X[:500, 1]).all()
+    assert (data.X[500:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("text", ["2020-01-31", "31.12.1999", "2020-01-31 10:20", "2020-01-31T10:20:00Z", "12:30"])
+def test_dates_are_refused_with_advice(write, text):
+    with pytest.raises(DataError, match="column 'when': the column holds dates .*--drop"):
+        read_csv(write(f"a,when,y\n1,{text},0\n2,{text},1\n"), typed=True)
+
+
+def test_random_tables_against_the_standard_library(tmp_path, monkeypatch):
+    """Quotes, line ends in quotes, commas in quotes, blank lines, spaces; in blocks of a few bytes."""
+    monkeypatch.setattr(blocks, "LARGE", 64)
+    monkeypatch.setattr(blocks, "SMALL", 64)
+    draw = random.Random(7)
+    for trial in range(40):
+        words = ["", "red", "blue", "a b", 'q"q', "x,y", "two\nlines", "é", "NA", "0x"]
+        rows = [
+            [
+                repr(draw.gauss(0, 10 ** draw.randrange(-9, 9))),
+                draw.choice(words[1:]),
+                draw.choice(["", "1", "2.5"]),
+                draw.choice("ab"),
+            ]
+            for _ in range(draw.randrange(25, 60))
+        ]
+        rows[0][1] = "red"
+        path = tmp_path / f"{trial}.csv"
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            writer = standard.writer(stream, lineterminator=draw.choice(["\n", "\r\n"]))
+            writer.writerow(["number", "word", "gaps", "y"])
+            for row in rows:
+                writer.writerow(row)
+                if draw.random() < 0.1:
+                    stream.write("\n")
+        data = read_csv(path, typed=True)
+        assert len(data.X) == len(rows)
+        assert data.X[:, 0].tolist() == [float(row[0]) for row in rows]
+        words_read = [None if np.isnan(code) else data.levels[1][int(code)] for code in data.X[:, 1]]
+        assert words_read == [None if row[1] == "NA" else row[1] for row in rows]
+        assert [None if np.isnan(v) else v for v in data.X[:, 2]] == [float(row[2]) if row[2] else None for row in rows]
+        assert data.y.tolist() == [row[3] for row in rows]
+
+
+def test_every_number_as_python_reads_it(write):
+    """Random bits, random digits, halves between two floats, subnormal numbers, too many digits: one text, both readers."""
+    draw = random.Random(3)
+    texts = [
+        "1e-400",
+        "0.000",
+        "-0",
+        "+5",
+        "5.",
+        ".5",
+        "1e308",
+        "1.7976931348623157e308",
+        "4.9e-324",
+        "2.2250738585072011e-308",
+    ]
+    for k in range(20_000):
+        kind = k % 5
+        if kind == 0:
+            texts.append(repr(struct.unpack("d", draw.randbytes(8))[0]))
+        elif kind == 1:
+            texts.append(f"{draw.randrange(10 ** draw.randrange(1, 25))}e{draw.randrange(-340, 285)}")
+        elif kind == 2:
+            texts.append(str((draw.randrange(2**52, 2**53) * 2 + 1) * 2 ** draw.randrange(0, 10)))
+        elif kind == 3:
+            texts.append(f"{draw.uniform(-1e6, 1e6):.{draw.randrange(0, 20)}f}")
+        else:
+            texts.append(f"{(2 * draw.randrange(2**52, 2**53) + 1) / 4:.2f}")
+    texts = [text for text in texts if text not in ("nan", "inf", "-inf") and abs(float(text)) < float("inf")]
+    data = read_csv(write("x,y\n" + "".join(f"{text},0\n" for text in texts)), target="y")
+    assert data.X[:, 0].tobytes() == np.array([float(text) for text in texts]).tobytes()
+    rows = "".join(f"1 1:{text}\n" for text in texts)
+    assert read_data(write(rows, "data.svm")).X.data.tobytes() == data.X[:, 0].tobytes()
+
+
+def test_float32_halves(write):
+    data = read_csv(write("a,b,y\n0.1,2,0\n3,4,1\n"), dtype=np.float32)
+    assert data.X.dtype == np.float32
+    np.testing.assert_array_equal(data.X, np.array([[0.1, 2], [3, 4]], dtype=np.float32))
+
+
+# ------------------------------------------------------------------ bad input
+def test_near_names_are_proposed(write):
+    path = write("Age,income,sex\n1,2,3\n4,5,6\n")
+    with pytest.raises(DataError, match="no column 'imcome'; did you mean 'income'?"):
+        read_csv(path, target="imcome")
+    with pytest.raises(DataError, match="did you mean 'Age'?"):
+        read_csv(path, target="age")
+
+
+def test_binary_files_called_csv(write):
+    draw = random.Random(0)
+    with pytest.raises(DataError, match="binary"):
+        read_data(write(draw.randbytes(10_000)))
+    for start, says in (
+        (b"PK\x03\x04" + bytes(60), "Excel"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(60), "picture"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"SQLite format 3\0", "SQLite"),
+    ):
+        with pytest.raises(DataError, match=says):
+            read_data(write(start))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_byte_order_mark_says_the_encoding(write, encoding):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    data = read_csv(write(mark + "a,wörter,y\n1,grün,0\n2,blau,1\n", encoding=encoding), typed=True)
+    assert data.names == ["a", "wörter"]
+    assert data.levels[1] == ["blau", "grün"]
+    assert any("utf-16" in note for note in data.notes) is encoding.startswith("utf-16")
+
+
+def test_other_encodings_are_asked_for(write):
+    path = write("a,wort,y\n1,grün,0\n2,blau,1\n", encoding="cp1252")
+    with pytest.raises(DataError, match="line 2: not UTF-8 text .*--encoding cp1252"):
+        read_csv(path, typed=True)
+    data = read_csv(path, typed=True, encoding="cp1252")
+    assert data.levels[1] == ["blau", "grün"]
+    assert "cp1252" in data.notes
+    with pytest.raises(DataError, match="unknown encoding"):
+        read_csv(path, encoding="nonsense")
+
+
+def test_a_line_of_ten_megabytes(write):
+    long = b"9" * 10_000_000
+    with pytest.raises(DataError, match="line 3") as found:
+        read_csv(write(b"a,b,y\n1,2,0\n" + long + b"\n3,4,1\n"))
+    assert len(str(found.value)) < 500
+    rows = b",".join([b"1"] * 2_000_000)
+    data = read_csv(write(rows + b"\n" + rows + b"\n"), header=False)
+    assert data.X.shape == (2, 1_999_999)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_no_permission(write):
+    path = write("a,y\n1,0\n")
+    path.chmod(0)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_data(path)
+
+
+def test_a_folder_that_may_not_be_read(write, monkeypatch):
+    path = write("a,y\n1,0\n")
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(DataError, match="cannot be read .Permission denied"):
+        read_data(path)
+
+
+def test_a_file_that_does_not_fit_is_refused_with_the_numbers(write, monkeypatch):
+    path = write("a,b,y\n" + "1.5,2.5,0\n" * 20_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 300_000)
+    with pytest.raises(
+        DataError, match=r"about 20,\d+ rows of 3 columns need .* GB as float64, .* are free; as float32"
+    ):
+        read_csv(path)
+    monkeypatch.undo()
+    assert len(read_csv(path).X) == 20_000
+
+
+def test_memory_holds_little_more_than_the_arrays(write):
+    path = write("a,b,c,y\n" + "1.25,2.5,-3.125,0\n" * 200_000)
+    read_csv(path)
+    tracemalloc.start()
+    data = read_csv(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * (data.X.nbytes + data.y.nbytes) + blocks.LARGE * 4
+
+
+def test_datasets_are_cut_by_rows_and_columns():
+    data = Dataset(np.arange(6.0).reshape(2, 3), np.array([0, 1]), ["a", "b", "c"], levels=[None, ["x"], None])
+    assert data.columns([1, 2]).names == ["b", "c"]
+    assert data.columns([1, 2]).levels == [["x"], None]
+    assert data.rows(np.array([1])).X.tolist() == [[3, 4, 5]]
