@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_the_model(hard, tmp_path, environment, json_too):
             *(["--json"] if json_too else []),
         ],
         cwd=tmp_path,
-        env=environment,
+        env={**environment, "GAPLESS_PROGRESS": "lines"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gapless import kernels
 from gapless._config import report_convergence
+from gapless._progress import watched
 from gapless._threads import one_blas_thread, team
 from gapless.certificates.convert import Objective
 from gapless.certificates.kernel_machine import KernelCertificate
@@ -25,7 +26,7 @@ from gapless.kernels.scores import scores
 from gapless.solvers.loop import Stop, interruptible
 
 from ._kernel_fit import KernelFitted, KernelTask, fit_kernel
-from ._linear_classifier import MOST_PASSES, _known, _Printed, from_file
+from ._linear_classifier import MOST_PASSES, _known, from_file
 from ._loading import blank_model
 from ._notebook import Shown
 
@@ -147,16 +148,17 @@ class KernelMachine(Shown, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            fitted = fit_kernel(
-                self._task(),
-                judged,
-                y,
-                sample_weight,
-                feature_names=getattr(self, "feature_names_in_", None),
-                start=start,
-                callback=self._progress or (_Printed(type(self).__name__) if self.verbose else None),
-                interruption=interruption,
-            )
+            with watched(self) as callback:
+                fitted = fit_kernel(
+                    self._task(),
+                    judged,
+                    y,
+                    sample_weight,
+                    feature_names=getattr(self, "feature_names_in_", None),
+                    start=start,
+                    callback=callback,
+                    interruption=interruption,
+                )
             self._take(fitted, X)
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")

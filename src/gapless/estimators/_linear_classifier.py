@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 from inspect import signature
 from numbers import Integral, Real
@@ -17,6 +16,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._config import report_convergence
+from gapless._progress import watched
 from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate
 from gapless.certificates.gradient import GradientCertificate
@@ -112,16 +112,17 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            fitted = self._fitted(
-                task,
-                X,
-                y,
-                sample_weight,
-                feature_names=getattr(self, "feature_names_in_", None),
-                start=start,
-                callback=self._progress or (_Printed(type(self).__name__) if self.verbose else None),
-                interruption=interruption,
-            )
+            with watched(self) as callback:
+                fitted = self._fitted(
+                    task,
+                    X,
+                    y,
+                    sample_weight,
+                    feature_names=getattr(self, "feature_names_in_", None),
+                    start=start,
+                    callback=callback,
+                    interruption=interruption,
+                )
             self.classes_ = fitted.labels.classes
             self.coef_ = fitted.coef
             self.intercept_ = fitted.intercept if self.fit_intercept else np.zeros_like(fitted.intercept)
@@ -292,19 +293,3 @@ def from_file(name: str) -> str:
 def _known(event: Event) -> tuple[float, float]:
     """Dual and gap of an event; not a number where there is no dual."""
     return (event.dual, event.gap) if math.isfinite(event.dual) else (math.nan, math.nan)
-
-
-class _Printed:
-    """verbose=1: one line at most every half second, the same for all estimators."""
-
-    def __init__(self, name: str) -> None:
-        self.name, self.last = name, 0.0
-
-    def __call__(self, event: Event) -> None:
-        now = time.perf_counter()
-        if now - self.last >= 0.5:
-            self.last = now
-            text = f"[{self.name}] pass {event.pass_}  {event.seconds:.1f} s  primal {event.primal:.6g}"
-            if math.isfinite(event.dual):
-                text += f"  dual {event.dual:.6g}  relative gap {event.relative_gap:.1e}"
-            print(text, flush=True)

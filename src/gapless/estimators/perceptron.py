@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -17,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._config import report_convergence
+from gapless._progress import Progress, watched
 from gapless._threads import map_threads, one_blas_thread
 from gapless.certificates.mistakes import BoundCertificate
 from gapless.encode.frames import refuse_lazy
@@ -229,20 +229,22 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
             start = self._start(labels, X.shape[1], coef_init, intercept_init)
             random = check_random_state(self.random_state)
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
-            fitted = fit_perceptron(
-                self._task(),
-                X,
-                labels,
-                weights,
-                class_weight,
-                start,
-                seeds,
-                self._held_out(labels, weights * class_weight[labels.index]),
-                weighted=sample_weight is not None,
-                feature_names=getattr(self, "feature_names_in_", None),
-                interruption=interruption,
-                note=self._progress or (_Printed() if self.verbose else None),
-            )
+            with watched(self) as progress:
+                note = _note(progress)
+                fitted = fit_perceptron(
+                    self._task(),
+                    X,
+                    labels,
+                    weights,
+                    class_weight,
+                    start,
+                    seeds,
+                    self._held_out(labels, weights * class_weight[labels.index]),
+                    weighted=sample_weight is not None,
+                    feature_names=getattr(self, "feature_names_in_", None),
+                    interruption=interruption,
+                    note=note,
+                )
             self._keep(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         if interruption.requested:
@@ -513,14 +515,8 @@ def _start_values(given: Any) -> tuple[Any, Any]:
     )
 
 
-class _Printed:
-    """verbose=1: one line at most every half second."""
-
-    def __init__(self) -> None:
-        self.last = 0.0
-
-    def __call__(self, run: Run, made: int) -> None:
-        now = time.perf_counter()
-        if now - self.last >= 0.5:
-            self.last = now
-            print(f"[Perceptron] pass {run.passes}  mistakes {made}  mean loss {run.loss:.6g}", flush=True)
+def _note(progress: Any) -> Any:
+    """What a pass tells the bar; what a command put there is told as it stands."""
+    if not isinstance(progress, Progress):
+        return progress
+    return lambda run, made: progress.tell(run.passes, f"mistakes {made}  mean loss {run.loss:.6g}", None)
