@@ -120,7 +120,6 @@ class Picture(Block):
     title: str
     mime: str
     data: str
-    wide: bool = False
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ __all__ = [
 #: Bytes of one vector image beyond which dots are stored instead, and of all images of a page.
 VECTOR, ALL = 250_000, 2_000_000
 DOTS = 110
-MOST_ROWS = 4000
+#: Rows of a kernel machine that are drawn (ten times as many of others), and numbers in X that are made dense for it.
+MOST_ROWS, MOST_NUMBERS = 4000, 10_000_000
 
 
 def of_gap(story: Story) -> list[Block]:
@@ -38,9 +39,15 @@ def of_gap(story: Story) -> list[Block]:
 
 def of_boundary(story: Story) -> list[Block]:
     """The boundary, its margins, and the rows by their class of slackness."""
-    if story.task != "classes" or story.several or len(story.classes) != 2 or (story.piped and story.n_features > 2000):
+    if (
+        story.task != "classes"
+        or story.several
+        or len(story.classes) != 2
+        or not hasattr(story.step, "decision_function")
+    ):
         return []
-    if not hasattr(story.step, "decision_function") or story.n_rows > MOST_ROWS or story.n_features > 2000:
+    most = MOST_ROWS if hasattr(story.step, "dual_coef_") else 10 * MOST_ROWS
+    if story.n_rows > most or story.n_rows * story.n_features > MOST_NUMBERS:
         return []
     return _draw(story, "MarginDisplay", "Boundary, margins and rows", story.step, story.Z, story.target)
 
@@ -90,13 +97,15 @@ def of_numbers(story: Story) -> list[Block]:
 def of_boosting(story: Story) -> list[Block]:
     if story.name != "AdaBoostClassifier":
         return []
-    return _draw(story, "BoostingDisplay", "Rounds: error, bound, edges, margins", story.step, story.Z, story.target)
+    test = {"X_test": story.X_test, "y_test": story.target_test} if story.has_test and story.shared < 1.0 else {}
+    rows = (story.X, story.target) if len(story.classes) == 2 else ()
+    return _draw(story, "BoostingDisplay", "Rounds: error, bound, edges, margins", story.model, *rows, **test)
 
 
 def of_tree(story: Story) -> list[Block]:
     if "DecisionTree" not in story.name or story.several:
         return []
-    return _draw(story, "TreeDisplay", "The tree", story.step, wide=True)
+    return _draw(story, "TreeDisplay", "The tree", story.step, feature_names=story.feature_names)
 
 
 def of_gaussians(story: Story) -> list[Block]:
@@ -105,7 +114,7 @@ def of_gaussians(story: Story) -> list[Block]:
     return _draw(story, "GaussianDisplay", "The Gaussians and the boundary", story.step, story.Z, story.target)
 
 
-def _draw(story: Story, name: str, title: str, *arguments: Any, wide: bool = False) -> list[Block]:
+def _draw(story: Story, name: str, title: str, *arguments: Any, **options: Any) -> list[Block]:
     """A picture, or nothing where it does not apply to this model; never an error of the page."""
     if not story.pictures or story.picture_bytes >= ALL:
         return []
@@ -113,7 +122,7 @@ def _draw(story: Story, name: str, title: str, *arguments: Any, wide: bool = Fal
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             make: Callable[..., Any] = getattr(importlib.import_module("gapless.plots"), name).from_estimator
-            mime, data = _image(make(*arguments))
+            mime, data = _image(make(*arguments, **options))
     except ImportError as error:
         story.missing = said(error, 200) if "matplotlib" in str(error) else story.missing
         return []
@@ -123,7 +132,7 @@ def _draw(story: Story, name: str, title: str, *arguments: Any, wide: bool = Fal
         story.picture_bytes = ALL
         return [Note(f"{title}: left out, the page has enough pictures.")]
     story.picture_bytes += len(data)
-    return [Picture(title, mime, data, wide)]
+    return [Picture(title, mime, data)]
 
 
 def _image(display: Any) -> tuple[str, str]:
