@@ -82,7 +82,7 @@ def limits(story: Story) -> list[Block]:
     if found.refused:
         rows = [[method, said(reason, 500)] for method, reason in found.refused.items()]
         blocks.append(Table(["bound", "why not"], rows, "Not given here", names=2))
-    if story.tried == 1:
+    if story.tried == 1 and any(row.method == "compression" for row in found.rows):
         blocks.append(
             Text(
                 "If C, a kernel or the scaling were chosen by these rows, say among how many: report(..., "

@@ -261,6 +261,8 @@ def _matrix(table: Any, which: str) -> Block:
         [said(labels[i]), said(labels[j]), count(off[i, j]), percent(off[i, j] / max(counts[i].sum(), 1))]
         for i, j in pairs
     ]
+    if not rows:
+        return Text(f"{K} classes, and no mistake on the {which} rows.")
     left = int(np.count_nonzero(off)) - len(rows)
     return Table(
         ["is", "called", "rows", "of its class"],
