@@ -2,7 +2,6 @@
 
 import html
 import os
-import resource
 import subprocess
 import sys
 import textwrap
@@ -207,6 +206,7 @@ def test_a_page_is_written_whole(tmp_path):
 
 def test_a_full_disk_leaves_what_was_there(tmp_path):
     """Real errors of the system: a limit on the size of files stops the writing in the middle."""
+    pytest.importorskip("resource")  # not on Windows
     place = tmp_path / "page.html"
     place.write_text("before")
     code = f"""
@@ -222,7 +222,6 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     assert "could not be written" in ran.stdout, ran.stderr
     assert place.read_text() == "before"
     assert os.listdir(tmp_path) == ["page.html"]
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 4096
 
 
 def test_a_notebook_shows_it_in_a_frame_that_runs_nothing():
