@@ -24,6 +24,8 @@ from gapless._threads import share
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 from gapless.problems._lazy import lazy
+from gapless.rows._protocol import row_axpy, row_dot
+from gapless.rows.products import _add_up, twice_read
 
 #: How the offset enters.
 OFFSETS = ("none", "penalised", "free")
@@ -171,6 +173,24 @@ class LinearERM:
         share_blocks(lambda first, last: _curve(*args, first, last), sums.shape[0])
         loss, slope_along, bend_along = sums.sum(axis=0).tolist()
         return loss, slope_along, bend_along
+
+    def look(
+        self,
+        theta: np.ndarray,
+        z: np.ndarray,
+        g: np.ndarray,
+        h: np.ndarray,
+        tick: Callable[[], None] | None = None,
+    ) -> tuple[float, np.ndarray]:
+        """The scores of theta, c l' and c l'' there, into z, g and h; the sum of c l, and X'g. The data is read once."""
+        if not theta.any():
+            z[:] = 0.0
+            return self.curve(z, z, 0.0, g, h)[0], self.combine(g, tick)
+        ends, sums, block = twice_read(self.rows)
+        losses = np.zeros(len(ends) - 1)
+        args = (self.loss, self.rows, theta, self.y, self.c, z, g, h)
+        share(lambda k: _look(*args, losses[k : k + 1], sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+        return float(losses.sum()), _add_up(sums)
 
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""
@@ -389,7 +409,7 @@ SLICE = 1 << 18
 #: Examples that are sorted to guess where the offset lies among all of them.
 SAMPLED = 8_192
 #: Blocks that are worth a thread of their own.
-BLOCKS = 100
+BLOCKS = 40
 
 
 def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
@@ -455,6 +475,33 @@ def _curve(loss, z, along, t, y, c, g, h, sums, first, last):
         sums[k, 0] = s
         sums[k, 1] = ga
         sums[k, 2] = haa
+
+
+@compiled(vectorise=True)
+def _look(loss, rows, theta, y, c, z, g, h, total, out, first, last, rows_in_block):
+    # A block of rows is read for its scores and, while it is still in the cache, for its sum.
+    losses, block = np.empty(BLOCK), np.empty(out.size)
+    for top in range(first, last, rows_in_block):
+        bottom = min(last, top + rows_in_block)
+        for i in range(top, bottom):
+            z[i] = row_dot(rows, i, theta)
+        for start in range(top, bottom, BLOCK):
+            stop = min(bottom, start + BLOCK)
+            zs, ys, cs, gs, hs = z[start:stop], y[start:stop], c[start:stop], g[start:stop], h[start:stop]
+            for i in range(zs.size):
+                losses[i] = cs[i] * value(loss, zs[i], ys[i])
+                gs[i] = cs[i] * slope(loss, zs[i], ys[i])
+                hs[i] = cs[i] * curvature(loss, zs[i], ys[i])
+            s = 0.0
+            for i in range(zs.size):
+                s += losses[i]
+            total[0] += s
+        block[:] = 0.0
+        for i in range(top, bottom):
+            if g[i] != 0.0:
+                row_axpy(rows, i, g[i], block)
+        for j in range(out.size):
+            out[j] += block[j]
 
 
 @compiled(vectorise=True)

@@ -8,6 +8,8 @@ bits do not depend on the width of the registers.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import llvmlite.binding as llvm
 import llvmlite.ir as ir
 import numpy as np
@@ -124,6 +126,10 @@ def add_outer(tile, columns, count, out):
 
 def both_triangles(lower: np.ndarray, columns: int) -> np.ndarray:
     """The symmetric matrix of ``columns`` columns with this lower triangle."""
-    whole = np.tril(lower[:columns, :columns])
-    whole += np.tril(whole, -1).T
-    return whole
+    part = lower[:columns, :columns]
+    return np.where(_below(columns), part, part.T)
+
+
+@lru_cache(maxsize=8)
+def _below(columns: int) -> np.ndarray:
+    return np.tri(columns, dtype=bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from threading import get_ident
 from typing import Any
 
@@ -22,8 +23,8 @@ Tick = Callable[[], None]
 CHUNK = 40_000_000
 #: Rows that are summed before they join the total.
 BLOCK = 512
-#: Values that are worth a thread of their own: some 0.05 ms of one core.
-PART = 100_000
+#: Values that are worth a thread of their own, of dense rows and of sparse ones: some 0.05 ms of one core.
+PART, SPARSE_PART = 100_000, 50_000
 #: Bytes that the sums of the parts may take.
 MOST_SUMS = 64_000_000
 #: Bytes of a dense tile of weighted rows: it should stay in the second-level cache.
@@ -84,10 +85,13 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
     return rows._replace(values=rows.values[start:stop])
 
 
+@lru_cache(maxsize=8)
 def sample(n: int, size: int) -> np.ndarray:
     """About ``size`` of n rows, rising: one drawn at random from each of as many stretches; the same at every call."""
     ends = np.arange(size + 1) * n // size
-    return ends[:-1] + (np.random.default_rng(0).random(size) * np.diff(ends)).astype(np.int64)
+    chosen = ends[:-1] + (np.random.default_rng(0).random(size) * np.diff(ends)).astype(np.int64)
+    chosen.flags.writeable = False
+    return chosen
 
 
 def take(rows: Rows, index: np.ndarray) -> Rows:
@@ -186,7 +190,7 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
     # Tiles tall enough that adding a product to its sum is nothing beside the product; a sum for every group of tiles.
     step = max(1, int(CHUNK / 8 / per_row**2)) if scattered else max(64, TILE // (8 * d), 2 * d)
     if narrow:
-        step = CHUNK // (d * d)
+        step = max(TALL, min(CHUNK // (d * d), -(-m // 8)))
     cost = m * (per_row**2 if scattered else float(d * d) / 8)
     groups = max(1, min(8, int(cost / PART), -(-m // step), int(MOST_SUMS / (8.0 * d * d))))
     ends = [m * k // groups for k in range(groups + 1)]
@@ -262,7 +266,7 @@ def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.nda
 
 def _cuts(rows: Rows, n: int, most: int = 64) -> list[int]:
     """Where to cut n rows into parts of some `PART` values, by shape alone."""
-    parts = max(1, min(most, n, int(n_stored(rows) / PART)))
+    parts = max(1, min(most, n, int(n_stored(rows) / (PART if isinstance(rows, DenseRows) else SPARSE_PART))))
     parts = max(parts, -(-n_stored(rows) // CHUNK))
     return [n * k // parts for k in range(parts + 1)]
 
@@ -273,9 +277,17 @@ def _sums(rows: Rows) -> tuple[list[int], np.ndarray, int]:
     Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
     """
     n, d = n_rows(rows), n_features(rows) + 1
-    most = max(1, min(16, int(n_stored(rows) / (4.0 * d)), int(MOST_SUMS / (8.0 * d))))
+    most = max(1, min(16, int(n_stored(rows) / (3.0 * d)), int(MOST_SUMS / (8.0 * d))))
     ends = _cuts(rows, n, most)
     return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
+
+
+def twice_read(rows: Rows) -> tuple[list[int], np.ndarray, int]:
+    """`_sums` for a pass that reads every block twice: a dense one then has to stay in the second-level cache."""
+    ends, sums, block = _sums(rows)
+    if isinstance(rows, DenseRows):
+        block = max(16, min(block, TILE // (16 * max(1, n_features(rows)))))
+    return ends, sums, block
 
 
 def block_rows(rows: Rows) -> int:

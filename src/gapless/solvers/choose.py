@@ -36,8 +36,9 @@ from gapless.solvers.solution import Event, Solution, Status
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
 #: Passes of coordinate descent that cost as much as semismooth Newton's whole way on sparse rows.
 AFFORDABLE = 20
-#: c |x|^2 up to which the penalty rules the curvature, so that conjugate gradients end after an iteration or two.
-WEAK = 0.05
+#: c |x|^2 up to which the penalty rules the curvature, so that conjugate gradients end after an iteration or two; and columns
+#: up to which their products pay, because a vector of that length stays near the core.
+WEAK, NEAR = 0.05, 1 << 15
 #: Relative gap from which the active sets are worth guessing.
 TIGHT = 1e-11
 
@@ -176,7 +177,8 @@ def _plan(
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
     many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
-    weak = many_features and not problem.free and float(problem.c @ problem.norms2) <= WEAK * problem.n
+    weak = many_features and not problem.free and problem.d <= NEAR
+    weak = weak and float(problem.c @ problem.norms2) <= WEAK * problem.n
     # With a free offset that is so for the logistic loss alone: its multipliers settle in as many passes as the rest.
     settles = not problem.free or isinstance(problem.loss, Logistic)
     if not hinge and many_features and settles and theta is None and not weak:

@@ -90,6 +90,10 @@ class Loop:
         self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
+        #: A start for another solve: closer than asked for is for nothing.
+        self.rough = False
+        #: What a solver leaves to the same one on a larger copy of the problem.
+        self.system: Any = None
         #: Seconds that must be left at the end: what is returned has to be looked at once more.
         self.reserve = 0.0
         self._thin = 1
@@ -167,6 +171,11 @@ class Loop:
                 self.end("max_iter")
         self.tick()
         return better
+
+    def know_scores(self, theta: np.ndarray, scores: np.ndarray) -> None:
+        """These are the scores of theta, and nobody will write there again."""
+        if self.best_theta is not None and np.array_equal(self.best_theta, theta):
+            self.best_scores = scores
 
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
         """Return this pair: the two belong together, and their gap is as small as rounding lets it be.

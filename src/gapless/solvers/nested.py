@@ -33,7 +33,9 @@ def from_subset(
         interruption=loop.interruption,
         started=loop.started,
     )
+    small.rough = True
     with suppress(Ended):
         solver(part, small)
     loop.tick()
+    loop.system = small.system
     return small.best_theta if small.best_theta is not None else np.zeros(problem.d + 1)

@@ -31,6 +31,10 @@ from gapless.solvers.preconditioned import Preconditioned
 
 #: A free offset without curvature (no example active) would have an infinite step.
 OFFSET_RIDGE = 1e-10
+#: A whole step is taken where the slope along it falls to this share.
+ENOUGH = 0.5
+#: A matrix is kept where the last step took the gap to this share.
+KEPT = 0.05
 #: A solve starts on an eighth of the rows where there are so many, and so many for each column: few rows do not tell much.
 NESTED = (16_000, 32), (4_000, 256)
 
@@ -43,15 +47,15 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
-    z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
-    g, h, along = np.empty(n), np.empty(n), np.empty(n)
-    loss, _, _ = problem.curve(z, z, 0.0, g, h)
-    if not problem.penalty(theta) + loss <= problem.primal_at_zero():
+    z, g, h = np.empty(n), np.empty(n), np.empty(n)
+    scratch: np.ndarray | None = None
+    loss, data_part = problem.look(theta, z, g, h, loop.tick)
+    if not problem.penalty(theta) + loss <= problem.primal_at_zero() and theta.any():
         # Far out the losses are straight, and Newton's steps blind: zero is the better start.
         theta = np.zeros(problem.d + 1)
-        z = np.zeros(n)
-        loss, _, _ = problem.curve(z, z, 0.0, g, h)
+        loss, data_part = problem.look(theta, z, g, h, loop.tick)
     system = _System(problem, loop)
+    loop.system = system
 
     def own(point: np.ndarray) -> Callable[[], np.ndarray]:
         """The dual point of a point, made when it is asked for, which is at the end: -g, if we are still there."""
@@ -59,39 +63,49 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         def make() -> np.ndarray:
             if theta is not point:
                 return problem.dual_from_primal(point)
-            return problem.repair(np.negative(g, out=along), out=along)
+            return problem.repair(np.negative(g, out=h), out=h)
 
         return make
 
     gap_before, primal_before, stale = np.inf, np.inf, 0
     while True:
         primal = problem.penalty(theta) + loss
-        data_part = problem.combine(g, loop.tick)
         gradient = data_part + theta
         if problem.free:
             gradient[-1] = data_part[-1]
-        gap = _record(problem, loop, theta, g, along, data_part, gradient, primal, own(theta))
+            scratch = np.empty(n) if scratch is None else scratch
+        gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
+            loop.know_scores(theta, z)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
             return
+        slow = gap > KEPT * gap_before
         gap_before, primal_before = min(gap, gap_before), min(primal, primal_before)
-        step = system.solve(h, gradient, primal)
+        step = system.solve(h, gradient, primal, slow=slow)
         if problem.rows.constant == 0.0:
             step[-1] = 0.0
-        along = problem.scores(step, loop.tick, out=along)
-        t, loss = _walk(problem, theta, step, z, along, g, h, float(gradient @ step))
-        if t == 0.0:
-            return
-        theta = theta + t * step
-        if n * (problem.d + 1) <= SMALL:
-            z = problem.scores(theta)  # to machine precision: sums of steps would drift
-            loss, _, _ = problem.curve(z, z, 0.0, g, h)
+        downhill = float(gradient @ step)
+        loss, data_part = problem.look(theta + step, z, g, h, loop.tick)
+        if abs(_slope(problem, theta + step, data_part, step)) <= ENOUGH * abs(downhill):
+            theta = theta + step
         else:
-            along *= t
-            z += along
+            # Too far, or not far enough: along the step, then.
+            problem.scores(theta, loop.tick, out=z)
+            scratch = problem.scores(step, loop.tick, out=scratch)
+            t = _walk(problem, theta, step, z, scratch, g, h, downhill)
+            theta = theta + t * step
+            loss, data_part = problem.look(theta, z, g, h, loop.tick)
+            if t == 0.0:
+                return
         loop.advance()
+
+
+def _slope(problem: LinearERM, theta: np.ndarray, data_part: np.ndarray, step: np.ndarray) -> float:
+    """dP/dt along the step, at theta."""
+    w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
+    return float(w @ s + data_part @ step)
 
 
 def _record(
@@ -99,7 +113,7 @@ def _record(
     loop: Loop,
     theta: np.ndarray,
     g: np.ndarray,
-    scratch: np.ndarray,
+    scratch: np.ndarray | None,
     data_part: np.ndarray,
     gradient: np.ndarray,
     primal: float,
@@ -135,15 +149,24 @@ class _System:
         written = n * d <= SMALL or self.inner is not None or cheap
         self.iterated = None if written else Preconditioned(problem, loop.tick)
         self.first: float | None = None
+        # A look costs less than a matrix: that of a while ago, or of a smaller copy of the problem, is as good as long as each
+        # step gains a digit.  Steps to machine precision, on small data, have their own.
+        self.keeps = loop.rough or n * d > SMALL
+        self.kept: NormalEquations | None = None
+        if self.iterated is None and self.keeps and isinstance(loop.system, _System):
+            self.kept = loop.system.kept
 
-    def solve(self, h: np.ndarray, gradient: np.ndarray, primal: float) -> np.ndarray:
+    def solve(self, h: np.ndarray, gradient: np.ndarray, primal: float, slow: bool = True) -> np.ndarray:
         ridge = OFFSET_RIDGE * float(h.sum() or 1.0) if self.problem.free else 1.0
         if self.iterated is None:
-            inside = h > 1e-18 * h.max(initial=0.0)
-            system = NormalEquations(
-                self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
-            )
-            return system.solve(-gradient)
+            if slow or self.kept is None:
+                inside = h > 1e-18 * h.max(initial=0.0)
+                system = NormalEquations(
+                    self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
+                )
+                self.kept = system if self.keeps and system.way == "cholesky" else None
+                return system.solve(-gradient)
+            return self.kept.solve(-gradient)
         size = float(np.linalg.norm(gradient))
         self.first = size if self.first is None else self.first
         # A gap of tol P needs a gradient of sqrt(2 tol P): closer than half of that is not worth an iteration.
@@ -158,6 +181,8 @@ def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, bef
         return False
     if loop.relative_gap > loop.stop.relative_gap:
         return True
+    if loop.rough:
+        return False
     return problem.n * (problem.d + 1) <= SMALL and gap <= 0.25 * before and loop.relative_gap > 1e-15
 
 
@@ -170,20 +195,14 @@ def _walk(
     g: np.ndarray,
     h: np.ndarray,
     slope: float,
-) -> tuple[float, float]:
-    """The t near 1 at which dP/dt along the step has lost at least half of its size (P is convex along it), and the loss
-    there; g and h are left at that point. ``slope`` is dP/dt at 0."""
+) -> float:
+    """The t near 1 at which dP/dt along the step has lost at least half of its size (P is convex along it). ``slope`` is
+    dP/dt at 0."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     linear, square = float(w @ s), float(s @ s)
-    loss, at = 0.0, 0.0
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        nonlocal loss, at
-        loss, slope_along, bend_along = problem.curve(z, along, t, g, h)
-        at = t
+        _, slope_along, bend_along = problem.curve(z, along, t, g, h)
         return linear + t * square + slope_along, square + bend_along
 
-    t = walk(slope_and_bend, start=slope)
-    if at != t:
-        slope_and_bend(t)
-    return t, loss
+    return walk(slope_and_bend, share=ENOUGH, start=slope)

@@ -61,7 +61,7 @@ class Preconditioned:
         if not self.direct:
             diagonal = R.squares(rows, h, self.tick) + ridge
             self.apart = lambda v: v / diagonal
-            self.factor_cost = curved_cost(rows)
+            self.factor_cost = 3.0 * curved_cost(rows)  # it says less than a factor does, and changes less
             return
         size, grown = max(SAMPLE * d, h.size // 8), 1.0
         part = R.sample(h.size, size) if size < h.size and not self.whole else np.arange(h.size)
