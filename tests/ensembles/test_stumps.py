@@ -75,6 +75,23 @@ def test_wide_codes_have_the_bits_of_narrow_ones():
     assert (found.edge, found.split.threshold) == (wide.edge, wide.split.threshold)
 
 
+def test_rows_of_a_frequent_code_need_not_be_read():
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        X, y = blobs(400, 2, seed)
+        X[:, 0] = np.where(rng.random(400) < 0.8, 0.0, X[:, 0])
+        X[:, 1] = np.where((rng.random(400) < 0.9) & (y == 1) if seed % 2 else y >= 0, 0.5, X[:, 1])
+        order, starts = by_class(y, 2)
+        w = rng.integers(1, 9, 400).astype(float)  # whole numbers: sums are exact, whichever way
+        data = presort(X, order)
+        assert data.common[0] >= 0
+        plain = data._replace(common=np.full_like(data.common, -1))
+        for weights, rel in ((w, 0.0), (rng.random(400) ** 9, 1e-12)):
+            one, other = search(data, starts, weights), search(plain, starts, weights)
+            assert one.edge == pytest.approx(other.edge, rel=rel, abs=0.0)
+            assert one.split[:2] == other.split[:2]
+
+
 @pytest.mark.parametrize("K", [2, 5])
 def test_threads_do_not_change_the_bits(K):
     X, y = blobs(20_000, K, 4, d=9)

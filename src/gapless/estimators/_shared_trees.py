@@ -16,6 +16,7 @@ from gapless.solvers.bagging import add_leaves
 from gapless.solvers.stumps import Stumps
 from gapless.solvers.tree import Tree, finite, grow, leaves, prepare
 
+from ._ensemble import SEEDS
 from .tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 #: From so many rows on columns are cut into 255 bins, as a single tree does.
@@ -79,6 +80,13 @@ class SharedTrees:
         self.target, marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
         self.marked = fingerprints(row_hashes(self.X), marks)
         self.like = model
+
+    def copy(self, seed: int) -> Any:
+        """What ``_copy`` of the ensemble gives, for a tree has but one ``random_state``."""
+        learner = type(self.like).__new__(type(self.like))
+        learner.__dict__.update(self.like.__dict__)
+        learner.random_state = np.random.RandomState(seed).randint(SEEDS)
+        return learner
 
     def fit(self, learner: Any, counts: np.ndarray) -> Any:
         """A learner, fitted to rows that stand as often as ``counts`` say."""

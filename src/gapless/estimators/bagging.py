@@ -142,12 +142,12 @@ class _Bagging(Ensemble):
         for stale in ("_estimated", "oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(stale, None)
         self._drawn = bags
-        fitted = self._fit_bags(base, X, y, bags, seeds, given, before)
+        fitted, seen = self._fit_bags(base, X, y, bags, seeds, given, before)
         self.estimators_ = [*self.estimators_, *(learner for learner, _ in fitted)]
         self.estimators_features_ = [*self.estimators_features_, *(features for _, features in fitted)]
         self._seeds = np.concatenate((self._seeds, seeds))
         self.in_bag_probability_ = bags.probability
-        self.in_bag_share_ = self._share_seen()
+        self.in_bag_share_ = self._share_seen(seen)
         if self.oob_score:
             self._score_out_of_bag(X, y)
         self._certify(X, y, weights, started)
@@ -234,19 +234,23 @@ class _Bagging(Ensemble):
 
     def _fit_bags(
         self, base: Any, X: Any, y: Any, bags: Bags, seeds: np.ndarray, given: Mapping[str, Any], before: int
-    ) -> list[tuple[Any, np.ndarray]]:
+    ) -> tuple[list[tuple[Any, np.ndarray]], dict[int, int]]:
+        """Learners and their features; and how many rows are in a bag, where that was counted, by its seed."""
         weighted = self._weights_do(base)
         trees = _shared_trees(base, X, y) if weighted and bags.all_features and not given else None
+        seen: dict[int, int] = {}
 
         def fit_one(item: tuple[int, int]) -> tuple[Any, np.ndarray]:
             number, seed = item
-            learner = self._copy(base, int(seed))
+            learner = self._copy(base, int(seed)) if trees is None else trees.copy(int(seed))
             try:
                 if trees is not None:
                     features, counts = bags.counts(seed)
                     trees.fit(learner, counts)
+                    seen[seed] = int(np.count_nonzero(counts))
                 elif weighted:
                     features, counts = bags.counts(seed)
+                    seen[seed] = int(np.count_nonzero(counts))
                     part = X if bags.all_features else X[:, features]
                     learner.fit(part, y, **{**given, "sample_weight": counts})
                 else:
@@ -263,7 +267,7 @@ class _Bagging(Ensemble):
                 print(f"Building estimator {number + 1} of {self.n_estimators}...")
             return learner, features
 
-        return map_threads(fit_one, [(before + k, int(seed)) for k, seed in enumerate(seeds)], self.n_jobs)
+        return map_threads(fit_one, [(before + k, int(seed)) for k, seed in enumerate(seeds)], self.n_jobs), seen
 
     def _weights_do(self, base: Any) -> bool:
         """Whether counts can stand for repeated rows."""
@@ -281,10 +285,13 @@ class _Bagging(Ensemble):
             raise AttributeError("the chances of the rows were not saved: which rows a bag holds cannot be told again")
         return [self._drawn.drawn(seed)[1] for seed in self._seeds.tolist()]
 
-    def _share_seen(self) -> float:
+    def _share_seen(self, known: Mapping[int, int]) -> float:
         """The share of (row, bag) pairs in which the row is in the bag."""
         bags = self._drawn
-        seen = [np.count_nonzero(bags.counts(seed)[1]) for seed in self._seeds[:200].tolist()]
+        seen = [
+            known[seed] if seed in known else np.count_nonzero(bags.counts(seed)[1])
+            for seed in self._seeds[:200].tolist()
+        ]
         return float(np.mean(seen)) / bags.n_rows
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:

@@ -37,6 +37,8 @@ BINS = 256
 SAMPLE = 200_000
 #: A split is better than another where its sum is larger by more than rounding can make it.
 TIE = 1.0 + 1e-12
+#: Rows from which on features are searched for a frequent code.
+FEW = 256
 #: Codes up to which four sums are kept beside each other: neighbouring rows of one code would wait for each other.
 LANES = 256
 
@@ -48,6 +50,10 @@ class Coded(NamedTuple):
     sizes: np.ndarray  # (d,) codes of each feature
     cuts: list[np.ndarray]  # sizes[j] - 1 thresholds each
     exact: bool
+    common: np.ndarray  # (d,) the code that most rows have, if the others are listed, else -1
+    ends: np.ndarray  # (d + 1,) where the list of a feature begins
+    rows: np.ndarray  # uint16, rising
+    others: np.ndarray  # uint16, their codes
 
 
 class Sorted(NamedTuple):
@@ -104,7 +110,27 @@ def presort(X: Any, order: np.ndarray) -> Coded | Sorted:
     share(part, -(-d // step))
     if exact and int(sizes.max(initial=1)) <= BINS:
         wide = wide.astype(np.uint8)
-    return Coded(wide, sizes, cuts, exact)
+    return Coded(wide, sizes, cuts, exact, *_listed(wide, sizes, exact))
+
+
+def _listed(codes: np.ndarray, sizes: np.ndarray, exact: bool) -> tuple[np.ndarray, ...]:
+    """For features whose most frequent code three quarters of few rows have: that code, and the other rows with theirs."""
+    d, n = codes.shape
+    common, rows, others = np.full(d, -1, dtype=np.int64), [], []
+    for j in range(d):
+        if exact and n >= FEW and sizes[j] > 2:
+            counts = np.bincount(codes[j], minlength=sizes[j])
+            most = int(counts.argmax())
+            if 4 * counts[most] >= 3 * n:
+                common[j] = most
+                where = np.flatnonzero(codes[j] != most)
+                rows.append(where.astype(np.uint16))
+                others.append(codes[j][where].astype(np.uint16))
+                continue
+        rows.append(np.empty(0, dtype=np.uint16))
+        others.append(np.empty(0, dtype=np.uint16))
+    ends = np.concatenate([[0], np.cumsum([each.size for each in rows])]).astype(np.int64)
+    return common, ends, np.concatenate(rows), np.concatenate(others)
 
 
 def _float32(values: np.ndarray) -> np.ndarray:
@@ -193,10 +219,14 @@ def search(data: Coded | Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
     d, K = data.codes.shape[0], starts.size - 1
     gain, cut, edge = np.empty(d), np.empty(d, dtype=np.int64), np.zeros(d)
     step = -(-d // max(1, min(d, d * w.size // 80_000)))  # a part is worth a thread
-    kernel = _two_classes if K == 2 else _many_classes
 
     def part(k: int) -> None:
-        kernel(data.codes, data.sizes, starts, w, k * step, min(d, (k + 1) * step), gain, cut, edge)
+        ends = (k * step, min(d, (k + 1) * step))
+        if K == 2:
+            lists = (data.common, data.ends, data.rows, data.others)
+            _two_classes(data.codes, data.sizes, *lists, starts, w, *ends, gain, cut, edge)
+        else:
+            _many_classes(data.codes, data.sizes, starts, w, *ends, gain, cut, edge)
 
     share(part, -(-d // step))
     j = first_of_largest(gain)
@@ -243,18 +273,48 @@ def _tally(codes, w, h):
         h[0, c] = (h[0, c] + h[1, c]) + (h[2, c] + h[3, c])
 
 
+@compiled(vectorise=True)
+def _sum(w):
+    total = 0.0
+    for i in range(w.size):
+        total += w[i]
+    return total
+
+
 @compiled
-def _two_classes(codes, sizes, starts, w, first, last, gain, cut, edge):
+def _tally_others(start, end, past, rows, others, w, total, n, usual, h):
+    """The same from the list of a feature, as far as its rows are below ``past``; the rest of n rows and of their weight has the
+    code ``usual``. Where the list ends."""
+    p = start
+    listed = 0.0
+    while p < end and rows[p] < past:
+        weight = w[rows[p]]
+        h[0, others[p]] += weight
+        listed += weight
+        p += 1
+    # Nothing is left by rounding where there is nobody.
+    h[0, usual] = max(total - listed, 0.0) if p - start < n else 0.0
+    return p
+
+
+@compiled
+def _two_classes(codes, sizes, common, ends, rows, others, starts, w, first, last, gain, cut, edge):
     """For the features first..last: the largest sum above, where, and the largest |sum_i d_i y_i h(x_i)|."""
     m = starts[1]
     n = starts[2]
+    whole0 = _sum(w[:m])
+    whole1 = _sum(w[m:n])
     for f in range(first, last):
         B = sizes[f]
-        lines = 4 if 2 < B <= LANES else 1
+        lines = 4 if 2 < B <= LANES and common[f] < 0 else 1
         h0 = np.zeros((lines, B))
         h1 = np.zeros((lines, B))
-        _tally(codes[f, :m], w[:m], h0)
-        _tally(codes[f, m:n], w[m:n], h1)
+        if common[f] >= 0:
+            half = _tally_others(ends[f], ends[f + 1], m, rows, others, w, whole0, m, common[f], h0)
+            _tally_others(half, ends[f + 1], n, rows, others, w, whole1, n - m, common[f], h1)
+        else:
+            _tally(codes[f, :m], w[:m], h0)
+            _tally(codes[f, m:n], w[m:n], h1)
         t0 = 0.0
         t1 = 0.0
         for c in range(B):

@@ -164,15 +164,23 @@ class Packed(NamedTuple):
     plain: bool  #: no categories
 
 
+@compiled
+def _level_by_level(left: Any, right: Any, number: Any, first: Any) -> None:
+    """The node at each place, and the place of its left child, or its own where it has none."""
+    number[0] = 0
+    end = 1
+    for place in range(number.size):
+        node = number[place]
+        first[place] = place
+        if left[node] >= 0:
+            first[place] = end
+            number[end], number[end + 1] = left[node], right[node]
+            end += 2
+
+
 def pack(tree: Tree) -> Packed:
-    levels, here = [], np.zeros(1, dtype=np.int64)
-    while here.size:
-        levels.append(here)
-        inner = here[tree.left[here] >= 0]
-        here = np.column_stack([tree.left[inner], tree.right[inner]]).reshape(-1).astype(np.int64)
-    number = np.concatenate(levels)  # in the tree, of each place here
-    place = np.empty_like(number)
-    place[number] = np.arange(number.size)
+    number, first = np.empty(tree.n_nodes, dtype=np.int64), np.empty(tree.n_nodes, dtype=np.int64)
+    _level_by_level(np.array(tree.left), np.array(tree.right), number, first)  # copies: a file's cannot be written to
     leaf = tree.left[number] < 0
     threshold = tree.threshold[number]
     with np.errstate(over="ignore"):
@@ -181,7 +189,7 @@ def pack(tree: Tree) -> Packed:
     nodes = np.empty((number.size, 4), dtype=np.int32)
     nodes[:, 0] = np.where(leaf, 0, tree.feature[number])
     nodes[:, 1] = np.where(leaf, np.float32(np.inf), below).astype(np.float32).view(np.int32)
-    nodes[:, 2] = np.where(leaf, np.arange(number.size), place[np.maximum(tree.left[number], 0)])
+    nodes[:, 2] = first
     nodes[:, 3] = number
     categorical = (~leaf & np.isnan(threshold)).astype(np.uint8)
     return Packed(
