@@ -218,7 +218,8 @@ def search(data: Coded | Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
         return _search_sorted(data, starts, w)
     d, K = data.codes.shape[0], starts.size - 1
     gain, cut, edge = np.empty(d), np.empty(d, dtype=np.int64), np.zeros(d)
-    step = -(-d // max(1, min(d, d * w.size // 80_000)))  # a part is worth a thread
+    read = d * w.size if K > 2 else int(np.count_nonzero(data.common < 0)) * w.size + data.rows.size
+    step = -(-d // max(1, min(d, read // 80_000)))  # a part is worth a thread
 
     def part(k: int) -> None:
         ends = (k * step, min(d, (k + 1) * step))
