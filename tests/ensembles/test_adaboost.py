@@ -54,18 +54,35 @@ def test_other_learners_give_scikit_learns_ensemble(base):
     assert gapless.verify(ours, X, y)
 
 
-WEIGHTED = [gapless.LogisticRegression(), gapless.LinearSVC(), gapless.Perceptron(), gapless.LeastSquaresClassifier()]
+WEIGHTED = [
+    gapless.LogisticRegression(),
+    gapless.LinearSVC(),
+    gapless.SVC(),
+    gapless.NuSVC(nu=0.2),
+    gapless.Perceptron(),
+    gapless.LeastSquaresClassifier(),
+    gapless.GaussianDiscriminant(),
+    gapless.DecisionTreeClassifier(max_depth=2),
+    gapless.BaggingClassifier(n_estimators=3),
+]
+UNWEIGHTED = [gapless.LinearDiscriminantAnalysis(), gapless.QuadraticDiscriminantAnalysis()]
+DENSE = (
+    GaussianNB,
+    gapless.LinearDiscriminantAnalysis,
+    gapless.QuadraticDiscriminantAnalysis,
+    gapless.GaussianDiscriminant,
+)
 FOREIGN = [SkTree(max_depth=2), GaussianNB(), SGDClassifier(random_state=0), SkSVC(C=1e3), KNeighborsClassifier()]
 
 
 @pytest.mark.parametrize(
     "base",
-    [*WEIGHTED, gapless.LinearDiscriminantAnalysis(), *FOREIGN],
+    [*WEIGHTED, *UNWEIGHTED, *FOREIGN],
     ids=lambda b: f"{type(b).__module__[:7]}{type(b).__name__}",
 )
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_any_base_learner_with_weights_or_by_resampling(base, kind):
-    if kind == "sparse" and isinstance(base, GaussianNB | gapless.LinearDiscriminantAnalysis):
+    if kind == "sparse" and isinstance(base, DENSE):
         pytest.skip("takes no sparse rows")
     X, y = blobs(120, 2, 0)
     X = sparse.csr_matrix(X) if kind == "sparse" else X

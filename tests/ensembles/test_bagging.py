@@ -126,16 +126,23 @@ OURS = [
     gapless.DecisionTreeClassifier(max_depth=3),
     gapless.AdaBoostClassifier(n_estimators=3),
     gapless.SVC(),
+    gapless.NuSVC(nu=0.2),
+    gapless.QuadraticDiscriminantAnalysis(),
+    gapless.BaggingClassifier(n_estimators=2),
 ]
+DENSE = (
+    GaussianNB,
+    gapless.LinearDiscriminantAnalysis,
+    gapless.QuadraticDiscriminantAnalysis,
+    gapless.GaussianDiscriminant,
+)
 FOREIGN = [SkTree(max_depth=3), GaussianNB(), SGDClassifier(), SkSVC(), KNeighborsClassifier(), SkLogistic()]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("base", [*OURS, *FOREIGN], ids=lambda b: f"{type(b).__module__[:7]}.{type(b).__name__}")
 def test_any_base_learner(base, kind):
-    if kind == "sparse" and isinstance(
-        base, GaussianNB | gapless.LinearDiscriminantAnalysis | gapless.GaussianDiscriminant
-    ):
+    if kind == "sparse" and isinstance(base, DENSE):
         pytest.skip("takes no sparse rows")
     X, y = blobs(120, 2, 0)
     X = sparse.csr_matrix(X) if kind == "sparse" else X
