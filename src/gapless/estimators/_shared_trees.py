@@ -83,7 +83,7 @@ class SharedTrees:
 
     def copy(self, seed: int) -> Any:
         """What ``_copy`` of the ensemble gives, for a tree has but one ``random_state``."""
-        learner = type(self.like).__new__(type(self.like))
+        learner: Any = object.__new__(type(self.like))
         learner.__dict__.update(self.like.__dict__)
         learner.random_state = np.random.RandomState(seed).randint(SEEDS)
         return learner

@@ -116,7 +116,9 @@ def presort(X: Any, order: np.ndarray) -> Coded | Sorted:
 def _listed(codes: np.ndarray, sizes: np.ndarray, exact: bool) -> tuple[np.ndarray, ...]:
     """For features whose most frequent code three quarters of few rows have: that code, and the other rows with theirs."""
     d, n = codes.shape
-    common, rows, others = np.full(d, -1, dtype=np.int64), [], []
+    common = np.full(d, -1, dtype=np.int64)
+    rows: list[np.ndarray] = []
+    others: list[np.ndarray] = []
     for j in range(d):
         if exact and n >= FEW and sizes[j] > 2:
             counts = np.bincount(codes[j], minlength=sizes[j])
