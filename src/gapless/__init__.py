@@ -49,6 +49,7 @@ _HOME = {
     # choosing
     "calibrate": "gapless.tuning.calibrate",
     "gap_scorer": "gapless.tuning.scorer",
+    "path": "gapless.tuning.path",
     "threshold_for": "gapless.tuning.threshold",
     "tune": "gapless.tuning.search",
     # descent that can be watched

@@ -66,6 +66,7 @@ from gapless.solvers.gradient_schedule import Schedule as Schedule
 from gapless.solvers.risk import linear_risk as linear_risk
 from gapless.theory.bounds import bounds as bounds
 from gapless.tuning.calibrate import calibrate as calibrate
+from gapless.tuning.path import path as path
 from gapless.tuning.scorer import gap_scorer as gap_scorer
 from gapless.tuning.search import tune as tune
 from gapless.tuning.threshold import threshold_for as threshold_for

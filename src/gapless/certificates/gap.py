@@ -131,17 +131,18 @@ def certify(
     theta: np.ndarray | None = None,
     positive: int | None = 1,
     scores: np.ndarray | None = None,
+    combined: np.ndarray | None = None,
 ) -> Subproblem:
     """Recompute primal, dual and the rounding bound of what is returned, in float64, and let them decide.
 
     ``theta`` is the model as the user gets it, where that differs from the solver's (coefficients kept in
-    float32), and ``scores`` are its scores, where they are known.
+    float32), ``scores`` are its scores and ``combined`` is sum u x, where they are known.
     """
     theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
     u = np.asarray(solution.u, dtype=np.float64)
     z = problem.scores(theta) if scores is None else scores
     primal = problem.primal(theta, z)
-    combined = problem.combine(u)
+    combined = problem.combine(u) if combined is None else combined
     dual = problem.dual(u, primal, combined)
     finite = math.isfinite(primal) and math.isfinite(dual)
     return certify_values(

@@ -28,6 +28,11 @@ class Distinct:
         """The dual point of the groups as one of the rows: each gets its share, so that 0 <= alpha <= c still holds."""
         return u[self.group] * (self.share if u.ndim == 1 else self.share[:, None])
 
+    def at(self, c: np.ndarray) -> Distinct:
+        """The same groups for other costs."""
+        total = np.bincount(self.group, c)
+        return Distinct(self.first, self.group, np.minimum(c / total[self.group], 1.0), total)
+
     def gather(self, u: np.ndarray) -> np.ndarray:
         """The dual point of the rows as one of the groups."""
         if u.ndim == 2:

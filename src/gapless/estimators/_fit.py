@@ -27,6 +27,7 @@ from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.choose import solve, solve_multinomial
 from gapless.solvers.loop import SMALL, Interruption, Stop
+from gapless.solvers.resume import Curvature, resume
 from gapless.solvers.solution import Event
 
 from ._hard_margin import fit_hard_margin
@@ -74,6 +75,7 @@ class Part:
     scores: np.ndarray
     claim: Subproblem
     history: list[Event]
+    combined: np.ndarray | None = None  # sum u x, with the constant feature last
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +95,29 @@ class Encoded:
     callback: Callable[[Event], None] | None
     interruption: Interruption | None
     given: Any = None  # X as it came, with the rows of weight 0
+    shared: dict[Any, Any] | None = None  # problems of other C on the same rows: those and their norms are used again
 
     def small(self) -> tuple[Any, np.ndarray, np.ndarray]:
         """Rows, classes and costs as the solver sees them: equal rows once."""
         if self.groups is None:
             return self.X, self.index, self.cost.c
         return self.X[self.groups.first], self.index[self.groups.first], self.groups.c
+
+    def at(self, C: float, start: Any) -> Encoded:
+        """The same rows for another C."""
+        cost = costs(C, self.weights, self.class_weight, self.labels.index)
+        return replace(self, cost=cost, groups=None if self.groups is None else self.groups.at(cost.c), start=start)
+
+    def problem(self, key: Any, c: np.ndarray, build: Callable[[], Any]) -> Any:
+        """A problem with these costs: where one on the same rows is shared, its rows are not looked at again."""
+        if self.shared is None:
+            return build()
+        known = self.shared.get(key)
+        found = build() if known is None else replace(known, c=np.ascontiguousarray(c, float))
+        if known is not None:
+            found.__dict__.update({name: known.__dict__[name] for name in ("norms2", "R2") if name in known.__dict__})
+        self.shared[key] = found
+        return found
 
     def expand(self, u: np.ndarray) -> np.ndarray:
         return u if self.groups is None else self.groups.expand(u)
@@ -155,16 +174,26 @@ def fit_linear(
     # Overflow is found by looking at the gap; it is no news to the user.
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
-        labels, cost = data.labels, data.cost
-        if task.loss == "logistic" and labels.n_classes > 2:
+        if task.loss == "logistic" and data.labels.n_classes > 2:
             task = replace(task, loss="softmax")
-        if task.loss == "softmax":
-            parts = [_all_classes(task, data, deadline)]
-        else:
-            every = range(len(labels.positives))
-            parts = map_threads(lambda k: _one_class(task, data, k, deadline), every, task.n_jobs)
+        parts = fit_parts(task, data, deadline)
         named = data.fingerprint()
+    return decode(task, data, parts, named, X.shape[1], feature_names, time.perf_counter() - started)
 
+
+def fit_parts(task: Task, data: Encoded, deadline: float | None = None) -> list[Part]:
+    """All subproblems, solved and certified."""
+    if task.loss == "softmax":
+        return [_all_classes(task, data, deadline)]
+    every = range(len(data.labels.positives))
+    return map_threads(lambda k: _one_class(task, data, k, deadline), every, task.n_jobs)
+
+
+def decode(
+    task: Task, data: Encoded, parts: list[Part], named: dict[str, Any], d: int, feature_names: Any, seconds: float
+) -> Fitted:
+    """What the estimator gets back, in the user's rows and classes."""
+    labels, cost = data.labels, data.cost
     arrays = {
         "coef": np.concatenate([part.coef for part in parts]),
         "intercept": np.concatenate([part.intercept for part in parts]),
@@ -180,7 +209,7 @@ def fit_linear(
             task.estimator,
             task.parameters,
             labels.classes,
-            X.shape[1],
+            d,
             problem_block(task.loss, task.offset.kind, task.C, data.class_weight, task.offset.scale),
             feature_names=feature_names,
             dtype=task.dtype,
@@ -188,7 +217,7 @@ def fit_linear(
         arrays,
         named,
         task.stop.relative_gap,
-        time.perf_counter() - started,
+        seconds,
     )
     worst = max(parts, key=lambda part: part.claim.relative_gap)
     c = cost.c if math.isfinite(task.C) else np.full(cost.c.shape, math.inf)
@@ -220,7 +249,7 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         y = np.where(index == positive, np.int8(1), np.int8(-1))
         return LinearERM.build(X, y, c, loss, task.offset.kind, task.offset.scale)
 
-    problem = build(data.X, data.index, data.cost.c)
+    problem = data.problem((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     earlier = _earlier(data, problem.d, len(positives))
     start = None
     if earlier is not None:
@@ -228,25 +257,29 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         theta = problem.join(coef[k], float(intercept[k]))
         u = problem.dual_from_primal(theta) if dual is None else problem.repair(dual[k])
         start = theta, data.gather(u)
-    solution = solve(
-        problem if data.groups is None else build(*data.small()),
-        # A fair share of the time that is left, for the problems that are left.
-        _stop(task, deadline, n_threads(task.n_jobs) / (len(positives) - k)),
-        solver=task.solver,
-        start=start,
-        callback=data.callback,
-        interruption=data.interruption,
-        seed=task.seed,
-        order=data.order,
-    )
+    small = problem
+    if data.groups is not None:
+        small = data.problem((k, "small"), data.groups.c, lambda: build(*data.small()))
+    # A fair share of the time that is left, for the problems that are left.
+    stop = _stop(task, deadline, n_threads(task.n_jobs) / (len(positives) - k))
+    options: dict[str, Any] = {"callback": data.callback, "interruption": data.interruption, "seed": task.seed}
+    if data.shared is not None and start is not None:
+        kept = data.shared.setdefault((k, "curvature"), Curvature())
+        ready = getattr(data.start, "ready", False)
+        solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
+    else:
+        solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)
     theta = problem.join(returned[:-1], float(returned[-1]))
     z = solution.scores if data.groups is None and np.array_equal(theta, solution.theta) else None
     z = problem.scores(theta) if z is None else z
-    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z)
-    return Part(returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history)
+    combined = problem.combine(solution.u)
+    claim = certify(
+        problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z, combined=combined
+    )
+    return Part(returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history, combined)
 
 
 def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
@@ -256,17 +289,19 @@ def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
     def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
         return Multinomial.build(X, index, c, K, task.offset.kind, task.offset.scale)
 
-    problem = build(data.X, data.index, data.cost.c)
+    problem = data.problem("all", data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     earlier = _earlier(data, problem.d, K)
+    small = problem
+    if data.groups is not None:
+        small = data.problem("small", data.groups.c, lambda: build(*data.small()))
     start = None
     if earlier is not None:
         coef, intercept, dual = earlier
         theta = problem.join(coef, intercept)
         U = problem.dual_from_primal(theta) if dual is None else problem.repair(dual.T)
-        small = build(*data.small())
         start = theta, small.repair(data.gather(U))
     solution = solve_multinomial(
-        problem if data.groups is None else build(*data.small()),
+        small,
         _stop(task, deadline),
         solver=task.solver,
         start=start,
@@ -280,8 +315,11 @@ def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
     W, b = W.astype(task.dtype), b.astype(task.dtype)
     theta = problem.join(W, b)
     Z = problem.scores(theta)
-    claim = certify(problem, solution, tol=task.stop.relative_gap, theta=theta, positive=None, scores=Z)
-    return Part(W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(Z.T), claim, solution.history)
+    combined = problem.combine(solution.u)
+    claim = certify(
+        problem, solution, tol=task.stop.relative_gap, theta=theta, positive=None, scores=Z, combined=combined
+    )
+    return Part(W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(Z.T), claim, solution.history, combined)
 
 
 def _earlier(data: Encoded, d: int, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:

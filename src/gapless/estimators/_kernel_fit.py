@@ -84,13 +84,35 @@ class KernelFitted:
 
 
 @dataclass(frozen=True, eq=False)
-class _Solved:
+class Solved:
+    """The outcome of one subproblem, on its own rows."""
+
     u: np.ndarray
     scalars: np.ndarray
     scores: np.ndarray
     claim: Pair
     history: list[Event]
     off: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What is done once for all subproblems, and for all C: classes, Gram matrix, fingerprint."""
+
+    given: Any
+    labels: Labels | None
+    targets: np.ndarray | None
+    weights: np.ndarray
+    class_weight: np.ndarray
+    classes: np.ndarray  #: the class of each row that was given
+    data: Data
+    pairs: list[tuple[int, int] | None]
+    named: Callable[[], dict[str, Any]]
+
+    def at(self, C: float) -> Prepared:
+        """The same for another C."""
+        cost = costs(C, self.weights, self.class_weight, self.classes)
+        return replace(self, data=replace(self.data, cost=cost))
 
 
 def fit_kernel(
@@ -107,6 +129,21 @@ def fit_kernel(
     """X is the matrix K where the kernel is precomputed or a function. ``start``: a model or certificate to resume from."""
     started = time.perf_counter()
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
+    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        ready = prepare(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+        data, pairs = ready.data, ready.pairs
+        whole = data.gram
+        if len(pairs) > 2 and (known := getattr(whole, "laid_out", None)) and 8 * whole.n**2 <= task.cache_bytes:
+            data = replace(data, gram=Whole(whole, known))
+        parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
+        marks = ready.named()
+    return decode_kernel(task, ready, parts, marks, feature_names, lambda: time.perf_counter() - started)
+
+
+def prepare(
+    task: KernelTask, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any
+) -> Prepared:
+    """Labels, weights, kernel and Gram matrix."""
     n = X.shape[0]
     _refuse_masked(task, y, sample_weight, n)
     weights = check_sample_weight(sample_weight, n)
@@ -122,28 +159,36 @@ def fit_kernel(
     if cost.c.size == 0 and n:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     given = X
-    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
-        named = aside(lambda: _named(given, labels, targets, sample_weight, weights))
-        matrix = task.kernel == "precomputed" or callable(task.kernel)
-        kernel, X, proved = _kernel(task, X, cost, weights, matrix)
-        # Solved by the matrix as it is; what is claimed is claimed of K + shift I.
-        whole = gram(kernels.Precomputed() if matrix else kernel, X, task.cache_bytes)
-        judged = gram(kernel, X, task.cache_bytes) if matrix else whole
-        if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
-            raise ValueError(
-                "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
-                "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
-            )
-        data = _Data(
-            X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
-            callback, interruption, matrix,
-        )  # fmt: skip
-        pairs = _pairs(labels, data)
-        if len(pairs) > 2 and (known := getattr(whole, "laid_out", None)) and 8 * whole.n**2 <= task.cache_bytes:
-            data = replace(data, gram=Whole(whole, known))
-        parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
-        marks = named()
-        lengths = cost.restore(np.sqrt(np.maximum(whole.diagonal, 0.0) + whole.error))
+    named = aside(lambda: _named(given, labels, targets, sample_weight, weights))
+    matrix = task.kernel == "precomputed" or callable(task.kernel)
+    kernel, X, proved = _kernel(task, X, cost, weights, matrix)
+    # Solved by the matrix as it is; what is claimed is claimed of K + shift I.
+    whole = gram(kernels.Precomputed() if matrix else kernel, X, task.cache_bytes)
+    judged = gram(kernel, X, task.cache_bytes) if matrix else whole
+    if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
+        raise ValueError(
+            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
+            "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
+        )
+    data = Data(
+        X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
+        callback, interruption, matrix,
+    )  # fmt: skip
+    return Prepared(given, labels, targets, weights, class_weight, index, data, _pairs(labels, data), named)
+
+
+def decode_kernel(
+    task: KernelTask,
+    ready: Prepared,
+    parts: list[Solved],
+    marks: dict[str, Any],
+    feature_names: Any,
+    seconds: Callable[[], float],
+) -> KernelFitted:
+    """What the estimator gets back, in the user's rows."""
+    data, pairs, labels, given = ready.data, ready.pairs, ready.labels, ready.given
+    cost, kernel, proved, class_weight = data.cost, data.kernel, data.positive, ready.class_weight
+    lengths = cost.restore(np.sqrt(np.maximum(data.gram.diagonal, 0.0) + data.gram.error))
     member = np.stack([data.member(pair) for pair in pairs])
     u, scores = np.zeros((len(pairs), cost.c.size)), np.full((len(pairs), cost.c.size), np.nan)
     off = np.zeros(u.shape) if any(part.off is not None for part in parts) else None
@@ -156,7 +201,7 @@ def fit_kernel(
         scores = np.full(u.shape, np.nan)
         scores[:, cost.rows] = seen
     arrays: dict[str, np.ndarray] = {"dual": u, "scalars": np.stack([part.scalars for part in parts])}
-    block, vectors = _support(given, u, matrix)
+    block, vectors = _support(given, u, data.matrix)
     stated = statement(
         task.estimator,
         task.parameters,
@@ -167,13 +212,13 @@ def fit_kernel(
     )
     certificate = assemble_kernel(
         [part.claim for part in parts], stated, {**arrays, **vectors}, marks, task.stop.relative_gap,
-        time.perf_counter() - started, proved.shift is not None, proved.witness,
+        seconds(), proved.shift is not None, proved.witness,
     )  # fmt: skip
     c = cost.restore(cost.c if math.isfinite(task.C) else np.full(cost.c.size, math.inf))
     worst = max(parts, key=lambda part: -1.0 if math.isnan(part.claim.relative_gap) else part.claim.relative_gap)
     return KernelFitted(
         labels, class_weight, kernel, u, arrays["scalars"], scores, off, c, cost.restore(member.astype(bool)),
-        targets, certificate, worst.history, proved, lengths,
+        ready.targets, certificate, worst.history, proved, lengths,
     )  # fmt: skip
 
 
@@ -203,7 +248,7 @@ def _named(X: Any, labels: Labels | None, targets: Any, given: Any, weights: np.
 
 
 @dataclass(frozen=True, eq=False)
-class _Data:
+class Data:
     """The rows that count, in the problem's units."""
 
     X: Any
@@ -225,7 +270,7 @@ class _Data:
         return (self.index == pair[0]) | (self.index == pair[1])
 
 
-def _pairs(labels: Labels | None, data: _Data) -> list[tuple[int, int] | None]:
+def _pairs(labels: Labels | None, data: Data) -> list[tuple[int, int] | None]:
     """(positive, negative): classes 1 and 0, or each pair of more with the first one positive, as in scikit-learn."""
     if labels is None:
         return [None]
@@ -279,7 +324,7 @@ def symmetric(K: np.ndarray) -> np.ndarray:
     return 0.5 * (K + K.T)
 
 
-def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: int, deadline: float | None) -> _Solved:
+def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: int, deadline: float | None) -> Solved:
     """One problem: solved on distinct rows where they are few, certified on all."""
     pair = pairs[k]
     inside = np.flatnonzero(data.member(pair))
@@ -298,7 +343,7 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
             )
         y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
         best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, pair, stop, data.interruption)
-        return _Solved(best.u, np.array([best.b]), best.scores, claim, [])
+        return Solved(best.u, np.array([best.b]), best.scores, claim, [])
     problem = _build(task, data, inside, data.cost.c[inside], pair)
     _refuse_infeasible(task, problem, pair)
     groups = _groups(data, inside, pair)
@@ -326,19 +371,19 @@ def _one(task: KernelTask, data: _Data, pairs: list[tuple[int, int] | None], k: 
         solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
-    return _Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off)
+    return Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off)
 
 
-def _nothing(data: _Data, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray, stop: Stop) -> _Solved:
+def _nothing(data: Data, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray, stop: Stop) -> Solved:
     """One class alone: w = 0 and the offset says that class; no loss is left."""
     sign = 0.0 if present.size == 0 else (1.0 if present[0] == pair[0] else -1.0)
     zeros = np.zeros(inside.size)
     claim = Pair(pair[0], "converged", 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, "none", pair[1], 0.0)
-    return _Solved(zeros, np.array([sign]), zeros.copy(), claim, [])
+    return Solved(zeros, np.array([sign]), zeros.copy(), claim, [])
 
 
 def _build(
-    task: KernelTask, data: _Data, rows: np.ndarray, c: np.ndarray, pair: tuple[int, int] | None, of: Gram | None = None
+    task: KernelTask, data: Data, rows: np.ndarray, c: np.ndarray, pair: tuple[int, int] | None, of: Gram | None = None
 ) -> KernelDual:
     of = data.gram if of is None else of
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else Part(of, rows)
@@ -364,7 +409,7 @@ def _refuse_infeasible(task: KernelTask, problem: KernelDual, pair: tuple[int, i
         )
 
 
-def _groups(data: _Data, inside: np.ndarray, pair: tuple[int, int] | None) -> Distinct | None:
+def _groups(data: Data, inside: np.ndarray, pair: tuple[int, int] | None) -> Distinct | None:
     """Equal rows as one, where the fit goes on to machine precision: equal problems shall give equal answers."""
     if data.matrix or inside.size > min(LARGEST, 2 * SMALL) or inside.size * data.X.shape[1] > MOST_VALUES:
         return None
@@ -373,7 +418,7 @@ def _groups(data: _Data, inside: np.ndarray, pair: tuple[int, int] | None) -> Di
     return found
 
 
-def _start(data: _Data, problem: KernelDual, inside: np.ndarray, k: int, lines: int) -> np.ndarray | None:
+def _start(data: Data, problem: KernelDual, inside: np.ndarray, k: int, lines: int) -> np.ndarray | None:
     """The dual point of the fit to resume from, where it is of as many rows."""
     if data.start is None:
         return None
@@ -383,7 +428,7 @@ def _start(data: _Data, problem: KernelDual, inside: np.ndarray, k: int, lines: 
     return problem.repair(problem.beta(data.cost.take(dual[k])[inside]))
 
 
-def _linear(data: _Data, problem: KernelDual, rows: np.ndarray, stop: Stop, start: np.ndarray | None) -> Solution:
+def _linear(data: Data, problem: KernelDual, rows: np.ndarray, stop: Stop, start: np.ndarray | None) -> Solution:
     """kernel="linear" by the linear solver: its dual point is u, and w = sum u x.
 
     The gap of that w may be wider than the one the solver reached with its own; then it goes on.

@@ -123,18 +123,22 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
                     callback=callback,
                     interruption=interruption,
                 )
-            self.classes_ = fitted.labels.classes
-            self.coef_ = fitted.coef
-            self.intercept_ = fitted.intercept if self.fit_intercept else np.zeros_like(fitted.intercept)
-            self.certificate_ = fitted.certificate
-            self.history_ = [(e.pass_, e.seconds, e.primal, *_known(e)) for e in fitted.history]
-            self._scores, self._c = fitted.scores, fitted.c
-            self._label_index = fitted.labels.index
-            self._set_n_iter()
+            self._take(fitted)
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
         self._warn(fitted)
         return self
+
+    def _take(self, fitted: Fitted) -> None:
+        """The attributes of a fitted model."""
+        self.classes_ = fitted.labels.classes
+        self.coef_ = fitted.coef
+        self.intercept_ = fitted.intercept if self.fit_intercept else np.zeros_like(fitted.intercept)
+        self.certificate_ = fitted.certificate
+        self.history_ = [(e.pass_, e.seconds, e.primal, *_known(e)) for e in fitted.history]
+        self._scores, self._c = fitted.scores, fitted.c
+        self._label_index = fitted.labels.index
+        self._set_n_iter()
 
     def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
         return fit_linear(task, X, y, sample_weight, **options)

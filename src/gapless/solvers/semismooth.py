@@ -32,16 +32,27 @@ LONG = 32
 NESTED = 8_000
 
 
-def semismooth(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
-    """Records its points in ``loop``; returns when rounding or an ill-conditioned system stops the progress."""
+def semismooth(
+    problem: LinearERM,
+    loop: Loop,
+    start: np.ndarray | None = None,
+    *,
+    theta: np.ndarray | None = None,
+    width: float = 0.1,
+) -> None:
+    """Records its points in ``loop``; returns when rounding or an ill-conditioned system stops the progress.
+
+    ``start`` is a dual point, ``theta`` what goes with it where that is known better than by sum u x, ``width`` the first delta.
+    """
     n = problem.n
     share = np.zeros(n)  # alpha / c
     delta = 0.5
-    theta = np.zeros(problem.d + 1)
     if start is not None:
-        share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), 0.1
-        theta = problem.primal_from_dual(problem.repair(start))
-    elif n >= NESTED and n >= 8 * problem.d:
+        share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), width
+        theta = problem.primal_from_dual(problem.repair(start)) if theta is None else theta.copy()
+    else:
+        theta = np.zeros(problem.d + 1)
+    if start is None and n >= NESTED and n >= 8 * problem.d:
         theta = from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
         delta = 0.1
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)

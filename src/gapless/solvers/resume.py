@@ -1,0 +1,134 @@
+"""Go on from a pair (theta, u) that is nearly right: the solution at a neighbouring C.
+
+Cold solvers rebuild one half of the pair from the other, which at large C undoes nearly all of it: of w = sum u x the errors are
+those of u times the length of the data.  Here both halves are kept.  For the hinge semismooth Newton begins at theta with the
+multipliers u and a narrow band.  For smooth losses Newton begins at theta, with the second derivatives of an earlier C as long as
+they do: all but the penalty grows with C, so that R + (C/C1) X'diag(c1 l'')X is nearly right, and costs no look at the data.
+Where that does not do, the cold plan does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from gapless import rows as R
+from gapless.losses import Hinge
+from gapless.problems.linear_erm import LinearERM
+from gapless.solvers.choose import solve
+from gapless.solvers.loop import Ended, Interruption, Loop, Stop
+from gapless.solvers.newton import OFFSET_RIDGE, _record, newton
+from gapless.solvers.semismooth import semismooth
+from gapless.solvers.solution import Event, Solution
+
+#: Width of the first band of semismooth Newton, in margins; few rows change sides between two neighbours.
+BAND = 0.02
+#: Steps with second derivatives of an earlier C, and the columns up to which they are kept.
+CHORDS, COLUMNS = 2, 500
+
+
+class Curvature:
+    """sum c l'' x x' at some C, for others to use."""
+
+    def __init__(self) -> None:
+        self.matrix: np.ndarray | None = None
+        self.mass = 1.0
+
+    def keep(self, problem: LinearERM, h: np.ndarray, tick: Callable[[], None]) -> None:
+        self.matrix = R.gram(problem.rows, h, np.flatnonzero(h > 1e-18 * h.max(initial=0.0)), tick)
+        self.mass = float(problem.c.sum())
+
+    def solve(self, problem: LinearERM, right: np.ndarray) -> np.ndarray:
+        assert self.matrix is not None
+        system = self.matrix * (float(problem.c.sum()) / self.mass)
+        ridge = np.ones(right.size)
+        if problem.free:
+            ridge[-1] = OFFSET_RIDGE * float(system[-1, -1] or 1.0)
+        system[np.diag_indices(right.size)] += ridge
+        step = cho_solve(cho_factor(system, lower=True, check_finite=False), right, check_finite=False)
+        if problem.rows.constant == 0.0:
+            step[-1] = 0.0
+        return step
+
+
+def resume(
+    problem: LinearERM,
+    stop: Stop,
+    start: tuple[np.ndarray, np.ndarray],
+    *,
+    ready: bool = False,
+    curvature: Curvature | None = None,
+    callback: Callable[[Event], None] | None = None,
+    interruption: Interruption | None = None,
+    seed: int = 0,
+    order: np.ndarray | None = None,
+) -> Solution:
+    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point."""
+    theta, u = start[0], problem.repair(start[1])
+    hinge = isinstance(problem.loss, Hinge)
+    if ready:
+        return Solution(theta, u, "converged", 0, 0.0, "neighbour")
+    loop = Loop(stop, callback=callback, interruption=interruption)
+    used = "neighbour"
+    with np.errstate(all="ignore"):
+        try:
+            if not np.isfinite(problem.R2):
+                loop.end("not_finite")
+            if hinge:
+                z = problem.scores(theta, loop.tick)
+                primal = problem.primal(theta, z)
+                loop.record(theta, u, primal, problem.dual(u, primal), scores=z)
+                used = "semismooth"
+                semismooth(problem, loop, u, theta=theta, width=BAND)
+            else:
+                used = "newton"
+                if curvature is not None and problem.d < COLUMNS:
+                    _chords(problem, loop, theta, curvature)
+                if not loop.relative_gap <= stop.relative_gap:
+                    newton(problem, loop, theta if loop.best_theta is None else loop.best_theta)
+        except Ended:
+            pass
+        except (FloatingPointError, np.linalg.LinAlgError):
+            pass
+    if not loop.relative_gap <= stop.relative_gap and loop.status in (None, "converged"):
+        left = stop if stop.seconds is None else replace(stop, seconds=max(0.0, stop.seconds - loop.seconds))
+        best = start if loop.best_theta is None or loop.best_u is None else (loop.best_theta, loop.best_u)
+        return solve(problem, left, start=best, callback=callback, interruption=interruption, seed=seed, order=order)
+    assert loop.best_theta is not None
+    assert loop.best_u is not None
+    status = loop.status or "converged"
+    theta, scores = loop.best_theta, loop.best_scores
+    if hinge and problem.free:
+        theta = theta.copy()
+        theta[-1] = 0.0
+        scores = problem.scores(theta)
+        theta[-1] = problem.best_offset(scores)
+        scores = None
+    return Solution(theta, loop.best_u, status, loop.n_iter, loop.seconds, used, loop.history, scores)
+
+
+def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray, curvature: Curvature) -> None:
+    """Newton's steps, undamped, with the second derivatives at hand; new ones where these no longer do."""
+    g, h, scratch = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n)
+    before = np.inf
+    for step in range(CHORDS + 2):
+        z = problem.scores(theta, loop.tick)
+        loss, _, _ = problem.curve(z, z, 0.0, g, h)
+        data_part = problem.combine(g, loop.tick)
+        gradient = data_part + theta
+        if problem.free:
+            gradient[-1] = data_part[-1]
+        primal = problem.penalty(theta) + loss
+        own = partial(problem.dual_from_primal, theta)
+        gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own)
+        if loop.relative_gap <= loop.stop.relative_gap or not gap < before:
+            return
+        if curvature.matrix is None or step >= CHORDS or gap > 0.1 * before:
+            curvature.keep(problem, h, loop.tick)
+        before = gap
+        theta = theta - curvature.solve(problem, gradient)
+        loop.advance()
