@@ -3,9 +3,9 @@
     python -m benchmarks.paths a9a hinge          (squared_hinge, logistic, rbf; a9a, mnist)
 
 Without an offset for the linear models, as everywhere here; all points are certified to a relative gap of 1e-4.  A peer counts
-at each C with the loosest of its tolerances that is within 1e-4 of the optimum, which the dual value of our point bounds; one
-that takes longer than ``--most`` seconds counts as so long.  ``--every k`` times fits, ours and the peers', at every k-th C only and
-counts them k times.
+at each C with the loosest of its tolerances that is within 1e-4 of the optimum, which the dual value of our point bounds;
+one that takes longer than ``--most`` seconds counts as so long.  ``--every k`` times fits, ours and the peers', at every
+k-th C only and counts them k times.
 """
 
 from __future__ import annotations

@@ -99,6 +99,9 @@ class KernelSession:
         tiles.add(f, columns, moved[columns])
         return _Scores(C, u, f, ratio * last.spent + float(np.abs(moved[columns]).sum()), last.steps)
 
+    def prepare(self, Cs: np.ndarray) -> None:
+        """Nothing is common to all C but the data."""
+
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
         started = time.perf_counter()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})

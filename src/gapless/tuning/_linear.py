@@ -44,6 +44,9 @@ class LinearSession:
     def tol(self) -> float:
         return self.task.stop.relative_gap
 
+    def prepare(self, Cs: np.ndarray) -> None:
+        """Nothing is common to all C but the data."""
+
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
         started = time.perf_counter()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})

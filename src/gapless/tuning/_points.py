@@ -47,6 +47,8 @@ class Session(Protocol):
     @property
     def tol(self) -> float: ...
 
+    def prepare(self, Cs: np.ndarray) -> None: ...
+
     def point(self, C: float, start: Start | None, asked: bool) -> Point: ...
 
     def model(self, point: Point) -> Any: ...
@@ -54,6 +56,7 @@ class Session(Protocol):
 
 def follow(session: Session, Cs: np.ndarray, between: float) -> tuple[list[Point], np.ndarray]:
     """Certified points at all Cs, and others between them where needed; the relative gap that holds between neighbours."""
+    session.prepare(Cs)
     points: list[Point] = []
     for C in Cs.tolist():
         points.append(session.point(C, _start(points, C, session.tol), True))
