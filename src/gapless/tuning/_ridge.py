@@ -2,8 +2,8 @@
 
     minimise sum_i s_i (y_i - <w, x_i> - b)^2 + alpha |w|^2
 
-All alpha are targets of one least-squares problem: X'SX is summed once (or X decomposed once), each alpha adds to its diagonal, and
-the residuals of all are computed together.  Between two points nothing is interpolated: the model there is a closed form too.
+All alpha are targets of one least-squares problem: X'SX is summed once (or X decomposed once), each alpha adds to its diagonal,
+and the residuals of all are computed together.  Between two points nothing is interpolated: the model there is a closed form too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from gapless.certificates.orthogonality import target_fingerprint, worst_status
+from gapless.certificates.statement import encode_parameters
 from gapless.encode.weights import check_sample_weight
 from gapless.problems.between import Shape
 
@@ -58,7 +59,7 @@ class RidgeSession:
         """The certificate of one of them."""
         stated = dict(whole.statement)
         stated["problem"] = {**stated["problem"], "alpha": [stated["problem"]["alpha"][k]], "columns_of_y": None}
-        stated["parameters"] = {**stated["parameters"], "alpha": alpha}
+        stated["parameters"] = {**stated["parameters"], **encode_parameters({"alpha": alpha})}
         targets = (whole.targets[k],)
         arrays = {name: value[k : k + 1] for name, value in whole.arrays.items()}
         return replace(
