@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -189,7 +190,15 @@ def train(
     check = f"gapless verify {out} {data}{again}"
     where = None
     if page is not None:
-        where = _report(estimator, rows.data, tested, page, comparison, data, check, test)
+        made = "".join(
+            f" --{name} {shlex.quote(str(each))}"
+            for name, values in (("target", [target]), ("drop", drop or []), ("category", category or []))
+            for each in values
+            if each is not None
+        )
+        made = f"gapless train {shlex.quote(os.fspath(data))}{made} --seed {seed}"
+        made += "" if model is Kind.auto else f" --model {model}"
+        where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
     if json:
         print_json(
             {
@@ -372,7 +381,14 @@ def _show(comparison: Any) -> None:
 
 
 def _report(
-    model: Any, rows: Any, tested: Any, page: Path, comparison: Any, data: Path, check: str, test: Path | None
+    model: Any,
+    rows: Any,
+    tested: Any,
+    page: Path,
+    comparison: Any,
+    data: Path,
+    commands: tuple[str, str],
+    test: Path | None,
 ) -> Path | None:
     """The page, where what makes it is installed; the model is saved already."""
     try:
@@ -387,7 +403,7 @@ def _report(
             sample_weight=rows.weights, file=page, feature_names=rows.names,
             tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
             data_name=os.fspath(data), test_name=None if test is None else os.fspath(test),
-            commands=(f"gapless train {data}", check),
+            commands=commands,
         )  # fmt: skip
     except ImportError as error:
         say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")

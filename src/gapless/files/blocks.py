@@ -83,7 +83,10 @@ class Text(NamedTuple):
         return self.buffer[self.begin + begin : min(self.begin + end, self.end)].decode("utf-8")
 
     def count(self, mark: bytes) -> int:
-        return self.buffer.count(mark, self.begin, self.end)
+        return int(np.count_nonzero(self.array == mark[0]))
+
+    def ends(self, mark: bytes) -> bool:
+        return self.buffer.endswith(mark, self.begin, self.end)
 
     def line(self, at: int, mark: bytes = b"\n") -> str:
         """The line around a place."""
@@ -105,7 +108,9 @@ def records(
     rest: bytes | bytearray = b""
     while True:
         want = len(rest) + max(size, len(rest))  # after one long line: look for its end in larger steps
-        buffer = spare.popleft() if spare and len(spare[0]) >= want else bytearray(want)
+        buffer = spare.popleft() if spare else bytearray()
+        if len(buffer) < want:  # room for the usual rest of a record, so that the next one fits again
+            buffer = bytearray(max(want, size + size // 4))
         buffer[: len(rest)] = rest
         with memoryview(buffer) as view:
             got = stream.readinto(view[len(rest) : want])

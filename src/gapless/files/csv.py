@@ -238,7 +238,7 @@ def _blocks(plan: _Plan, found: Sample, header: bool, threads: int, scan: Any, r
         )
         if header:
             chunks, line = _without_header(chunks, plan, found)
-        tasks = ((text, room.take(text.count(mark) + 1)) for text in chunks)
+        tasks = ((text, room.take(text.count(mark) + (not text.ends(mark)))) for text in chunks)
         for block, X in in_order(work, tasks, threads):
             if block.change:
                 return block.change

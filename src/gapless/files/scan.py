@@ -437,6 +437,7 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                     break
                 i = start
             doubled = 0
+            h = np.uint64(0x9E3779B97F4A7C15)
             if quoted:
                 i += 1
                 start = i
@@ -459,8 +460,12 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                 blank = False
             else:
                 while i < n and text[i] != separator and text[i] != newline:
+                    h = (h ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
                     i += 1
                 stop = i
+            hashed = (
+                not quoted and stop > start and text[stop - 1] > SPACE
+            )  # with the cell, or below without its spaces
             while stop > start and (text[stop - 1] <= SPACE):
                 stop -= 1
             while start < stop and text[start] <= SPACE:
@@ -490,9 +495,10 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                     n_odd += 1
                 elif kind != NUMBER and not absent:
                     slot = slots[column]
-                    h = np.uint64(0x9E3779B97F4A7C15)
-                    for b in range(start, stop):
-                        h = (h ^ np.uint64(text[b])) * np.uint64(0x100000001B3)
+                    if not hashed:
+                        h = np.uint64(0x9E3779B97F4A7C15)
+                        for b in range(start, stop):
+                            h = (h ^ np.uint64(text[b])) * np.uint64(0x100000001B3)
                     h ^= h >> np.uint64(32)
                     at = np.int64(h & np.uint64(size - 1))
                     code = np.int64(table[slot, at])
