@@ -129,6 +129,7 @@ def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
 def certify_tree(
     model: Any, tree: Tree, limits: Limits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
     levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, seconds: float,
+    parameters: Mapping[str, Any] | None = None,
 ) -> TreeCertificate:  # fmt: skip
     """The claims of a tree: ``marked`` are the ``fingerprints`` of rows and targets, ``said`` what the document says of the
     latter."""
@@ -159,7 +160,7 @@ def certify_tree(
     }
     single = outputs[0] if not isinstance(outputs, int) and len(outputs) == 1 else None
     told = statement(
-        type(model).__name__, model.get_params(deep=False), None, d, problem,
+        type(model).__name__, model.get_params(deep=False) if parameters is None else parameters, None, d, problem,
         feature_names=getattr(model, "feature_names_in_", None),
     )  # fmt: skip
     told["classes"] = single

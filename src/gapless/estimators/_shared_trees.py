@@ -79,7 +79,7 @@ class SharedTrees:
         model.n_features_in_ = X.shape[1]
         self.target, marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
         self.marked = fingerprints(row_hashes(self.X), marks)
-        self.like = model
+        self.like, self.parameters = model, model.get_params(deep=False)
 
     def copy(self, seed: int) -> Any:
         """What ``_copy`` of the ensemble gives, for a tree has but one ``random_state``."""
@@ -105,6 +105,7 @@ class SharedTrees:
         learner.certificate_ = certify_tree(
             learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
             missing=self.columns.missing, seconds=time.perf_counter() - started,
+            parameters={**self.parameters, "random_state": learner.random_state},
         )  # fmt: skip
         return learner
 

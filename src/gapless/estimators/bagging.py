@@ -289,7 +289,7 @@ class _Bagging(Ensemble):
         """The share of (row, bag) pairs in which the row is in the bag."""
         bags = self._drawn
         seen = [
-            known[seed] if seed in known else np.count_nonzero(bags.counts(seed)[1])
+            known[seed] if seed in known else int(np.count_nonzero(bags.counts(seed)[1]))
             for seed in self._seeds[:200].tolist()
         ]
         return float(np.mean(seen)) / bags.n_rows

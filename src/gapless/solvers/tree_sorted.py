@@ -15,7 +15,7 @@ import numpy as np
 from gapless._jit import compiled
 
 from .tree_node import class_impurity, split_decrease
-from .tree_scan import CLASSES, ONE, better, score_of, sort_keys
+from .tree_scan import CLASSES, ONE, TIE, better, score_of, sort_keys
 
 #: Rows that a place of 16 bits can tell apart.
 PLACES = 65_536
@@ -176,6 +176,41 @@ def scan_one(
 
 
 @compiled
+def scan_one_down(
+    keys: Any, start: int, end: int, w: Any, t: Any, W: float, S: float, n: int, min_leaf: int, min_weight: float,
+    best: float,
+) -> tuple[float, int]:  # fmt: skip
+    """The same from the last key to the first, where all rows without keys lie below: they need not be known.
+
+    The cut is after the key that comes back, -2: below all of them. Of equal cuts the lowest is taken, which here is the last."""
+    at: Any = -1
+    top, WR, SR = best, 0.0, 0.0
+    for p in range(end - 1, start - 1, -1):
+        key = keys[p]
+        i = key & LOW
+        WR += w[i]
+        SR += t[i]
+        gap = SR * W - S * WR
+        WL = W - WR
+        if gap * gap * (1.0 + 2.0**-40) >= top * (WL * WR):
+            if p > start and (keys[p - 1] ^ key) <= LOW:
+                continue
+            nr = end - p
+            if (
+                nr >= min_leaf
+                and n - nr >= min_leaf
+                and WL >= min_weight
+                and WR >= min_weight
+                and WL > 0.0
+                and WR > 0.0
+            ):
+                score = gap * gap / (WL * WR)
+                if better(score, best, 0.0) and (at == -1 or score >= top - TIE * top):
+                    top, at = max(top, score), p - 1 if p > start else -2
+    return top, at
+
+
+@compiled
 def scan_classes(
     keys: Any, start: int, end: int, on: bool, w: Any, k_of: Any, entropy: bool, parts: Any, W: float, T: Any, M: int, L: Any,
     WL: float, a: float, b: float, before: int, n: int, min_leaf: int, min_weight: float, best: float,
@@ -298,6 +333,7 @@ def grow_sorted(
     ``ends[j]`` is where the keys of column j end (those of the next begin), ``usual[j]`` the rank of its value without keys.
     ``sides``: for a split the rows that lie left and right of the cut (-1: the value without keys)."""
     d, numbered = ends.size - 1, nodes
+    at: Any
     border_of_best: Any = -1  # the first key above the value without keys, in the best column
     size = 64
     # Waiting nodes; a node's place is taken by its right child, the next one by its left child.
@@ -373,6 +409,12 @@ def grow_sorted(
             if e == s or (bulk == 0 and (keys[s] ^ keys[e - 1]) <= LOW):
                 continue
             now[0, kept], now[1, kept], now[2, kept] = j, s, e
+            if bulk > 0 and mode == ONE and not entropy and keys[s] >= np.uint32(usual[j] << 16):
+                best, at = scan_one_down(keys, s, e, w, t, W, T[0], m, min_leaf, min_weight, best)
+                if at != -1:
+                    best_q, best_at, border_of_best = kept, at, s
+                kept += 1
+                continue
             half, WL, a, b = (
                 s,
                 0.0,
@@ -399,7 +441,7 @@ def grow_sorted(
                         L[k_of[i]] += w[i]
             else:
                 half = e
-            at: Any = -1
+            at = -1
             if mode == CLASSES:
                 if bulk > 0:
                     for k in range(M):
