@@ -119,6 +119,17 @@ def test_training_rows_as_test_rows_give_no_interval():
     assert "50.00 % of the test rows also occur" in told["new-rows"]
 
 
+def test_few_different_rows_coincide_without_being_copies():
+    """Columns of few categories: every new row has been seen, and the interval holds all the same."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, size=(400, 3)).astype(float)
+    y = (X[:, 0] + random.random(400) > 0.9).astype(int)
+    told = page_of(gapless.LogisticRegression().fit(X[:300], y[:300]), X[:300], y[:300], X_test=X[300:], y_test=y[300:])
+    assert "100.00 % of the test rows also occur" in told["new-rows"]
+    assert "On new rows the error lies between" in told["new-rows"]
+    assert "held-out" in told["bounds"]
+
+
 def test_costs_are_those_given():
     X, y = rows()
     X_test, y_test = rows(n=60, seed=5)

@@ -25,7 +25,7 @@ def bounds_of(story: Story) -> Any:
     if isinstance(story.certificate, TreeCertificate):  # trees see float32, and their rows are named so
         model, X = story.step, story.Z.astype(np.float32)
         X_test = None if X_test is None else as_matrix(last_step(story.model, X_test)[1]).astype(np.float32)
-    if not story.has_test or story.shared >= 1.0:
+    if not story.has_test or story.copied:
         X_test = y_test = None
     kept = story.certificate
     try:

@@ -32,7 +32,7 @@ def test_error(story: Story) -> Any:
     """The exact interval of the error on new rows; None without test rows that are new."""
     from gapless.theory.hoeffding import clopper_pearson
 
-    if not story.has_test or story.task != "classes" or story.shared >= 1.0:
+    if not story.has_test or story.task != "classes" or story.copied:
         return None
     return clopper_pearson(*wrong(story.target_test, story.predicted_test), story.delta / story.tested)
 
@@ -91,7 +91,7 @@ def generalisation(story: Story) -> list[Block]:
                 )
             )
         )
-    if story.shared > 0:
+    if story.shared > 0 and not story.copied:
         blocks.append(_overlap(story))
     estimate = getattr(story.certificate, "estimate", None)
     if estimate is not None:
@@ -144,7 +144,7 @@ def _of_numbers(story: Story) -> list[Block]:
     ]
     if not story.has_test:
         blocks.append(Note(NO_TEST))
-    elif story.shared >= 1.0:
+    elif story.copied:
         blocks.append(Note(_why_none(story), "warn"))
     elif not story.several:
         blocks.append(_quantiles(story))
@@ -155,7 +155,7 @@ def _of_numbers(story: Story) -> list[Block]:
                 "nothing. A mean square has no such interval: a rare error without bound could always be missed."
             )
         )
-    if 0 < story.shared < 1:
+    if story.shared > 0 and not story.copied:
         blocks.append(_overlap(story))
     return blocks
 
@@ -211,7 +211,7 @@ def errors(story: Story) -> list[Block]:
         ]
     if story.several or isinstance(story.step.classes_, list):
         return [_several(story)]
-    fresh = story.has_test and story.shared < 1.0
+    fresh = story.has_test and not story.copied
     truth, found = (story.target_test, story.predicted_test) if fresh else (story.target, story.predicted)
     table = _confusion(story, truth, found)
     blocks: list[Block] = []
@@ -225,7 +225,7 @@ def errors(story: Story) -> list[Block]:
 
 
 def _several(story: Story) -> Table:
-    fresh = story.has_test and story.shared < 1.0
+    fresh = story.has_test and not story.copied
     truth, found = (story.target_test, story.predicted_test) if fresh else (story.target, story.predicted)
     truth, found = np.atleast_2d(truth.T).T, np.atleast_2d(found.T).T
     rows = []

@@ -53,7 +53,7 @@ def of_boundary(story: Story) -> list[Block]:
 
 
 def of_confusion(story: Story) -> list[Block]:
-    if story.task != "classes" or story.several or not story.has_test or story.shared >= 1.0 or len(story.classes) > 12:
+    if story.task != "classes" or story.several or not story.has_test or story.copied or len(story.classes) > 12:
         return []
     return _draw(
         story, "ConfusionDisplay", "Which class is taken for which", story.model, story.X_test, story.target_test
@@ -97,7 +97,7 @@ def of_numbers(story: Story) -> list[Block]:
 def of_boosting(story: Story) -> list[Block]:
     if story.name != "AdaBoostClassifier":
         return []
-    test = {"X_test": story.X_test, "y_test": story.target_test} if story.has_test and story.shared < 1.0 else {}
+    test = {"X_test": story.X_test, "y_test": story.target_test} if story.has_test and not story.copied else {}
     rows = (story.X, story.target) if len(story.classes) == 2 else ()
     return _draw(story, "BoostingDisplay", "Rounds: error, bound, edges, margins", story.model, *rows, **test)
 

@@ -157,20 +157,31 @@ class Story:
             return [f"x{j}" for j in range(d)]
         return [str(name) for name in names]
 
-    @cached_property
+    @property
     def shared(self) -> float:
         """The share of test rows that occur among the training rows."""
+        return self._overlap[0]
+
+    @property
+    def copied(self) -> bool:
+        """Whether all test rows occur in training, and not because there are few different rows at all."""
+        share, distinct = self._overlap
+        return share >= 1.0 and 2.0 * distinct > 1.0
+
+    @cached_property
+    def _overlap(self) -> tuple[float, float]:
+        """The share of test rows that occur in training, and how many of the training rows are different ones."""
         from gapless.judge.fingerprint import row_hashes
 
         if not self.has_test:
-            return 0.0
+            return 0.0, 1.0
         new = last_step(self.model, self.X_test)[1]
         if callable(getattr(self.step, "kernel", None)) or getattr(self.step, "kernel", None) == "precomputed":
-            return 0.0
+            return 0.0, 1.0
         known, new = (np.ascontiguousarray(row_hashes(as_matrix(rows))).view("V16").ravel() for rows in (self.Z, new))
         if not len(new):
             raise ValueError("there are no test rows")
-        return float(np.isin(new, known).mean())
+        return float(np.isin(new, known).mean()), len(np.unique(known)) / max(len(known), 1)
 
     @cached_property
     def bounds(self) -> Any:
