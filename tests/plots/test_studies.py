@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gapless import LinearRegression, LinearSVC, LogisticRegression, descend, linear_risk
+from gapless import LinearRegression, LinearSVC, LogisticRegression, descend, linear_risk, path
 from gapless.plots import (
     BiasVarianceDisplay,
     LearningCurveDisplay,
@@ -20,6 +20,7 @@ from gapless.theory.bias_variance import decompose
 from gapless.theory.hoeffding import clopper_pearson
 from gapless.theory.learning_curve import learning_curve
 from gapless.theory.overfitting import overfitting
+from gapless.tuning.calibrate import reliability
 
 
 def sine(x):
@@ -157,6 +158,11 @@ def test_groups_of_probabilities():
         ReliabilityDisplay.from_predictions([0, 1, 1], [0.9, 0.9, 0.9], strategy="uniform").groups["probabilities"].n
         == [3]
     ).all()
+    given = reliability(np.column_stack([1.0 - p, p]), (y == "yes").astype(int), 6, 0.1)
+    told = ReliabilityDisplay.from_reliability({"raw": given}).plot()
+    assert np.array_equal(told.curves_["raw"][0].get_ydata(), [i.rate for i in given.observed])
+    assert np.array_equal(told.counts_["raw"].get_data().values, given.counts)
+    assert "together" in told.axes_[1].get_title(loc="left")
     with pytest.raises(TypeError, match="calibrate"):
         ReliabilityDisplay.from_estimator(LinearSVC().fit(p[:, None], y), p[:, None], y)
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -184,3 +190,20 @@ def test_a_path_of_plain_numbers():
     shares = PathDisplay.from_path(exact).plot()
     assert np.allclose(shares.shares[-1], [0.25, 0.25, 0.5])
     assert len(shares.axes_) == 2
+
+
+def test_paths_of_models():
+    random = np.random.default_rng(6)
+    X = random.normal(size=(40, 2))
+    y = X @ [1.0, 0.5] + 0.7 * random.normal(size=40) > 0.0
+    Cs = np.array([0.01, 0.1, 1.0])
+    result = path(LinearSVC(loss="hinge"), X, y, Cs, between=np.inf)
+    display = PathDisplay.from_path(result, X, y).plot()
+    models = [LinearSVC(loss="hinge", C=C).fit(X, y) for C in Cs]
+    assert np.allclose(display.scores_["training rows"].get_ydata(), [model.score(X, y) for model in models])
+    last = sorted(line.get_ydata()[-1] for line in display.coefficients_)
+    assert np.allclose(last, np.sort(models[-1].coef_[0]), atol=1e-3)
+    exact = path(LinearSVC(loss="hinge"), X, y, (0.01, 1.0), exact=True)
+    shares = PathDisplay.from_path(exact).plot()
+    found = LinearSVC(loss="hinge", C=float(shares.at[-1])).fit(X, y).slackness_.from_dual
+    assert np.allclose(shares.shares[-1], [(found == kind).mean() for kind in (0, 1, 2)], atol=1.5 / len(X))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.plots.style import COLOURS, INK, Display, below, say, short
+from gapless.plots.style import COLOURS, INK, PALE, Display, below, say, short
 from gapless.theory.confusion import Confusion, confusion
 
 __all__ = ["ConfusionDisplay"]
@@ -81,11 +81,13 @@ class ConfusionDisplay(Display):
         for i in range(K if K <= WRITTEN else 0):
             for j in range(K):
                 share = float(self.shares[i, j])
+                n = int(self.found.counts[i, j])
                 self.texts_[i, j] = ax.text(
-                    j, i, f"{self.found.counts[i, j]:,}\n{100 * share:.1f} %", ha="center", va="center", fontsize=8.0,
-                    color="white" if share > 0.55 else INK,
+                    j, i, f"{n:,}\n{100 * share:.1f} %" if n else "0", ha="center", va="center", fontsize=8.0,
+                    color="white" if share > 0.55 else INK if n else PALE,
                 )  # fmt: skip
-        ax.set_xticks(np.arange(K), labels=names, rotation=0 if K <= 4 else 45, ha="center" if K <= 4 else "right")
+        flat = K <= 4 or max(len(name) for name in names) <= 4
+        ax.set_xticks(np.arange(K), labels=names, rotation=0 if flat else 45, ha="center" if flat else "right")
         ax.set_yticks(np.arange(K), labels=names)
         ax.tick_params(length=0)
         ax.set(xlabel="called", ylabel="true class")

@@ -56,6 +56,10 @@ class OverfittingDisplay(Display):
             look = {"color": colour, "linestyle": dash, "marker": marker, "markersize": 4}
             (line,) = left.plot(study.values, getattr(study, name), label=label, **look)
             setattr(self, f"{name}_", line)
+        width = 2.0 * study.test_error
+        left.fill_between(
+            study.values, study.test - width, study.test + width, color=COLOURS[4], alpha=0.3, linewidth=0
+        )
         self.noise_ = left.axhline(study.noise**2, color=PALE, linewidth=1.2, label="noise²")
         self.best_ = left.axvline(study.best, color=INK, linewidth=0.8, linestyle=":")
         left.set(xlabel=study.varied, ylabel="mean squared error", ylim=(0.0, None))

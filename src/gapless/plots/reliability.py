@@ -27,7 +27,7 @@ class Bins:
     positive: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    histogram: np.ndarray  #: rows in twentieths of the range from 0 to 1
+    histogram: np.ndarray | None = None  #: rows in twentieths of the range from 0 to 1, where these are known
 
     @property
     def share(self) -> np.ndarray:
@@ -57,6 +57,7 @@ class ReliabilityDisplay(Display):
     groups: dict[str, Bins]
     delta: float
     what: str
+    together: bool = False  #: delta is that of all intervals of a curve together
 
     @classmethod
     def from_predictions(
@@ -82,6 +83,21 @@ class ReliabilityDisplay(Display):
             for name, one in named.items()
         }
         return cls(found, float(delta), plain(positive))
+
+    @classmethod
+    def from_reliability(cls, found: Any, *, what: str = "the class") -> ReliabilityDisplay:
+        """Of what ``reliability`` of a calibrated model returned, or of a dictionary of them by name."""
+        named = found if isinstance(found, Mapping) else {"probabilities": found}
+        groups, delta = {}, 0.05
+        for name, one in named.items():
+            seen = one.observed
+            low, high = np.array([i.low for i in seen]), np.array([i.high for i in seen])
+            positive = np.array([i.errors for i in seen])
+            groups[plain(name)] = Bins(
+                np.asarray(one.edges), np.asarray(one.counts), np.asarray(one.predicted), positive, low, high
+            )
+            delta = float(one.delta)
+        return cls(groups, delta, plain(what), together=True)
 
     @classmethod
     def from_estimator(
@@ -125,20 +141,19 @@ class ReliabilityDisplay(Display):
                 bins.mean, share, yerr=[share - bins.low, bins.high - share], marker=MARKERS[k % 6], linestyle=DASHES[k % 6],
                 color=COLOURS[k % 6], capsize=2.5, elinewidth=0.9, linewidth=1.2, markersize=5, label=name,
             )  # fmt: skip
-            self.counts_[name] = right.stairs(
-                bins.histogram,
-                np.linspace(0.0, 1.0, HISTOGRAM + 1),
-                color=COLOURS[k % 6],
-                linestyle=DASHES[k % 6],
-                linewidth=1.4,
+            rows = (
+                (bins.n, bins.edges)
+                if bins.histogram is None
+                else (bins.histogram, np.linspace(0.0, 1.0, HISTOGRAM + 1))
             )
+            self.counts_[name] = right.stairs(*rows, color=COLOURS[k % 6], linestyle=DASHES[k % 6], linewidth=1.4)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=f"probability of {self.what}, mean of the group")
         ax.set_ylabel(f"share of {self.what}")
         ax.legend(loc="upper left")
         say(ax, self.title)
         right.set(xlabel="probability", ylabel="rows in a twentieth", xlim=(0.0, 1.0), ylim=(0.0, None))
         n = int(next(iter(self.groups.values())).n.sum())
-        say(right, f"{n:,} rows; exact intervals at {1 - self.delta:g} each")
+        say(right, f"{n:,} rows; exact intervals at {1 - self.delta:g} {'together' if self.together else 'each'}")
 
 
 def _bins(hit: np.ndarray, p: np.ndarray, bins: int, strategy: str, delta: float) -> Bins:

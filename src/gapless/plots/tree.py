@@ -121,8 +121,9 @@ class TreeDisplay(Display):
                 if node.parent == 0:
                     at = (0.55 * up.x + 0.45 * node.x, -up.depth - TALL - 0.2)
                     ax.text(
-                        *at, "yes" if node.left else "no", fontsize=7.5, ha="right" if node.left else "left", color=INK
-                    )
+                        *at, "yes" if node.left else "no", fontsize=7.5, ha="right" if node.left else "left", color=INK,
+                        zorder=1.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
+                    )  # fmt: skip
             box = Rectangle(
                 (node.x - HALF, -node.depth - TALL), 2 * HALF, 2 * TALL, facecolor="white", edgecolor=INK,
                 linewidth=1.3 if not node.rule else 0.8, zorder=2,
