@@ -46,7 +46,7 @@ def test_shared_kernel_matrix_gives_the_scores_of_separate_fits(two, kernel):
         alone = by_hand(SVC(kernel=kernel, coef0=1.0, degree=2), X, y, row["params"])
         assert np.abs(np.array(row["folds"]) - alone).max() <= 1.01 / 60  # a row on the boundary may go either way
         assert np.mean(row["folds"]) == pytest.approx(np.mean(alone), abs=0.6 / 60)
-        assert row["gap"] <= 1e-4
+        assert row["gap"] <= 1e-3
     assert found.certificate_.relative_gap <= 1e-4
 
 

@@ -24,6 +24,10 @@ from . import ridge_chain as R
 from .folds import take
 
 
+#: The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
+FINEST = 1e-3
+
+
 @dataclass(frozen=True)
 class Chain:
     """Candidates in the order of their fits, on one fold."""
@@ -118,7 +122,8 @@ def kernel_way(
             if present.size < 2:
                 columns[:, :, line] = present[0] if present.size else 0.0
                 continue
-            for at, point in enumerate(K.chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop)):
+            fits = K.chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, FINEST)
+            for at, point in enumerate(fits):
                 columns[at, :, line] = point.scores[test]
                 gaps[at] = max(gaps[at], point.relative_gap)
     return [_votes(labels.classes, part, gap) for part, gap in zip(columns, gaps)]

@@ -7,7 +7,7 @@ and the scores Ku of the rows that were left out come with those of the others. 
 what was at its bound is at its bound.  Then pairs, and Newton steps on those inside their box, on the block of K of the rows
 that are near the margin; the block is kept from one C to the next as long as it holds the rows that matter.
 
-What ends a fit is its relative gap, computed from these scores; what is certified is the fit of the chosen setting, anew and in
+What ends a fit is its relative gap, computed from these scores, or the worst pair; what is certified is the fit of the chosen setting, anew and in
 double precision.
 """
 
@@ -32,9 +32,14 @@ from gapless.solvers.solution import relative_gap
 #: Rows of a block, and of the first ones, which are chosen before anything is known.
 BLOCK, FIRST = 5120, 2048
 #: A block of more rows is made anew where it is so many times larger than it need be.
-SMALL, ROOM = 500, 1.5
-#: Pairs for each row of a block before Newton steps on its free ones are tried, and turns of both.
-STEPS, TURNS = 16, 30
+SMALL, ROOM = 500, 2.0
+#: Rows so near to the margin may soon matter; others wait until they are among the worst.
+NEAR, LATER = 0.1, 0.3
+#: Pairs for each row before Newton steps on the free ones are tried, how often, and how many choices of rows in a block.
+STEPS, ROUNDS, TURNS = 4, 5, 60
+#: Of a block those rows go through pairs that are inside their box, or less than this part of the worst violation from it; all
+#: of them where these are more than this part.
+REACH, WHOLE = 0.5, 0.7
 #: Blocks without progress after which a problem is left as it is.
 IDLE = 8
 #: The worst pair at which the gap is looked at first, and how much closer the next look is.
@@ -83,8 +88,11 @@ class _Points:
         self.diagonal, self.n = diagonal, diagonal.size
 
 
-def chain(held: Held, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: Loop) -> Iterator[Point]:
-    """A machine for each C, ascending.  y is +1 or -1 (of any sign where c = 0)."""
+def chain(
+    held: Held, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: Loop, finest: float = 1e-7
+) -> Iterator[Point]:
+    """A machine for each C, ascending.  y is +1 or -1 (of any sign where c = 0).  A fit ends where its relative gap is at most
+    ``tol``, or where no pair is out of order by more than ``finest``."""
     n, K = held.n, held.K
     train = np.flatnonzero(c > 0.0)
     sign, weight = y[train].astype(np.float64), c[train]
@@ -93,7 +101,7 @@ def chain(held: Held, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: L
     u, scores = np.zeros(n), np.zeros(n)
     block = _Block(held)
     random = np.random.default_rng(0)
-    before = None
+    before, wanted = None, LOOSE
     for C in Cs:
         problem = KernelDual.c_svc(points, sign, C * weight)
         low, high = np.zeros(n), np.zeros(n)
@@ -103,14 +111,14 @@ def chain(held: Held, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: L
             scores *= C / before
             np.clip(u, low, high, out=u)  # what rounding left
         before = C
-        wanted, settled = LOOSE, True
+        wanted, settled = min(LOOSE, CLOSER * wanted), True
         while True:
             settled = _solve(held, block, y, train, u, scores, low, high, wanted, loop, random) and settled
             scalars, primal, _, gap = figures(problem, sign * u[train], scores[train])
             found = relative_gap(primal, primal - gap)
-            if found <= tol or not settled or wanted < 1e-7:
+            if found <= tol or not settled or wanted <= finest:
                 break
-            wanted /= CLOSER
+            wanted = max(finest, wanted / CLOSER)
         yield Point(scores + scalars[0], found, int(np.count_nonzero(u)), found <= tol)
 
 
@@ -149,10 +157,14 @@ def _solve(
         loop.advance()
         middle = 0.5 * (top + bottom)
         out_by = outside(own, v - middle, a, b)
-        wide = block.rows.size > max(SMALL, ROOM * np.count_nonzero((out_by > -violation) | ((own > a) & (own < b))))
-        if wide or not block.inside[train[out_by > 0.5 * wanted]].all():
-            block.take(_rows(train, own, a, b, out_by, violation, wanted, random))
-        du = _move(block, y, u, scores, low, high, middle, max(0.5 * wanted, 0.1 * violation), loop)
+        near = max(violation, NEAR)
+        wide = block.rows.size > max(SMALL, ROOM * np.count_nonzero((out_by > -near) | ((own > a) & (own < b))))
+        outside_by = float(np.max(out_by, initial=-np.inf, where=~block.inside[train]))
+        if wide or outside_by > max(0.5 * wanted, LATER * violation):
+            block.take(_rows(train, own, a, b, out_by, near, wanted, random))
+            outside_by = -np.inf if block.rows.size < BLOCK else 0.5 * violation
+        aim = 0.5 * wanted if outside_by <= 0.5 * wanted else max(0.5 * wanted, 0.1 * violation)
+        du = _move(block, y, u, scores, low, high, middle, aim, loop)
         moved = block.rows[du != 0.0]
         if moved.size == 0:
             return False
@@ -160,7 +172,7 @@ def _solve(
 
 
 def _rows(
-    train: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, out_by: np.ndarray, violation: float,
+    train: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, out_by: np.ndarray, reach: float,
     wanted: float, random: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
     """Those out of order, those inside their box, and those that may soon be either; the worst where these are too many."""
@@ -174,7 +186,7 @@ def _rows(
         )
         return train[np.sort(chosen)]
     free = (u > low) & (u < high)
-    near = np.flatnonzero((out_by > -max(violation, wanted)) | free)
+    near = np.flatnonzero((out_by > -reach) | free)
     if near.size > most:
         rank = np.where(free[near], np.maximum(out_by[near], 0.0), out_by[near])
         near = near[np.argpartition(-rank, most)[:most]]
@@ -185,29 +197,66 @@ def _move(
     block: _Block, y: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray, high: np.ndarray, middle: float,
     aim: float, loop: Loop,
 ) -> np.ndarray:  # fmt: skip
-    """What u of the block's rows moves by; u has moved."""
-    rows, K = block.rows, block.K
-    v = np.zeros(K.shape[1], K.dtype)
-    v[: rows.size] = y[rows] - scores[rows] - middle
+    """What u of the block's rows moves by; u has moved.  Pairs go through the rows inside their box and near it, which are few."""
+    rows, held = block.rows, Held(block.K, block.rows.size)
     before = u[rows]
     own, a, b = before.copy(), low[rows], high[rows]
-    allowed = b > a
-    side = np.zeros(rows.size, np.int8)
-    diagonal = np.ascontiguousarray(np.diagonal(K))
-    least, idle, most = np.inf, 0, STEPS * rows.size
+    f = scores[rows]
+    target = y[rows] - middle
+    least, idle = np.inf, 0
     for _ in range(TURNS):
-        done = pairs(K, diagonal, v, own, a, b, allowed, aim, most)
+        v = target - f
+        top, bottom = extremes(own, v, a, b)
+        violation = top - bottom
+        if violation <= aim:
+            break
+        idle = 0 if violation < 0.9 * least else idle + 1
+        least = min(least, violation)
+        if idle > IDLE:
+            break
+        shift = 0.5 * (top + bottom)
+        near = outside(own, v - shift, a, b) > -REACH * violation
+        near |= (own > a) & (own < b)
+        some = np.flatnonzero(near)
+        whole = some.size > WHOLE * rows.size
+        if whole:
+            some = np.arange(rows.size)
+        K = block.K if whole else held.square(some)
+        du = _pairs(K, v[some] - shift, own, a, b, some, max(aim, 0.1 * violation), loop)
+        moved = du != 0.0
+        if not moved.any():
+            break
+        held.add(f, some[moved], du[moved])
+    u[rows] = own
+    return own - before
+
+
+def _pairs(
+    K: np.ndarray,
+    v: np.ndarray,
+    u: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    some: np.ndarray,
+    aim: float,
+    loop: Loop,
+) -> np.ndarray:
+    """What u of some rows moves by; u has moved: pairs, then Newton steps on those inside their box, in turns."""
+    own, a, b = u[some], low[some], high[some]
+    full = np.zeros(K.shape[1], K.dtype)
+    full[: some.size] = v
+    allowed, side = b > a, np.zeros(some.size, np.int8)
+    diagonal = np.ascontiguousarray(np.diagonal(K))
+    most = STEPS * some.size
+    for _ in range(ROUNDS):
+        done = pairs(K, diagonal, full, own, a, b, allowed, aim, most)
         loop.tick()
         if done < most:
             break
-        newton_steps(K, v, own, a, b, side)
-        top, bottom = extremes(own, v[: own.size].astype(np.float64), a, b)
-        idle = 0 if top - bottom < 0.9 * least else idle + 1
-        least = min(least, top - bottom)
-        if idle > IDLE:
-            break
-    u[rows] = own
-    return own - before
+        newton_steps(K, full, own, a, b, side)
+    moved = own - u[some]
+    u[some] = own
+    return moved
 
 
 def kernel_of(task: Any, X: Any, weights: np.ndarray) -> Any:
