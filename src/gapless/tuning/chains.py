@@ -23,7 +23,6 @@ from . import kernel_chain as K
 from . import ridge_chain as R
 from .folds import take
 
-
 #: The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
 FINEST = 1e-3
 

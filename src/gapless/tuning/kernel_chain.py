@@ -7,8 +7,8 @@ and the scores Ku of the rows that were left out come with those of the others. 
 what was at its bound is at its bound.  Then pairs, and Newton steps on those inside their box, on the block of K of the rows
 that are near the margin; the block is kept from one C to the next as long as it holds the rows that matter.
 
-What ends a fit is its relative gap, computed from these scores, or the worst pair; what is certified is the fit of the chosen setting, anew and in
-double precision.
+What ends a fit is its relative gap, computed from these scores, or the worst pair; what is certified is the fit of the chosen
+setting, anew and in double precision.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def _move(
     block: _Block, y: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray, high: np.ndarray, middle: float,
     aim: float, loop: Loop,
 ) -> np.ndarray:  # fmt: skip
-    """What u of the block's rows moves by; u has moved.  Pairs go through the rows inside their box and near it, which are few."""
+    """What u of the block's rows moves by; u has moved.  Pairs go through the rows inside their box and those near it."""
     rows, held = block.rows, Held(block.K, block.rows.size)
     before = u[rows]
     own, a, b = before.copy(), low[rows], high[rows]
