@@ -265,10 +265,10 @@ def test_killed_search_resumes_and_ends_with_the_same_answer(two, tmp_path, meth
 # -- what it says of new rows ------------------------------------------------------------------------------------
 
 
-def test_bound_after_tuning_holds_and_would_not_without_paying():
+@pytest.mark.parametrize("runs", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_bound_after_tuning_holds_and_would_not_without_paying(runs):
     """Labels are fair coins: every classifier has an error of exactly 1/2 on new rows."""
     held = naive = 0
-    runs = 60
     for seed in range(runs):
         random = np.random.default_rng(seed)
         X, y = random.standard_normal((120, 3)), random.integers(0, 2, 120)
@@ -276,6 +276,7 @@ def test_bound_after_tuning_holds_and_would_not_without_paying():
         found = tune(SVC(), X, y, grid, cv=0.5, refit=False, seed=seed)
         held += found.tuning_.bound(0.05).value >= 0.5
         naive += found.tuning_.bound(0.05, paid=False).value >= 0.5
+    print(f"{runs} runs: held in {held}, without paying in {naive}")
     assert held >= 0.95 * runs
     assert naive < 0.95 * runs
 
