@@ -43,7 +43,7 @@ def test_guide_of_libsvm():
 @shared_data.needs_data
 @pytest.mark.parametrize("name", SETS)
 def test_few_fits_are_enough(name):
-    """bayes: within 0.2 points of the whole grid's best with a quarter of its fits; bisection: C within one step of the grid's."""
+    """bayes: within 0.2 points of the whole grid's best with a quarter of its fits; bisection: C within a step of the grid's."""
     pytest.importorskip("bayes_opt")
     X, y = scaled(name)
     everything = tune(SVC(), X, y, cv=FOLDS, n_jobs=2).tuning_
