@@ -32,6 +32,23 @@ def feasible(problem, random):
     return problem.repair(problem.y * top * random.random(problem.n))
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("n", [1, 511, 1300])
+def test_one_look_is_three_products(loss, form, n):
+    """Scores, derivatives and gradient in one pass over blocks of rows, whole ones and a rest; and at zero, without scores."""
+    problem, X = random_problem(n, loss, "free", n=max(n, 2), form=form)
+    z, g, h = (np.full(problem.n, np.nan) for _ in range(3))
+    for theta in (np.random.default_rng(n).normal(size=problem.d + 1), np.zeros(problem.d + 1)):
+        loss_sum, data_part = problem.look(theta, z, g, h)
+        slopes, bends = problem.derivatives(problem.scores(theta))
+        np.testing.assert_allclose(z, X @ theta[:-1] + theta[-1], rtol=1e-13, atol=1e-12)
+        np.testing.assert_allclose(g, slopes, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(h, bends, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(loss_sum, problem.loss_sum(z), rtol=1e-13)
+        np.testing.assert_allclose(data_part, [*(X.T @ g), g.sum()], rtol=1e-11, atol=1e-9)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 @pytest.mark.parametrize("offset", OFFSETS)
 @pytest.mark.parametrize("form", ["dense", "csr"])

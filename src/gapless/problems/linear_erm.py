@@ -409,7 +409,7 @@ SLICE = 1 << 18
 #: Examples that are sorted to guess where the offset lies among all of them.
 SAMPLED = 8_192
 #: Blocks that are worth a thread of their own.
-BLOCKS = 40
+BLOCKS = 100
 
 
 def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:

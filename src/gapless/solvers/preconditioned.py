@@ -64,7 +64,8 @@ class Preconditioned:
             self.factor_cost = 3.0 * curved_cost(rows)  # it says less than a factor does, and changes less
             return
         size, grown = max(SAMPLE * d, h.size // 8), 1.0
-        part = R.sample(h.size, size) if size < h.size and not self.whole else np.arange(h.size)
+        # A copy: kernels are compiled for arrays that may be written to.
+        part = R.sample(h.size, size).copy() if size < h.size and not self.whole else np.arange(h.size)
         seen = float(h[part].sum())
         if seen > 0.0:
             grown = float(h.sum()) / seen
