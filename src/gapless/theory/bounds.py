@@ -142,7 +142,7 @@ def bounds(
     job = _job(model, X, y, X_test, y_test, tried, 1, pool)
     tested = _tested(step, job.X_test, tested)
     job = replace(job, tested=tested)
-    shared = _overlap(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
+    shared = overlap(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
     refused: dict[str, str] = {}
     ready, shares = {}, 0
     for name in chosen:
@@ -233,7 +233,11 @@ def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, teste
     return Job(step, rows, y, tried, tested, pool, _piped(model) and len(model.steps) > 1, new, y_test)
 
 
-def _overlap(X: Any, X_test: Any) -> float:
+def overlap(
+    X: Any,
+    X_test: Any,
+    refusal: str = "the test rows are the training rows, or a block of them: they say nothing of new rows",
+) -> float:
     """The share of test rows that occur in training; a test set that is the training set, or a block of it, is refused."""
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.verify import as_matrix
@@ -245,7 +249,7 @@ def _overlap(X: Any, X_test: Any) -> float:
     starts = np.flatnonzero(known[: max(0, n - m + 1)] == new[0]).tolist() if m <= n else []
     block = any(np.array_equal(known[s : s + m], new) for s in starts)
     if (block and m > 1) or (m == n and np.array_equal(np.sort(known), np.sort(new))):
-        raise ValueError("the test rows are the training rows, or a block of them: they say nothing of new rows")
+        raise ValueError(refusal)
     share = float(np.isin(new, known).mean())
     if share > 0.0:
         warnings.warn(

@@ -82,13 +82,18 @@ def linear(w: Any, X: Any, y: Any, offset: Any = None, delta: Any = 0.05) -> Pac
 
 def informed(
     w: Any, prior: Any, X: Any, y: Any, offset: Any = None, prior_offset: Any = None, delta: Any = 0.05,
-    etas: Any = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+    etas: Any = (0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0), prior_rows: Any = None,
 ) -> PacBayes:  # fmt: skip
     """The same with a prior around ``prior``, a direction learned from *other* rows; X, y are those that it has not seen.
 
     ``w`` may come from all rows.  The prior's distance eta is one of ``etas``, a list fixed in advance: delta is divided by
-    its length.
+    its length.  ``prior_rows``: the rows that made the prior, if they are to be compared with X: where they are the same, or
+    X is a block of them, ValueError.
     """
+    if prior_rows is not None:
+        from gapless.theory.bounds import overlap
+
+        overlap(prior_rows, X, "the rows that are counted made the prior, which voids the bound")
     margins, direction = _margins(w, X, y, offset)
     _, centre = _margins(prior, X, y, offset if prior_offset is None else prior_offset)
     grid = [float(e) for e in etas]

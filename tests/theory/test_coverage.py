@@ -1,0 +1,165 @@
+"""How often bounds fail on simulated training sets whose truth is known, and what happens where a condition is broken.
+
+Rows of six columns of 0 and 1, all 64 equally likely, and labels with noise: every error is a sum over 64 cases.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import betainc, ndtr
+
+from gapless import AdaBoostClassifier, BaggingClassifier, DecisionTreeClassifier, bounds
+from gapless.theory import pac_bayes as pb
+from gapless.theory.votes import votes
+
+ALL = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
+POSITIVE = 0.1 + 0.8 * (ALL @ [1.0, 1.0, 1.0, 0.6, 0.0, 0.0] > 1.7)  # P(y = 1 | x)
+POOL = [(j, 0.5) for j in range(6)]
+
+
+def binary_rows(random, n):
+    while True:
+        at = random.integers(0, 64, n)
+        y = (random.random(n) < POSITIVE[at]).astype(int)
+        if 0 < y.sum() < n:
+            return ALL[at], y
+
+
+def true_error(answers):
+    """Of answers 0 and 1 to the 64 rows."""
+    return float(np.mean(np.where(np.asarray(answers) == 1, 1.0 - POSITIVE, POSITIVE)))
+
+
+def boosting_failures(runs, delta, n=60):
+    """AdaBoost over a pool that was fixed in advance: the fixed vote, and a stump that is drawn."""
+    random, failed = np.random.default_rng(1), [0, 0]
+    for _ in range(runs):
+        X, y = binary_rows(random, n)
+        model = AdaBoostClassifier(n_estimators=6).fit(X, y)
+        found = bounds(model, X, y, delta, methods="votes", pool=POOL)["votes"]
+        failed[0] += true_error(model.predict(ALL)) > found.value
+        each = [true_error(stump.predict(ALL)) for stump in model.estimators_]
+        failed[1] += float(np.average(each, weights=model.estimator_weights_)) > found.randomised
+    return failed
+
+
+def bagging_failures(runs, delta, n=60):
+    random, failed = np.random.default_rng(2), [0, 0]
+    base = DecisionTreeClassifier(max_depth=2)
+    for k in range(runs):
+        X, y = binary_rows(random, n)
+        model = BaggingClassifier(base, n_estimators=3, random_state=k).fit(X, y)
+        found = bounds(model, X, y, delta, methods="votes")
+        if "votes" not in {row.method for row in found.rows}:
+            continue  # two bags that leave no row to both
+        answers = np.array([member.predict(ALL) for member in model.estimators_])
+        failed[0] += true_error(answers.mean(axis=0) > 0.5) > found["votes"].value
+        failed[1] += np.mean([true_error(each) for each in answers]) > found["votes"].randomised
+    return failed
+
+
+RIGHT = np.array([0.8, 0.7, 0.7, 0.6])
+PATTERNS = np.array(list(itertools.product((False, True), repeat=4)))
+CHANCES = np.where(PATTERNS, RIGHT, 1 - RIGHT).prod(axis=1)
+
+
+def dirichlet_failures(runs, delta, n=40):
+    """The weights' distribution is chosen by the rows; the truth is a sum over the 16 patterns of right and wrong."""
+    random, failed = np.random.default_rng(3), [0, 0]
+    for _ in range(runs):
+        found = pb.dirichlet_vote(random.random((n, 4)) < RIGHT, delta=delta, steps=8)
+        a = found.parameters["alpha"]
+        good, bad = PATTERNS @ a, (~PATTERNS) @ a
+        inside = (good > 0) & (bad > 0)
+        wrong = np.where(good == 0, 1.0, 0.0)
+        wrong[inside] = betainc(good[inside], bad[inside], 0.5)
+        failed[0] += CHANCES @ wrong > found.randomised
+        failed[1] += CHANCES @ (bad >= good) > found.fixed
+    return failed
+
+
+BIG = np.random.default_rng(99)
+BIG_Y = np.where(BIG.random(4000) < 0.5, 1.0, -1.0)
+BIG_X = BIG.normal(size=(4000, 5)) + np.outer(BIG_Y, [1.0, 0, 0, 0, 0])
+
+
+def informed_failures(runs, delta, n=60):
+    """Half of the rows make the prior, all of them w; the Gibbs error from 4,000 fresh rows, that of w exactly."""
+    random, failed = np.random.default_rng(4), [0, 0]
+    lengths = np.linalg.norm(BIG_X, axis=1)
+    for _ in range(runs):
+        y = np.where(random.random(n) < 0.5, 1.0, -1.0)
+        X = random.normal(size=(n, 5)) + np.outer(y, [1.0, 0, 0, 0, 0])
+        w, half = X.T @ y, n // 2
+        prior = X[:half].T @ y[:half]
+        found = pb.informed(w, prior, X[half:], y[half:], delta=delta, etas=(0.0, 2.0, 10.0), prior_rows=X[:half])
+        mu = found.parameters["mu"]
+        failed[0] += ndtr(-mu * BIG_Y * (BIG_X @ w) / (np.linalg.norm(w) * lengths)).mean() > found.randomised
+        failed[1] += ndtr(-w[0] / np.linalg.norm(w)) > found.fixed
+    return failed
+
+
+EXPERIMENTS = {
+    "boosting": boosting_failures,
+    "bagging": bagging_failures,
+    "Dirichlet": dirichlet_failures,
+    "informed prior": informed_failures,
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_coverage(name):
+    assert max(EXPERIMENTS[name](15, 0.2)) <= 15 * 0.2 + 3 * math.sqrt(15 * 0.16)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_coverage_on_2000_samples(name, delta):
+    failed = EXPERIMENTS[name](2000, delta)
+    print(f"{name}, delta {delta:g}: {failed} of 2000")
+    assert max(failed) <= 2000 * delta
+
+
+def test_voters_counted_on_the_rows_that_made_them():
+    """Broken on purpose: labels are coin tosses, trees learn them by heart. The bound then fails always; it is refused."""
+    random, failed, kept = np.random.default_rng(5), 0, 0
+    for k in range(20):
+        X, y = random.normal(size=(200, 4)), np.arange(200) % 2
+        model = BaggingClassifier(DecisionTreeClassifier(), n_estimators=3, bootstrap=False, max_features=3, random_state=k)
+        model.fit(X, y)
+        wrong = np.column_stack(
+            [m.predict(X[:, f]) != y for m, f in zip(model.estimators_, model.estimators_features_)]
+        )
+        failed += votes(wrong).best[1] < 0.5  # the truth
+        failed += pb.dirichlet_vote(~wrong, steps=3).randomised < 0.5
+        assert "no row is left" in bounds(model, X, y, methods="votes").refused["votes"]
+        honest = BaggingClassifier(DecisionTreeClassifier(), n_estimators=3, random_state=k).fit(X, y)
+        kept += bounds(honest, X, y, methods="votes")["votes"].randomised >= 0.5
+    assert failed == 40
+    assert kept == 20
+
+
+def test_a_prior_from_the_rows_that_are_counted():
+    random = np.random.default_rng(6)
+    X, y = random.normal(size=(80, 400)), np.arange(80) % 2 * 2.0 - 1.0
+    w = X.T @ y
+    assert pb.informed(w, w, X, y).fixed < 0.5  # the truth is 1/2: coin tosses
+    with pytest.raises(ValueError, match="made the prior"):
+        pb.informed(w, w, X, y, prior_rows=X)
+    with pytest.raises(ValueError, match="made the prior"):
+        pb.informed(w, w, X[10:40], y[10:40], prior_rows=X)
+    prior = X[:40].T @ y[:40]
+    assert pb.informed(w, prior, X[40:], y[40:], prior_rows=X[:40]).fixed >= 0.5
+
+
+def test_stumps_that_the_rows_chose():
+    random = np.random.default_rng(7)
+    X, y = random.normal(size=(100, 3)), np.arange(100) % 2
+    model = AdaBoostClassifier(n_estimators=3).fit(X, y)
+    assert "the rows chose it" in bounds(model, X, y, methods="votes", pool=POOL[:3]).refused["votes"]
+    assert "pool=" in bounds(model, X, y, methods="votes").refused["votes"]
