@@ -136,8 +136,24 @@ def test_bad_input(data):
         bounds(model, X + 1, y)
     with pytest.raises(CertificateError, match="other labels"):
         bounds(model, X, -y)
-    with pytest.raises(ValueError, match="strictly between"):
-        bounds(model, X, y, delta=0.0)
+    for delta in (0.0, 1.0, -0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="strictly between"):
+            bounds(model, X, y, delta=delta)
+    with pytest.raises(ValueError, match="delta must be a number"):
+        bounds(model, X, y, delta="5 %")
+    other = LogisticRegression().fit(X_test, y_test)
+    with pytest.raises(CertificateError, match="other data"):
+        bounds(other, X, y)
+    for part in (X, X[:30]):
+        with pytest.raises(ValueError, match="say nothing of new rows"):
+            bounds(model, X, y, X_test=part, y_test=y[: len(part)])
+    bagging = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3, bootstrap=False).fit(X, y)
+    with pytest.raises(ValueError, match="a bag holds every row"):
+        bounds(bagging, X, y).best  # noqa: B018
+    with pytest.raises(ValueError, match="the label 'new'"):
+        bounds(model, X, y, X_test=X_test, y_test=np.full(400, "new"))
+    with pytest.raises(ValueError, match="no test rows"):
+        bounds(model, X, y, X_test=X_test[:0], y_test=y_test[:0])
     with pytest.raises(ValueError, match="come together"):
         bounds(model, X, y, X_test=X_test)
     with pytest.raises(ValueError, match="methods are"):

@@ -275,8 +275,8 @@ def test_pick_to_learn():
     more = c.pick_to_learn(Perceptron(tol=None, max_iter=-1), np.vstack([X, new]), np.append(y, right), first="no")
     assert more.rows.tolist() == found.rows.tolist()
     early = c.pick_to_learn(Perceptron(tol=None, max_iter=-1), X, y, first="no", most=3)
-    assert len(early.rows) == 3
-    assert early.high == c.one_sided(3 + early.errors, 150, 0.05 / 150).high
+    assert len(early.rows) <= 3  # the step with the fewest rows and errors
+    assert early.high == c.one_sided(len(early.rows) + early.errors, 150, 0.05 / 150).high
 
 
 class Rosenblatt(ClassifierMixin, BaseEstimator):

@@ -11,9 +11,11 @@ import math
 import numpy as np
 import pytest
 from scipy.special import betainc, ndtr
+from sklearn.base import clone
 
-from gapless import AdaBoostClassifier, BaggingClassifier, DecisionTreeClassifier, bounds
+from gapless import AdaBoostClassifier, BaggingClassifier, DecisionTreeClassifier, LogisticRegression, bounds
 from gapless.theory import pac_bayes as pb
+from gapless.theory.compression import one_sided, pick_to_learn
 from gapless.theory.votes import votes
 
 ALL = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
@@ -34,31 +36,32 @@ def true_error(answers):
     return float(np.mean(np.where(np.asarray(answers) == 1, 1.0 - POSITIVE, POSITIVE)))
 
 
-def boosting_failures(runs, delta, n=60):
+def boosting_failures(runs, deltas, n=60):
     """AdaBoost over a pool that was fixed in advance: the fixed vote, and a stump that is drawn."""
-    random, failed = np.random.default_rng(1), [0, 0]
+    random, failed = np.random.default_rng(1), np.zeros((len(deltas), 2), int)
     for _ in range(runs):
         X, y = binary_rows(random, n)
         model = AdaBoostClassifier(n_estimators=6).fit(X, y)
-        found = bounds(model, X, y, delta, methods="votes", pool=POOL)["votes"]
-        failed[0] += true_error(model.predict(ALL)) > found.value
+        vote = true_error(model.predict(ALL))
         each = [true_error(stump.predict(ALL)) for stump in model.estimators_]
-        failed[1] += float(np.average(each, weights=model.estimator_weights_)) > found.randomised
+        drawn = float(np.average(each, weights=model.estimator_weights_))
+        for i, delta in enumerate(deltas):
+            found = bounds(model, X, y, delta, methods="votes", pool=POOL)["votes"]
+            failed[i] += vote > found.value, drawn > found.randomised
     return failed
 
 
-def bagging_failures(runs, delta, n=60):
-    random, failed = np.random.default_rng(2), [0, 0]
+def bagging_failures(runs, deltas, n=60):
+    random, failed = np.random.default_rng(2), np.zeros((len(deltas), 2), int)
     base = DecisionTreeClassifier(max_depth=2)
     for k in range(runs):
         X, y = binary_rows(random, n)
         model = BaggingClassifier(base, n_estimators=3, random_state=k).fit(X, y)
-        found = bounds(model, X, y, delta, methods="votes")
-        if "votes" not in {row.method for row in found.rows}:
-            continue  # two bags that leave no row to both
         answers = np.array([member.predict(ALL) for member in model.estimators_])
-        failed[0] += true_error(answers.mean(axis=0) > 0.5) > found["votes"].value
-        failed[1] += np.mean([true_error(each) for each in answers]) > found["votes"].randomised
+        vote, drawn = true_error(answers.mean(axis=0) > 0.5), np.mean([true_error(each) for each in answers])
+        for i, delta in enumerate(deltas):
+            found = bounds(model, X, y, delta, methods="votes")["votes"]
+            failed[i] += vote > found.value, drawn > found.randomised
     return failed
 
 
@@ -67,18 +70,20 @@ PATTERNS = np.array(list(itertools.product((False, True), repeat=4)))
 CHANCES = np.where(PATTERNS, RIGHT, 1 - RIGHT).prod(axis=1)
 
 
-def dirichlet_failures(runs, delta, n=40):
+def dirichlet_failures(runs, deltas, n=40):
     """The weights' distribution is chosen by the rows; the truth is a sum over the 16 patterns of right and wrong."""
-    random, failed = np.random.default_rng(3), [0, 0]
-    for _ in range(runs):
-        found = pb.dirichlet_vote(random.random((n, 4)) < RIGHT, delta=delta, steps=8)
+    random, failed = np.random.default_rng(3), np.zeros((len(deltas), 2), int)
+    for run, (i, delta) in itertools.product(range(runs), enumerate(deltas)):
+        right = random.random((n, 4)) < RIGHT
+        # Every fourth Q makes the bound small, the others are made of the rows in a quicker way.
+        alpha = None if run % 4 == 0 else 1.0 + 60.0 * right.mean(axis=0) ** 6
+        found = pb.dirichlet_vote(right, delta=delta, steps=6, alpha=alpha)
         a = found.parameters["alpha"]
         good, bad = PATTERNS @ a, (~PATTERNS) @ a
         inside = (good > 0) & (bad > 0)
         wrong = np.where(good == 0, 1.0, 0.0)
         wrong[inside] = betainc(good[inside], bad[inside], 0.5)
-        failed[0] += CHANCES @ wrong > found.randomised
-        failed[1] += CHANCES @ (bad >= good) > found.fixed
+        failed[i] += CHANCES @ wrong > found.randomised, CHANCES @ (bad >= good) > found.fixed
     return failed
 
 
@@ -87,23 +92,37 @@ BIG_Y = np.where(BIG.random(4000) < 0.5, 1.0, -1.0)
 BIG_X = BIG.normal(size=(4000, 5)) + np.outer(BIG_Y, [1.0, 0, 0, 0, 0])
 
 
-def informed_failures(runs, delta, n=60):
+def informed_failures(runs, deltas, n=60):
     """Half of the rows make the prior, all of them w; the Gibbs error from 4,000 fresh rows, that of w exactly."""
-    random, failed = np.random.default_rng(4), [0, 0]
+    random, failed = np.random.default_rng(4), np.zeros((len(deltas), 2), int)
     lengths = np.linalg.norm(BIG_X, axis=1)
-    for _ in range(runs):
+    for _, (i, delta) in itertools.product(range(runs), enumerate(deltas)):
         y = np.where(random.random(n) < 0.5, 1.0, -1.0)
         X = random.normal(size=(n, 5)) + np.outer(y, [1.0, 0, 0, 0, 0])
         w, half = X.T @ y, n // 2
         prior = X[:half].T @ y[:half]
-        found = pb.informed(w, prior, X[half:], y[half:], delta=delta, etas=(0.0, 2.0, 10.0), prior_rows=X[:half])
+        found = pb.informed(w, prior, X[half:], y[half:], delta=delta, etas=(0.0, 5.0), prior_rows=X[:half])
         mu = found.parameters["mu"]
-        failed[0] += ndtr(-mu * BIG_Y * (BIG_X @ w) / (np.linalg.norm(w) * lengths)).mean() > found.randomised
-        failed[1] += ndtr(-w[0] / np.linalg.norm(w)) > found.fixed
+        drawn = ndtr(-mu * BIG_Y * (BIG_X @ w) / (np.linalg.norm(w) * lengths)).mean()
+        failed[i] += drawn > found.randomised, ndtr(-w[0] / np.linalg.norm(w)) > found.fixed
+    return failed
+
+
+def picked_failures(runs, deltas, n=60):
+    """Pick-to-Learn that stops where rows and errors are fewest, a step that the rows choose; nearest first."""
+    random, failed = np.random.default_rng(8), np.zeros((len(deltas), 1), int)
+    learner = LogisticRegression(C=10.0)
+    for _ in range(runs):
+        X, y = binary_rows(random, n)
+        found = pick_to_learn(learner, X, y, 0, most=6, pick="nearest")
+        true, k = true_error(found.predict(ALL)), found.compression.k
+        for i, delta in enumerate(deltas):
+            failed[i] += true > one_sided(k, n, delta / n).high
     return failed
 
 
 EXPERIMENTS = {
+    "Pick-to-Learn": picked_failures,
     "boosting": boosting_failures,
     "bagging": bagging_failures,
     "Dirichlet": dirichlet_failures,
@@ -113,16 +132,31 @@ EXPERIMENTS = {
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_coverage(name):
-    assert max(EXPERIMENTS[name](15, 0.2)) <= 15 * 0.2 + 3 * math.sqrt(15 * 0.16)
+    assert EXPERIMENTS[name](15, [0.2]).max() <= 15 * 0.2 + 3 * math.sqrt(15 * 0.16)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delta", [0.05, 0.2])
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_coverage_on_2000_samples(name, delta):
-    failed = EXPERIMENTS[name](2000, delta)
-    print(f"{name}, delta {delta:g}: {failed} of 2000")
-    assert max(failed) <= 2000 * delta
+def test_coverage_on_2000_samples(name):
+    failed = EXPERIMENTS[name](2000, [0.05, 0.2])
+    print(f"{name}: {failed.tolist()} of 2000 failed at delta 0.05 and 0.2")
+    assert (failed <= 2000 * np.array([[0.05], [0.2]])).all()
+
+
+def test_the_step_with_the_fewest_rows_and_errors():
+    X, y = binary_rows(np.random.default_rng(9), 150)
+    learner = LogisticRegression(C=10.0)
+    found = pick_to_learn(learner, X, y, 0, most=12, pick="nearest")
+    paths = [pick_to_learn(learner, X, y, 0, most=k, pick="nearest") for k in range(1, 13)]
+    assert len(found.rows) + found.errors == min(len(p.rows) + p.errors for p in paths)
+    assert found.high == one_sided(len(found.rows) + found.errors, 150, 0.05 / 150).high
+    again = clone(learner).fit(X[found.rows], y[found.rows])  # the rows alone give it back
+    assert np.array_equal(again.predict(X), found.predict(X))
+    outside = np.setdiff1d(np.arange(150), found.rows)
+    assert np.count_nonzero(found.predict(X[outside]) != y[outside]) == found.errors
+    with pytest.raises(ValueError, match="worst"):
+        pick_to_learn(learner, X, y, pick="best")
 
 
 def test_voters_counted_on_the_rows_that_made_them():
@@ -130,7 +164,9 @@ def test_voters_counted_on_the_rows_that_made_them():
     random, failed, kept = np.random.default_rng(5), 0, 0
     for k in range(20):
         X, y = random.normal(size=(200, 4)), np.arange(200) % 2
-        model = BaggingClassifier(DecisionTreeClassifier(), n_estimators=3, bootstrap=False, max_features=3, random_state=k)
+        model = BaggingClassifier(
+            DecisionTreeClassifier(), n_estimators=3, bootstrap=False, max_features=3, random_state=k
+        )
         model.fit(X, y)
         wrong = np.column_stack(
             [m.predict(X[:, f]) != y for m, f in zip(model.estimators_, model.estimators_features_)]

@@ -84,7 +84,7 @@ def held_out(job: Job) -> Ready:
         raise ValueError(f"X_test has {found.size} rows, y_test {truth.size}")
     index = np.minimum(np.searchsorted(job.model.classes_, truth), len(job.model.classes_) - 1)
     if not np.array_equal(job.model.classes_[index], truth):
-        strange = truth[job.model.classes_[index] != truth][0]
+        strange = truth[job.model.classes_[index] != truth].tolist()[0]
         raise ValueError(f"y_test has the label {strange!r}, which the model does not know")
     wrong = int(np.count_nonzero(found != truth))
     mark = {"rows": digest(row_hashes(as_matrix(job.X_test)), "<u8"), "labels": digest(index, "<i8")}

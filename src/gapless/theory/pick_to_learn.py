@@ -5,7 +5,10 @@
 
 The rows of T, in their order, determine h, and a new row that h gets wrong would have been picked: so epsilon_|T| of
 `theory.compression` bounds P(error) (Paccagnan, Campi, Garatti 2023).  Stopped early with e rows wrong, k = |T| + e at
-delta/N, a union over when to stop.
+delta/N, a union over when to stop: the rows may choose the step, and choose the one with the smallest k.
+
+Which of the wrong rows is picked may be any order that the hypothesis alone decides: the worst first makes few rows enough
+where the classes do not overlap; where they do, the worst are the noise, and the nearest to the boundary teach more.
 
 The learner must give the same hypothesis for the same rows in the same order, and know nothing else of the data.
 """
@@ -57,36 +60,46 @@ class _Always:
         return np.full(np.shape(X)[0], self.label)
 
 
-def pick_to_learn(learner: Any, X: Any, y: Any, first: Any = None, delta: Any = 0.05, most: Any = None) -> Picked:
+def pick_to_learn(
+    learner: Any, X: Any, y: Any, first: Any = None, delta: Any = 0.05, most: Any = None, pick: str = "worst"
+) -> Picked:
     """Train ``learner`` on as few rows as it takes to get the others right.
 
     Parameters
     ----------
     learner : an estimator; a clone is trained each time (a random one needs a fixed random_state)
     first : the label that is given before anything is picked; it must be fixed without the data (the smallest label otherwise)
-    most : stop after this many rows, with the errors that are left; None: go on until no row outside is wrong
+    most : stop after this many rows at the latest, where rows and errors left together are fewest; None: go on until no row
+        outside is wrong
+    pick : "worst" or "nearest" of the wrong rows, by the score of their own class
     """
     from sklearn.base import clone
 
     X, y = np.asarray(X), np.asarray(y).ravel()
     if X.ndim != 2 or len(X) != len(y) or len(y) == 0:
         raise ValueError(f"X must be a matrix with a row for each of {len(y)} labels; got shape {X.shape}")
+    if pick not in ("worst", "nearest"):
+        raise ValueError(f'pick is "worst" or "nearest"; got {pick!r}')
     n, delta = len(y), probability(delta)
     limit = n if most is None else min(n, whole(most, "most"))
     model: Any = _Always(np.min(y) if first is None else first)
     picked: list[int] = []
     outside = np.ones(n, dtype=bool)
+    best: tuple[int, int, Any] = (n + 1, 0, model)  # |T| + e, |T|, the model
     while True:
         wrong = np.flatnonzero(outside & (np.asarray(model.predict(X)) != y))
+        if most is None or len(picked) + wrong.size < best[0]:
+            best = (len(picked) + int(wrong.size), len(picked), model)
         if wrong.size == 0 or len(picked) >= limit:
             break
-        worst = int(wrong[np.argmin(_agreement(model, X[wrong], y[wrong]))])  # ties: the first row
-        picked.append(worst)
-        outside[worst] = False
+        own = _agreement(model, X[wrong], y[wrong])
+        chosen = int(wrong[np.argmin(own) if pick == "worst" else np.argmax(own)])  # ties: the first row
+        picked.append(chosen)
+        outside[chosen] = False
         labels = y[picked]
         model = _Always(labels[0]) if (labels == labels[0]).all() else clone(learner).fit(X[picked], labels)
-    rows = np.array(picked, dtype=np.int64)
-    errors = int(wrong.size)
+    k, size, model = best
+    rows, errors = np.array(picked[:size], dtype=np.int64), k - size
     found = one_sided(min(n, len(rows) + errors), n, delta if most is None else delta / n)
     return Picked(model, rows, errors, n, delta, found)
 
