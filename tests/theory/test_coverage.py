@@ -41,9 +41,11 @@ def boosting_failures(runs, deltas, n=60):
     random, failed = np.random.default_rng(1), np.zeros((len(deltas), 2), int)
     for _ in range(runs):
         X, y = binary_rows(random, n)
-        model = AdaBoostClassifier(n_estimators=6).fit(X, y)
+        model = AdaBoostClassifier(n_estimators=4).fit(X, y)
         vote = true_error(model.predict(ALL))
-        each = [true_error(stump.predict(ALL)) for stump in model.estimators_]
+        arrays = model.certificate_.arrays
+        stumps = zip(arrays["feature"], arrays["threshold"], arrays["classes"])
+        each = [true_error(np.where(ALL[:, j] > t, right, left)) for j, t, (left, right) in stumps]
         drawn = float(np.average(each, weights=model.estimator_weights_))
         for i, delta in enumerate(deltas):
             found = bounds(model, X, y, delta, methods="votes", pool=POOL)["votes"]
@@ -75,8 +77,8 @@ def dirichlet_failures(runs, deltas, n=40):
     random, failed = np.random.default_rng(3), np.zeros((len(deltas), 2), int)
     for run, (i, delta) in itertools.product(range(runs), enumerate(deltas)):
         right = random.random((n, 4)) < RIGHT
-        # Every fourth Q makes the bound small, the others are made of the rows in a quicker way.
-        alpha = None if run % 4 == 0 else 1.0 + 60.0 * right.mean(axis=0) ** 6
+        # Some Q make the bound small, the others are made of the rows in a quicker way.
+        alpha = None if run % 20 == 0 else 1.0 + 60.0 * right.mean(axis=0) ** 6
         found = pb.dirichlet_vote(right, delta=delta, steps=6, alpha=alpha)
         a = found.parameters["alpha"]
         good, bad = PATTERNS @ a, (~PATTERNS) @ a
@@ -101,7 +103,7 @@ def informed_failures(runs, deltas, n=60):
         X = random.normal(size=(n, 5)) + np.outer(y, [1.0, 0, 0, 0, 0])
         w, half = X.T @ y, n // 2
         prior = X[:half].T @ y[:half]
-        found = pb.informed(w, prior, X[half:], y[half:], delta=delta, etas=(0.0, 5.0), prior_rows=X[:half])
+        found = pb.informed(w, prior, X[half:], y[half:], delta=delta, etas=(4.0,), prior_rows=X[:half])
         mu = found.parameters["mu"]
         drawn = ndtr(-mu * BIG_Y * (BIG_X @ w) / (np.linalg.norm(w) * lengths)).mean()
         failed[i] += drawn > found.randomised, ndtr(-w[0] / np.linalg.norm(w)) > found.fixed

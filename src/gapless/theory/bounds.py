@@ -158,9 +158,8 @@ def bounds(
             if name == "held-out":
                 raise
             refused[name] = str(error)
-            shares += (
-                type(error).__name__ == "NotSettled"
-            )  # by the rows: counted, so that they do not choose delta's shares
+            # What the rows refused is counted, so that they do not choose the shares of delta.
+            shares += type(error).__name__ == "NotSettled"
     share = _share(delta, max(1, shares))
     rows = [told(share) for told in ready.values()]
     if "leave-one-out" in chosen:
