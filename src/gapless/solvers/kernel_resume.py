@@ -14,8 +14,9 @@ import numpy as np
 
 from gapless.judge.kernel_machines.labels import safe_sides
 from gapless.problems.kernel_dual import KernelDual, figures
+from gapless.solvers.free_set import newton_steps
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.smo import Level, _solve_working_set
+from gapless.solvers.smo import Level, extremes, pairs
 from gapless.solvers.solution import Solution, Status, relative_gap
 
 #: Rows of a turn: of those that make the gap, and of those inside their boxes.
@@ -24,6 +25,8 @@ WORKING, INSIDE = 1024, 1024
 SHARE = 0.98
 #: Turns after which others are asked.
 TURNS = 40
+#: Pairs for each row of a turn before Newton's steps, and how often the two take turns.
+PAIRS, ROUNDS = 3, 60
 
 
 class Resumed:
@@ -76,12 +79,8 @@ def resume_kernel(
                 free = (beta[work] > 0.0) & (beta[work] < problem.c[work])
                 mass = max(float(problem.c[work][free].sum()), 0.1 * float(problem.c[work].sum()))
                 allowed = 0.3**turn * stop.relative_gap * abs(primal) / max(mass, 1e-300)
-                before = level.u[work].copy()
                 wanted = max(min(allowed, 0.3 * float(np.abs(h[work]).max())), 1e-9)
-                step = _solve_working_set(level, work, level.v[work] - scalars[0], wanted, loop)
-                if step is None:
-                    return None
-                change = level.u[work] - before
+                change = _solve(level, work, level.v[work] - scalars[0], wanted, loop)
                 went = np.flatnonzero(change)
                 _add(level, work[went], change[went], loop)
                 spent += float(np.abs(change).sum())
@@ -95,6 +94,30 @@ def resume_kernel(
     return Resumed(
         Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, f), spent, screened
     )  # fmt: skip
+
+
+def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray:
+    """What u of these rows moves by; u has moved.  Pairs say who is free, Newton's steps on those do the rest: few pairs at a time."""
+    K = level.tiles.square(level.points[work], loop.tick)
+    own = np.zeros(K.shape[1], K.dtype)
+    own[: work.size] = v
+    before = level.u[work]
+    u, low, high = before.copy(), level.low[work], level.high[work]
+    diagonal = np.ascontiguousarray(np.diagonal(K))
+    everybody, side = np.ones(work.size, bool), np.zeros(work.size, np.int8)
+    most, least, idle = PAIRS * work.size, np.inf, 0
+    for _ in range(ROUNDS):
+        if pairs(K, diagonal, own, u, low, high, everybody, wanted, most) < most:
+            break
+        loop.tick()
+        newton_steps(K, own, u, low, high, side)
+        top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
+        idle = 0 if top - bottom < 0.9 * least else idle + 1
+        least = min(least, top - bottom)
+        if idle > 8:
+            break
+    level.u[work] = u
+    return u - before
 
 
 def _add(level: Level, columns: np.ndarray, v: np.ndarray, loop: Loop) -> None:

@@ -125,7 +125,11 @@ def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray, curvature: Curvat
         primal = problem.penalty(theta) + loss
         own = partial(problem.dual_from_primal, theta)
         gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own)
-        if loop.relative_gap <= loop.stop.relative_gap or not gap < before:
+        if loop.relative_gap <= loop.stop.relative_gap:
+            if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
+                loop.best_scores, loop._best_u = z, problem.repair(np.negative(g, out=g), out=g)
+            return
+        if not gap < before:
             return
         if curvature.matrix is None or step >= CHORDS or gap > 0.1 * before:
             curvature.keep(problem, h, loop.tick)
