@@ -97,7 +97,7 @@ def resume_kernel(
 
 
 def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray:
-    """What u of these rows moves by; u has moved.  Pairs say who is free, Newton's steps on those do the rest: few pairs at a time."""
+    """What u of these rows moves by; u has moved.  Pairs say who is free, Newton steps on those do the rest."""
     K = level.tiles.square(level.points[work], loop.tick)
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
