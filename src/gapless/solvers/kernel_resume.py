@@ -25,8 +25,8 @@ WORKING, INSIDE = 1024, 1024
 SHARE = 0.98
 #: Turns after which others are asked.
 TURNS = 40
-#: Pairs for each row of a turn before Newton's steps, and how often the two take turns.
-PAIRS, ROUNDS = 3, 60
+#: Pairs for each row of a turn before Newton steps, and how often the two take turns.
+PAIRS, ROUNDS = 16, 30
 
 
 class Resumed:
