@@ -130,6 +130,14 @@ def test_one_model_on_raw_columns_and_float32(raw, tmp_path):
     assert main([str(out), str(raw)]) == 0
 
 
+@pytest.mark.parametrize(("model", "kind"), [("adaboost", "bound"), ("bagging", "heuristic")])
+def test_models_without_a_gap_say_so(raw, tmp_path, model, kind):
+    told = run_json("train", raw, "--target", "outcome", "--model", model, "-o", tmp_path / "m")
+    assert told["certificate"]["kind"] == kind
+    assert told["certificate"]["relative_gap"] is None
+    assert run("predict", tmp_path / "m", raw).exit_code == 0
+
+
 def test_regressions_are_compared(tmp_path, monkeypatch):
     every = compare.regressions
     monkeypatch.setattr(compare, "regressions", lambda: every()[:2])

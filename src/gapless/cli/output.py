@@ -62,7 +62,7 @@ def figures(certificate: Any) -> dict[str, Any]:
         "seconds",
         "solver",
     )
-    told = {name: getattr(certificate, name) for name in (*names, "backend")}
+    told = {name: getattr(certificate, name, None) for name in (*names, "backend")}
     least_squares = ("orthogonality", "rss", "r2", "rank", "condition")
     beyond = (*least_squares, "loss", "deviance", "decrement", "reach", "excess", "relative_excess")
     return told | {name: getattr(certificate, name) for name in beyond if hasattr(certificate, name)}
