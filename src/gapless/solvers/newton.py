@@ -128,7 +128,9 @@ def _record(
     missing = -float(data_part[-1])  # sum u, times the constant feature's 1
     price = problem.offset_bound(primal) * abs(missing) - float(theta[-1]) * missing
     gap = 0.5 * float(w @ w) + price
-    if price > 1e-3 * loop.stop.relative_gap * primal:
+    enough = loop.stop.relative_gap * primal
+    # Where w alone is not there yet, no better dual point would help.
+    if price > 1e-3 * enough and gap - price <= enough:
         dual = problem.dual(problem.repair(np.negative(g, out=scratch), out=scratch), primal)
         gap = min(gap, primal - dual)
     loop.record(theta, own, primal, primal - gap, ends=False)

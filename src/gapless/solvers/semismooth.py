@@ -78,13 +78,15 @@ def semismooth(
                 loop.record(theta, band.u, primal, gain - problem.penalty(combined))
             # Good enough when the slope that is left is small against the gap that the next multipliers can remove.
             left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
+            mass = float(np.add.reduce(problem.c, where=band.inside)) if problem.free else 0.0
             if problem.free:
-                left += abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
+                # What b alone could still gain: its curvature is mass / delta.
+                bound = abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
+                left += min(bound, float(gradient[-1]) ** 2 * delta / mass) if mass > 0.0 else bound
             if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
                 break
             ridge = 1.0
             if problem.free:
-                mass = float(np.add.reduce(problem.c, where=band.inside))
                 ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
             system = NormalEquations(
                 problem.rows, problem.c, band.inside, ridge, tick=loop.tick, tolerance=1e-3, scale=1.0 / delta
