@@ -20,7 +20,7 @@ from gapless.theory.overfitting import overfitting as overfitting_study
 
 FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
 #: Dots an inch, and colours that a file keeps.
-DPI, PALETTE = 100, 48
+DPI, PALETTE = 100, 160
 
 
 def clouds(n=60, apart=1.2, seed=0):
@@ -235,9 +235,9 @@ def write(display, file: Path) -> None:
 
     buffer = BytesIO()
     display.plot().figure_.savefig(buffer, dpi=DPI, format="png", metadata={"Software": None})
-    Image.open(buffer).convert("RGB").quantize(PALETTE, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
-        file, optimize=True
-    )
+    Image.open(buffer).convert("RGB").quantize(
+        PALETTE, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+    ).save(file, optimize=True)
 
 
 def main(names: list[str]) -> None:

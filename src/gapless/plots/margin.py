@@ -78,7 +78,7 @@ class MarginDisplay(Display):
             features are seen along w where the score is linear, and in the plane of the main axes where it is not
         positive : more than two classes: the class that is drawn against the others, or a pair of classes for SVC and NuSVC
         resolution : points of the grid in each direction
-        tol : |yf - 1| up to which a row reads as lying on the margin
+        tol : distance of yf from 1 up to which a row reads as lying on the margin
         """
         names = names_of(X, estimator)
         model, X = last_step(estimator, X)

@@ -17,7 +17,7 @@ __all__ = ["MistakesDisplay"]
 class MistakesDisplay(Display):
     """k <= (R/γ)² from a start of 0: R the longest row (x, 1), γ the margin of a direction of length 1.
 
-    The second panel, of a perceptron with ``trace=True``, is the proof: ⟨t, θ_k⟩ grows by γ a mistake at least, |θ_k| like R√k at
+    The second panel, of a perceptron with ``trace=True``, is the proof: ⟨t, θ⟩ grows by γ a mistake at least, ‖θ‖ like R√k at
     most, and the first cannot exceed the second.
 
     Attributes

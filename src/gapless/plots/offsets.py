@@ -34,7 +34,7 @@ class Side:
 
 @dataclass(eq=False)
 class OffsetsDisplay(Display):
-    """min 1/2 |w|^2 (+ 1/2 b^2 where b is penalised), subject to y (<w, x> + b) >= 1.
+    """min ½‖w‖² (+ ½b² where b is penalised), subject to y (⟨w, x⟩ + b) ≥ 1.
 
     Each panel has the boundary of one of them, and, dashed, that of the rows shifted by a constant and shifted back: only a free
     offset does not care where the origin is.
