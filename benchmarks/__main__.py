@@ -17,6 +17,8 @@ from benchmarks import (  # noqa: E402
     datasets,
     descent,
     ensembles,
+    kernel_grid,
+    kernel_growth,
     kernel_machines,
     least_squares,
     linear,
@@ -39,6 +41,8 @@ SECTIONS = (
     "perceptron",
     "descent",
     "kernel_machines",
+    "kernel_grid",
+    "kernel_growth",
     "ensembles",
     "trees",
     "tuning",
@@ -94,6 +98,10 @@ def main() -> None:
             perceptron.run(folder, sets, say)
         if "kernel_machines" in options.only:
             kernel_machines.run(folder, [name for name in kernel_machines.SETS if name in options.sets], say)
+        if "kernel_grid" in options.only:
+            kernel_grid.run(folder, say)
+        if "kernel_growth" in options.only:
+            kernel_growth.run(folder, say)
         if "ensembles" in options.only:
             ensembles.run(folder, sets, say)
         if "trees" in options.only:

@@ -62,13 +62,18 @@ def _measure(pipe: Connection, data: str, folder: Path | None, name: str) -> Non
     del model
     gc.collect()
     model = getattr(gapless, word)(n_jobs=limits.THREADS, **options)
-    before = _kilobytes("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    model.fit(X, y)
-    grew = (_kilobytes("VmHWM") - before) * 1024
+    grew = peak_growth(lambda: model.fit(X, y))
     shape = f"{X.shape[0]} x {X.shape[1]} {X.dtype}"
     row: dict[str, Any] = {"model": name, "data": shape if data == "long" else f"{data}, {shape}", "grew": grew}
     pipe.send(row | {"bound": bound(X), "X": X.nbytes})
+
+
+def peak_growth(work: Callable[[], Any]) -> int:
+    """Bytes by which the process is larger at its peak than before."""
+    before = _kilobytes("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    work()
+    return (_kilobytes("VmHWM") - before) * 1024
 
 
 def _long() -> tuple[np.ndarray, np.ndarray]:

@@ -17,14 +17,23 @@ START, END = "<!-- measured: start -->", "<!-- measured: end -->"
 
 
 def rewrite() -> None:
-    """README.md's tables and results/curves.csv."""
+    """README.md's tables and results/curves.csv; a table of which nothing is kept here stays as it is."""
     text = README.read_text()
     head, _, rest = text.partition(START)
     _, _, tail = rest.partition(END)
     if not rest or not text.count(END):
         raise SystemExit(f"{README.name} has lost its markers {START} and {END}.")
-    README.write_text(f"{head}{START}\n{render()}\n{END}{tail}")
+    before = rest.partition(END)[0].strip()
+    README.write_text(f"{head}{START}\n{_merged(before, render())}\n{END}{tail}")
     write_curves()
+
+
+def _merged(before: str, now: str) -> str:
+    """The parts of ``now``, and those of ``before`` that ``now`` has not, in the order of ``before``."""
+    old, new = ({part.split("\n", 1)[0]: part.rstrip() for part in text.split("\n### ")} for text in (before, now))
+    top = next(iter(new))
+    kept = [new.pop(title, part) for title, part in list(old.items())[1:]]
+    return "\n\n### ".join([new.pop(top), *kept, *new.values()])
 
 
 def render() -> str:
@@ -44,6 +53,8 @@ def render() -> str:
         _descent,
         _kernel_machines,
         _predicting,
+        _kernel_grid,
+        _kernel_growth,
         _ensembles,
         _trees,
         _tuning,
@@ -246,6 +257,52 @@ def _predicting() -> list[str]:
                 f"{ratios[-1]:.2f} | {1e3 * own['sklearn SVC']:.3g} | {plain[-1]:.1f} |"
             )
     return [*lines, "", f"Geometric means: {geometric_mean(ratios):.2f} and {geometric_mean(plain):.1f}."]
+
+
+def _kernel_grid() -> list[str]:
+    rows = list(objective.read("kernel_grid.json").values())
+    if not rows:
+        return []
+    lines = [
+        "### SVC around the best cell of a cross-validated grid: seconds of a fit",
+        "",
+        "| data | C | gamma | support vectors | gapless s | its gap | sklearnex s | its gap | ratio |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    ratios = []
+    for row in rows:
+        ours, peer = row["gapless"], row["sklearnex"]
+        ratios.append(peer["seconds"] / ours["seconds"])
+        lines.append(
+            f"| {row['data']} | {row['C']:g} | {row['gamma']:.4g} | {row['support']:,} | {ours['seconds']:.3g} | "
+            f"{ours['gap']:.0e} | {peer['seconds']:.3g} | {peer['gap']:.0e} | {ratios[-1]:.2f} |"
+        )
+    return [*lines, "", f"Geometric mean: {geometric_mean(ratios):.2f}."]
+
+
+def _kernel_growth() -> list[str]:
+    rows = list(objective.read("kernel_growth.json").values())
+    if not rows:
+        return []
+    who = list(rows[0]["seconds"])
+    lines = [
+        "### SVC on more and more rows of covtype: seconds of a fit, and memory with cache_size=200",
+        "",
+        f"| rows | {' | '.join(who)} | MB | allowed MB |",
+        "|---|" + "---|" * (len(who) + 2),
+    ]
+    for row in rows:
+        cells = [f"{row['seconds'][key]:.3g}" if key in row["seconds"] else "" for key in who]
+        lines.append(f"| {row['n']:,} | {' | '.join(cells)} | {row['grew'] / 1e6:.0f} | {row['bound'] / 1e6:.0f} |")
+    growth = []
+    for key in who:
+        known = [row for row in rows if key in row["seconds"]]
+        x = [math.log(row["n"]) for row in known]
+        y = [math.log(row["seconds"][key]) for row in known]
+        middle_x, middle_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
+        over = math.fsum((a - middle_x) ** 2 for a in x)
+        growth.append(f"{key} {math.fsum((a - middle_x) * (b - middle_y) for a, b in zip(x, y)) / over:.2f}")
+    return [*lines, "", f"Exponents of n: {', '.join(growth)}."]
 
 
 def _ensembles() -> list[str]:

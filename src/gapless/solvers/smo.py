@@ -41,8 +41,10 @@ CLOSING = 3000
 RATIO, SMALLEST = 4, 2000
 #: Pairs for each variable of a working set before Newton steps on its free ones are tried.
 STEPS = 16
-#: How far a part is solved, and the whole before its gap is looked at: the worst pair, in units of the spread of v.
+#: How far a part is solved, and the whole before its gap is looked at in float64: the worst pair, in units of the spread of v.
 ROUGH, FIRST = 5e-3, 1e-3
+#: The same where single precision can tell that the gap is what was asked for, and the smallest such gap.
+LAST, TELLS = 5e-5, 1e-6
 #: Passes, and turns of pairs and Newton steps, without progress after which a problem is left as it is.
 IDLE = 8
 #: Turns of pairs and Newton steps in a working set.
@@ -120,8 +122,11 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
             else:
                 extend(level, following, loop)
             level = following
-            wanted = FIRST if size == problem.n_points else ROUGH
-            solved = solve_level(level, loop, wanted * level.spread(), random)
+            wanted, gap = ROUGH, 0.0
+            if size == problem.n_points:
+                tells = loop.stop.relative_gap >= TELLS
+                wanted, gap = (LAST, 0.5 * loop.stop.relative_gap) if tells else (FIRST, 0.0)
+            solved = solve_level(level, loop, wanted * level.spread(), random, gap)
     except Ended:
         if level is not None:
             loop.offer(_scattered(problem, level))
@@ -254,6 +259,13 @@ class Level:
         """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
         return 1.0 if self.kind == "c_svc" else max(1e-300, float(np.std(self.v)))
 
+    def relative_gap(self, middle: np.ndarray, among: np.ndarray | None) -> float:
+        """By the v at hand; variables that are left out are on their right side and add nothing."""
+        at: Any = slice(None) if among is None else among
+        rows = gap_of_rows(self.u[at], self.v[at] - middle, self.low[at], self.high[at])
+        dual = 0.5 * float(self.u @ (self.target + self.v))
+        return rows / abs(dual) if dual else np.inf
+
     def middles(self, among: np.ndarray | None = None) -> tuple[np.ndarray, float]:
         """For each variable the middle of its side's worst pair, and the violation of the worst of all."""
         middle = np.zeros(self.index.size if among is None else among.size)
@@ -269,8 +281,9 @@ class Level:
         return middle, worst
 
 
-def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Generator) -> bool:
-    """Until no pair of the level is out of order by more than ``wanted``; False where nothing moves any more."""
+def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Generator, gap: float = 0.0) -> bool:
+    """Until no pair of the level is out of order by more than ``wanted``, or its relative gap is ``gap``; False where nothing
+    moves any more."""
     active: np.ndarray | None = None
     left_out: list[tuple[np.ndarray, np.ndarray]] = []  # which, and the u that their v belongs to
     least, idle = np.inf, 0
@@ -278,7 +291,7 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         if loop.n_iter >= loop.stop.passes:
             return False
         middle, violation = level.middles(active)
-        if violation <= wanted:
+        if violation <= wanted or (gap > 0.0 and level.relative_gap(middle, active) <= gap):
             if active is None:
                 return True
             for which, then in left_out:
@@ -445,6 +458,15 @@ def extremes(u, v, low, high):
         if u[i] > low[i] and v[i] < bottom:
             bottom = v[i]
     return top, bottom
+
+
+@compiled(vectorise=True)
+def gap_of_rows(u, v, low, high):
+    """The sum of (c - beta) h where h > 0 and -beta h elsewhere: v up to the upper bound, or down to the lower one."""
+    total = 0.0
+    for i in range(u.size):
+        total += v[i] * (high[i] - u[i]) if v[i] > 0.0 else v[i] * (low[i] - u[i])
+    return total
 
 
 @compiled
