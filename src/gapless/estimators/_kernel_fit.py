@@ -39,6 +39,8 @@ from ._kernel_hard import fit_hard
 
 #: Equal rows are looked for up to so many values.
 MOST_VALUES = 4_000_000
+#: Rows up to which a problem's Gram matrix is held whole, where the budget has room for it.
+HELD = 2 * SMALL
 #: A sparse matrix of no more values, zeros counted, is filled.
 SMALL_VALUES = 1_000_000
 
@@ -132,9 +134,6 @@ def fit_kernel(
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         ready = prepare(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
         data, pairs = ready.data, ready.pairs
-        whole = data.gram
-        if len(pairs) > 2 and (known := getattr(whole, "laid_out", None)) and 8 * whole.n**2 <= task.cache_bytes:
-            data = replace(data, gram=Whole(whole, known))
         parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
         marks = ready.named()
     return decode_kernel(task, ready, parts, marks, feature_names, lambda: time.perf_counter() - started)
@@ -192,10 +191,10 @@ def decode_kernel(
     member = np.stack([data.member(pair) for pair in pairs])
     u, scores = np.zeros((len(pairs), cost.c.size)), np.full((len(pairs), cost.c.size), np.nan)
     off = np.zeros(u.shape) if any(part.off is not None for part in parts) else None
-    for line, part in enumerate(parts):
-        u[line, member[line]], scores[line, member[line]] = part.u, part.scores
+    for line, (inside, part) in enumerate(zip(member, parts)):
+        u[line, inside], scores[line, inside] = part.u, part.scores
         if off is not None and part.off is not None:
-            off[line, member[line]] = part.off
+            off[line, inside] = part.off
     u, seen, off = cost.restore(u), scores, None if off is None else cost.restore(off)
     if cost.rows is not None:
         scores = np.full(u.shape, np.nan)
@@ -344,9 +343,9 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
         best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, pair, stop, data.interruption)
         return Solved(best.u, np.array([best.b]), best.scores, claim, [])
-    problem = _build(task, data, inside, data.cost.c[inside], pair)
-    _refuse_infeasible(task, problem, pair)
     groups = _groups(data, inside, pair)
+    problem = _build(task, data, inside, data.cost.c[inside], pair, hold=groups is None)
+    _refuse_infeasible(task, problem, pair)
     start = _start(data, problem, inside, k, len(pairs))
     small = problem
     if groups is not None:
@@ -362,7 +361,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
     if groups is not None or data.judged is not data.gram:
         halves = np.split(solution.u, problem.n // problem.n_points)
         beta = solution.u if groups is None else np.concatenate([groups.expand(half) for half in halves])
-        problem = _build(task, data, inside, data.cost.c[inside], pair, data.judged)
+        problem = _build(task, data, inside, data.cost.c[inside], pair, data.judged, hold=False)
         beta = problem.repair(beta)
         scores = problem.scores(beta)
         theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
@@ -383,10 +382,22 @@ def _nothing(data: Data, inside: np.ndarray, pair: tuple[int, int], present: np.
 
 
 def _build(
-    task: KernelTask, data: Data, rows: np.ndarray, c: np.ndarray, pair: tuple[int, int] | None, of: Gram | None = None
+    task: KernelTask,
+    data: Data,
+    rows: np.ndarray,
+    c: np.ndarray,
+    pair: tuple[int, int] | None,
+    of: Gram | None = None,
+    *,
+    hold: bool = True,
 ) -> KernelDual:
+    """The problem on some rows; ``hold``: many products will be asked of its Gram matrix."""
     of = data.gram if of is None else of
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else Part(of, rows)
+    laid_out = getattr(of, "laid_out", None)
+    room = 8 * rows.size**2 * n_threads(task.n_jobs) <= task.cache_bytes
+    if hold and laid_out is not None and rows.size <= HELD and room:
+        whole = Whole(whole, laid_out if whole is of else laid_out.taken(rows, np.float64))
     if pair is not None:
         y = np.where(data.index[rows] == pair[0], 1.0, -1.0)
         return KernelDual.c_svc(whole, y, c) if task.kind == "c_svc" else KernelDual.nu_svc(whole, y, c, task.nu)

@@ -1,7 +1,8 @@
-"""The Gram matrix as a whole, where many problems share it: pairs of classes read from it instead of making it again."""
+"""The Gram matrix as a whole, where it is small: made once, each value for two, and read again and again."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,32 +11,28 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram
 from gapless.kernels.kept import add_rows
-from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles
+from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles, mirror
 
 
 class Whole(Gram):
     def __init__(self, gram: Gram, laid_out: Tiles) -> None:
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
-        self.K = np.empty((gram.n, gram.n))
-        blocks = -(-gram.n // CHUNK)
-        half = [(i, j) for i in range(blocks) for j in range(i + 1)]
-        every = np.arange(gram.n)
+        self.laid_out = laid_out
 
-        def fill(k: int) -> None:
-            i, j = (slice(b * CHUNK, (b + 1) * CHUNK) for b in half[k])
-            for start in range(0, every[i].size, ROWS):
-                rows = every[i][start : start + ROWS]
-                _both(laid_out.between(rows, every[j]), self.K, rows[0], every[j][0])
-
-        share(fill, len(half))
+    @cached_property
+    def K(self) -> np.ndarray:
+        """With columns up to a whole number of tiles; symmetric to the last bit."""
+        K = self.laid_out.square(np.arange(self.n))
+        mirror(K, 0, self.n)
+        return K
 
     @property
     def diagonal(self) -> np.ndarray:
         return self._diagonal
 
     def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
-        return self.K[rows][:, columns]
+        return self.K[:, : self.n][rows][:, columns]
 
     def product(
         self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
@@ -47,8 +44,10 @@ class Whole(Gram):
         return out
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Held:
+        if dtype == self.K.dtype and (order == np.arange(self.n)).all():
+            return Held(self.K, self.n)
         K = np.empty((order.size, -(-order.size // COLUMNS) * COLUMNS), dtype)
-        share(lambda k: _gather(self.K, order, K, k * ROWS, min(order.size, (k + 1) * ROWS)), -(-order.size // ROWS))
+        gather(self.K, order, K)
         return Held(K, order.size)
 
 
@@ -81,12 +80,14 @@ class Held:
         if index.size == self.K.shape[0]:
             return self.K
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
-        share(
-            lambda k: _gather(self.K, index, out, k * ROWS, min(index.size, (k + 1) * ROWS)),
-            -(-index.size // ROWS),
-            tick,
-        )
+        gather(self.K, index, out, tick)
         return out
+
+
+def gather(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
+    """out = K[index, index], with zeros beyond."""
+    starts = range(0, index.size, ROWS)
+    share(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
 
 
 def _add(
@@ -98,21 +99,6 @@ def _add(
         -(-out.size // CHUNK),
         tick,
     )
-
-
-@compiled
-def _both(found, K, row, column):
-    """A block of K and the mirror image of what is below the diagonal, in squares that the cache holds."""
-    side = 16
-    for a in range(0, found.shape[0], side):
-        for b in range(0, found.shape[1], side):
-            for i in range(a, min(found.shape[0], a + side)):
-                for j in range(b, min(found.shape[1], b + side)):
-                    K[row + i, column + j] = found[i, j]
-            for j in range(b, min(found.shape[1], b + side)):
-                for i in range(a, min(found.shape[0], a + side)):
-                    if row + i > column + j:
-                        K[column + j, row + i] = found[i, j]
 
 
 @compiled
