@@ -264,3 +264,13 @@ def test_huge_rates_are_said_to_overflow():
         model = AdaBoostClassifier(n_estimators=5, learning_rate=1e308).fit(X, y)
     assert model.status_ == "not_finite"
     assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_stage_weights_near_nothing_are_believed():
+    """Late rounds on few different rows: errors of 1/2 but for rounding have weights that are all rounding."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (600, 3)).astype(float)
+    y = (X[:, 0] + 0.8 * random.normal(size=600) > 0.5).astype(int)
+    model = gapless.AdaBoostClassifier(n_estimators=200).fit(X, y)
+    assert model.certificate_.errors.max() > 0.4999
+    assert gapless.verify(model, X, y)

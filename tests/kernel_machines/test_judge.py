@@ -195,3 +195,13 @@ def test_matrices_that_are_positive_and_matrices_that_are_not():
         low = 0.5 * (low + low.T)
         assert proved_positive(low, 1e-10 * values[-1])
         assert not proved_positive(low - 1e-6 * values[-1] * np.eye(8), 1e-10 * values[-1])
+
+
+@pytest.mark.parametrize("width", [0.03, 0.3, 3.0, 100.0])
+@pytest.mark.parametrize("n", [60, 240])
+def test_a_fit_is_believed_whatever_its_width(width, n):
+    """Of a narrow kernel few values count: a stated rounding that bounds all of them by 1 is large beside what they need."""
+    random = np.random.default_rng(n)
+    X = random.normal(size=(n, 4))
+    y = (X[:, 0] + 0.5 * random.normal(size=n) > 0).astype(int)
+    assert verify(SVC(gamma=width).fit(X, y), X, y)
