@@ -43,7 +43,7 @@ RATIO, SMALLEST = 4, 2000
 STEPS = 16
 #: How far a part is solved, and the whole before its gap is looked at in float64: the worst pair, in units of the spread of v.
 ROUGH, FIRST = 5e-3, 1e-3
-#: The same where single precision can tell that the gap is what was asked for, and the smallest such gap.
+#: Where that does not do, as long as single precision can tell: down to this, for no smaller gap than that.
 LAST, TELLS = 5e-5, 1e-6
 #: Passes, and turns of pairs and Newton steps, without progress after which a problem is left as it is.
 IDLE = 8
@@ -122,11 +122,14 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
             else:
                 extend(level, following, loop)
             level = following
-            wanted, gap = ROUGH, 0.0
-            if size == problem.n_points:
-                tells = loop.stop.relative_gap >= TELLS
-                wanted, gap = (LAST, 0.5 * loop.stop.relative_gap) if tells else (FIRST, 0.0)
-            solved = solve_level(level, loop, wanted * level.spread(), random, gap)
+            if size < problem.n_points:
+                solve_level(level, loop, ROUGH * level.spread(), random)
+                continue
+            asked = loop.stop.relative_gap
+            gap = 0.9 * asked if asked >= TELLS else 0.0
+            solved = solve_level(level, loop, FIRST * level.spread(), random, gap)
+            if solved and gap > 0.0 and level.relative_gap(level.middles()[0], None) > gap:
+                solved = solve_level(level, loop, LAST * level.spread(), random, gap)
     except Ended:
         if level is not None:
             loop.offer(_scattered(problem, level))
