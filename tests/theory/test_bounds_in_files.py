@@ -47,6 +47,8 @@ POOL = [(j, 0.5) for j in range(3)]
 MODELS = {
     "hinge": LinearSVC(loss="hinge", C=0.1, tol=1e-10),
     "hinge, not at the optimum": LinearSVC(loss="hinge", C=0.1, tol=1e-2, solver="coordinate_descent"),
+    "hinge, no offset": LinearSVC(loss="hinge", C=0.1, fit_intercept=False),
+    "hinge, penalised offset": LinearSVC(loss="hinge", C=0.01, penalize_intercept=True, intercept_scaling=2.0),
     "squared hinge, sparse": LinearSVC(C=0.1),
     "rbf": SVC(gamma=0.3, tol=1e-10),
     "rbf, not at the optimum": SVC(gamma=0.3, tol=1e-2),
@@ -166,11 +168,19 @@ def _forgeries():
     yield "VC dimension", "hinge", shift("VC", "dimension", -1)
     yield "a stump outside the pool", "boosting", lambda block, row: row["votes"]["figures"].update(pool=[[0, 0.25]])
     yield "a smaller pool", "boosting", lambda block, row: row["votes"]["figures"].update(pool=POOL[:1])
+    yield "shared", "hinge", lambda block, row: block.update(shared=0.5)
+    yield "shared, not said", "hinge", lambda block, row: block.update(shared=None)
     yield "tested", "hinge", lambda block, row: block.update(tested=5)
     yield "delta", "hinge", lambda block, row: block.update(delta=0.01)
     yield "delta not a probability", "hinge", lambda block, row: block.update(delta=1.5)
     yield "each at all of delta", "hinge", fewer
     yield "twice", "hinge", lambda block, row: block["rows"].append(dict(row["VC"]))
+    for name in ("hinge", "hinge, no offset", "hinge, penalised offset", "rbf", "linear SVC"):
+        yield "leave-one-out", name, scale("leave-one-out", "value", 0.9)
+        yield "leave-one-out of other rows", name, shift("leave-one-out", "n", 1)
+        for by in (-1, 1):
+            count = consistent("leave-one-out", "count", by, lambda figures, delta: figures["count"] / figures["n"])
+            yield "leave-one-out count, value too", name, count
     yield "leave-one-out as certain", "hinge", lambda block, row: row["leave-one-out"].update(delta=1e-9)
     yield "another method", "hinge", lambda block, row: row["VC"].update(method="luck")
     yield "an entry too many", "hinge", lambda block, row: block.update(luck=1)
@@ -186,6 +196,58 @@ def test_no_forgery_is_accepted(cases):
         altered = changed(document, change)
         assert altered != document, what
         assert not accepted(altered, arrays, *rest), f"{name}: {what}"
+
+
+def test_members_that_saw_the_rows_they_are_counted_on(data, tmp_path):
+    """Trees of all rows in the place of those of the bags: no error is left out of the bags, and the judge sees why."""
+    X, y, *_ = data
+    for kind in (DecisionTreeClassifier(), LinearSVC(loss="hinge", C=1e3)):
+        model = BaggingClassifier(kind, n_estimators=3, random_state=0).fit(X, y)
+        bounds(model, X, y, methods="votes")
+        gapless.save(model, tmp_path / "honest.gapless")
+        verdict = judge.check(*judge.read(tmp_path / "honest.gapless"), X, y)
+        assert verdict, str(verdict)
+        assert "bounds: votes, members" in [claim.name for claim in verdict.claims]
+        index = np.searchsorted(model.classes_, y)
+        model.estimators_ = [clone(kind).fit(X, index) for _ in range(3)]
+        bounds(model, X, y, methods="votes")
+        gapless.save(model, tmp_path / "forged.gapless")
+        verdict = judge.check(*judge.read(tmp_path / "forged.gapless"), X, y)
+        assert [claim.name for claim in verdict.failed] == ["bounds: votes, members"]
+
+
+def test_training_rows_as_test_rows(cases):
+    """A held-out bound whose figures are all right, but for the rows that it was counted on."""
+    _, model, _, document, arrays, X, y, *_ = cases["hinge"]
+    for part in (slice(None), slice(20, 90), slice(None, None, -1)):
+        rows, labels = np.ascontiguousarray(X[part]), y[part]
+        wrong, n = int((model.predict(rows) != labels).sum()), len(labels)
+        mark = judge.fingerprint(rows, np.searchsorted(model.classes_, labels))
+
+        def forge(block, row, wrong=wrong, n=n, mark=mark):
+            held = row["held-out"]
+            held["figures"].update(errors=wrong, n=n, rows=mark["rows"], labels=mark["labels"])
+            held["value"] = clopper_pearson(wrong, n, held["delta"], 1).high * (1 + 1e-7)
+            block["shared"] = 1.0
+
+        verdict = judge.check(changed(document, forge), arrays, X, y, X_test=rows, y_test=labels)
+        assert [claim.name for claim in verdict.failed] == ["bounds: held-out, rows"]
+    whole = changed(
+        document,
+        lambda block, row: row["held-out"]["figures"].update(rows=document["certificate"]["fingerprint"]["rows"]),
+    )
+    assert "bounds: held-out, rows" in [claim.name for claim in judge.check(whole, arrays, X, y).failed]
+
+
+def test_what_cannot_be_seen_is_said_whatever_the_file_says(cases):
+    _, _, _, document, arrays, X, y, *_ = cases["hinge"]
+    silent = changed(
+        document, lambda block, row: [each.update(assumes=[], what="nothing is ever wrong") for each in row.values()]
+    )
+    unchecked = judge.check(silent, arrays, X, y).unchecked
+    assert unchecked == judge.check(document, arrays, X, y).unchecked
+    for word in ("independent draws", "fixed without the training rows", "the words beside the values"):
+        assert any(word in text for text in unchecked)
 
 
 def test_a_condition_that_is_claimed_and_broken(data):

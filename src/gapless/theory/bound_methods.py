@@ -135,10 +135,10 @@ def _hyperplane(job: Job) -> tuple[np.ndarray, float | None]:
 
 
 def pac_bayes(job: Job) -> Ready:
+    w, b = _hyperplane(job)
     from gapless.certificates.verify import as_matrix
     from gapless.theory.pac_bayes import linear
 
-    w, b = _hyperplane(job)
     signs = np.where(np.asarray(job.y).ravel() == job.model.classes_[1], 1.0, -1.0)
     rows = as_matrix(job.X)
 
@@ -155,10 +155,10 @@ def pac_bayes(job: Job) -> Ready:
 
 
 def vc(job: Job) -> Ready:
+    w, b = _hyperplane(job)
     from gapless.theory.growth import halfspaces
     from gapless.theory.vc import bound
 
-    w, b = _hyperplane(job)
     truth = np.asarray(job.y).ravel()
     wrong = int(np.count_nonzero(np.asarray(job.model.predict(job.X)).ravel() != truth))
     kind = halfspaces(w.size, offset=b is not None)

@@ -135,7 +135,9 @@ def bounds(
             raise ValueError(f"methods are {', '.join(METHODS)}; got {name!r}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
-    step = model[-1] if _piped(model) else model
+    from gapless.theory.support_vectors import is_pipeline
+
+    step = model[-1] if is_pipeline(model) else model
     if not hasattr(step, "classes_") or not hasattr(step, "predict"):
         raise ValueError(f"{type(step).__name__} is no fitted classifier: there is no error to bound")
     tried = _tried(step, tried)
@@ -215,21 +217,20 @@ def _share(delta: float, parts: int) -> float:
     return share
 
 
-def _piped(model: Any) -> bool:
-    return hasattr(model, "steps") and hasattr(model, "__getitem__")
-
-
 def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, tested: int, pool: Any) -> Job:
     """Raises CertificateError for other data than those of the fit."""
-    from gapless.certificates.linear_model import last_step
-    from gapless.theory.support_vectors import same_rows
+    from gapless.theory.support_vectors import is_pipeline, same_rows
 
-    step, rows = last_step(model, X)
-    new = X_test if X_test is None else last_step(model, X_test)[1]
+    step, rows, new = model, X, X_test
+    if is_pipeline(model):
+        from gapless.certificates.linear_model import last_step
+
+        step, rows = last_step(model, X)
+        new = X_test if X_test is None else last_step(model, X_test)[1]
     if getattr(getattr(step, "certificate_", None), "fingerprint", None) is None:
         raise ValueError(f"{type(step).__name__} has no certificate that names its training rows")
     same_rows(step, rows, y)
-    return Job(step, rows, y, tried, tested, pool, _piped(model) and len(model.steps) > 1, new, y_test)
+    return Job(step, rows, y, tried, tested, pool, is_pipeline(model) and len(model.steps) > 1, new, y_test)
 
 
 def overlap(

@@ -61,8 +61,9 @@ class _Always:
 
 
 def pick_to_learn(
-    learner: Any, X: Any, y: Any, first: Any = None, delta: Any = 0.05, most: Any = None, pick: str = "worst"
-) -> Picked:
+    learner: Any, X: Any, y: Any, first: Any = None, delta: Any = 0.05, most: Any = None, pick: str = "worst",
+    patience: Any = None,
+) -> Picked:  # fmt: skip
     """Train ``learner`` on as few rows as it takes to get the others right.
 
     Parameters
@@ -72,6 +73,7 @@ def pick_to_learn(
     most : stop after this many rows at the latest, where rows and errors left together are fewest; None: go on until no row
         outside is wrong
     pick : "worst" or "nearest" of the wrong rows, by the score of their own class
+    patience : stop early, too, where so many picks one after the other have not made rows and errors fewer
     """
     from sklearn.base import clone
 
@@ -81,16 +83,18 @@ def pick_to_learn(
     if pick not in ("worst", "nearest"):
         raise ValueError(f'pick is "worst" or "nearest"; got {pick!r}')
     n, delta = len(y), probability(delta)
+    early = most is not None or patience is not None
     limit = n if most is None else min(n, whole(most, "most"))
+    wait = n if patience is None else whole(patience, "patience")
     model: Any = _Always(np.min(y) if first is None else first)
     picked: list[int] = []
     outside = np.ones(n, dtype=bool)
     best: tuple[int, int, Any] = (n + 1, 0, model)  # |T| + e, |T|, the model
     while True:
         wrong = np.flatnonzero(outside & (np.asarray(model.predict(X)) != y))
-        if most is None or len(picked) + wrong.size < best[0]:
+        if not early or len(picked) + wrong.size < best[0]:
             best = (len(picked) + int(wrong.size), len(picked), model)
-        if wrong.size == 0 or len(picked) >= limit:
+        if wrong.size == 0 or len(picked) >= limit or len(picked) - best[1] >= wait:
             break
         own = _agreement(model, X[wrong], y[wrong])
         chosen = int(wrong[np.argmin(own) if pick == "worst" else np.argmax(own)])  # ties: the first row
@@ -100,7 +104,7 @@ def pick_to_learn(
         model = _Always(labels[0]) if (labels == labels[0]).all() else clone(learner).fit(X[picked], labels)
     k, size, model = best
     rows, errors = np.array(picked[:size], dtype=np.int64), k - size
-    found = one_sided(min(n, len(rows) + errors), n, delta if most is None else delta / n)
+    found = one_sided(min(n, len(rows) + errors), n, delta / n if early else delta)
     return Picked(model, rows, errors, n, delta, found)
 
 

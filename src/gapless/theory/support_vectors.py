@@ -28,7 +28,7 @@ from gapless.errors import CertificateError
 from gapless.theory._inputs import probability, whole
 from gapless.theory.compression import Compression, one_sided
 
-__all__ = ["MarginViolation", "NotSettled", "kept", "margin_violation", "refuse_broken", "same_rows"]
+__all__ = ["MarginViolation", "NotSettled", "is_pipeline", "kept", "margin_violation", "refuse_broken", "same_rows"]
 
 #: A relative gap up to this is that of the optimum to rounding: its support vectors are counted as they stand.
 EXACT = 1e-9
@@ -91,9 +91,7 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
 
 def refuse_broken(model: Any) -> Any:
     """The model, of a pipeline of one step that step; ValueError where its parameters break a condition."""
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline):
+    if is_pipeline(model):
         if len(model.steps) > 1:
             raise ValueError(
                 "the steps before the model were fitted on the training rows, which voids the bound: scale with numbers that "
@@ -121,6 +119,11 @@ def refuse_broken(model: Any) -> Any:
     if model.certificate_.fingerprint["weights"] != _ones(int(model.certificate_.fingerprint["n_rows"])):
         raise ValueError("the model was trained with sample weights: the bound is for rows that count alike")
     return model
+
+
+def is_pipeline(model: Any) -> bool:
+    """Without loading scikit-learn's pipelines for models that are none."""
+    return hasattr(model, "steps") and hasattr(model, "__getitem__")
 
 
 def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:

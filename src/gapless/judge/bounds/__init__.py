@@ -1,11 +1,13 @@
-"""The bounds on new rows that stand in a document: every one that holds with high probability is made anew.
+"""The bounds on new rows that stand in a document: every one is made anew.
 
     delta        the shares of all of them together are at most delta, exactly
-    held-out     errors on the test rows, if these are given (`answers`), and the binomial behind them
+    held-out     errors on the test rows, if these are given (`answers`), that they are no training rows, and the binomial
     compression  that nothing of the problem was computed from the rows, how many of them are kept, Campi and Garatti's bound
     PAC-Bayes    the margins of the hyperplane on the rows, and the kl inequality
     VC           the errors on the rows, and Cover's count of the dichotomies
-    votes        errors of members, and of pairs of them, on the rows out of bags that are drawn again from their seeds
+    votes        errors of members, and of pairs of them, on the rows out of bags that are drawn again from their seeds; and
+                 that each member is what its own bag makes of it
+    leave-one-out: the counts (`leave_one_out`); what they say holds in expectation only
 
 A value has to be proved, in integers or by outward rounding, and may not be more than LOOSE above what its figures give.
 What nobody can see in a file, that rows are independent and settings were fixed beforehand, is listed as not checked.
@@ -23,8 +25,18 @@ from ..errors import CertificateError
 from ..verdict import Claim, Verdict
 from .claims import CLAIMS, Case
 from .document import flaw
+from .leave_one_out import leave_one_out
 
 __all__ = ["flaw", "judged"]
+
+#: What nobody can see in a file, whatever its own words are.
+INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
+ASSUMED = {
+    "held-out": "the test rows chose nothing, or among the models tested",
+    "compression": "C, kernel, weights and scaling were fixed without the training rows, or are among the settings tried",
+    "PAC-Bayes": "the columns of X have units that were fixed without the training rows",
+    "votes": "a bagging's setting is among those tried, and a pool of cuts was fixed without the training rows",
+}
 
 
 def judged(
@@ -42,16 +54,20 @@ def judged(
     if document["classes"] is None or len(document["classes"]["values"]) < 2:
         raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
     claims, unchecked = _shares(block, document), list(verdict.unchecked)
-    case = Case(document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"])
+    case = Case(
+        document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"], shared=block["shared"]
+    )
     for row in block["rows"]:
         if row["delta"] is None:
-            unchecked.append(f"bounds: {row['method']}, which holds in expectation only")
+            claims += leave_one_out(case, row) if row["method"] == "leave-one-out" else []
+            unchecked.append(f"bounds: {row['method']} on these rows: it holds in expectation only")
             continue
         made, rest = CLAIMS[row["method"]](case, row)
         claims += made
         unchecked += rest
-    assumed = dict.fromkeys(text[:200] for row in block["rows"] for text in row["assumes"])
-    unchecked += [f"bounds: that {text}" for text in assumed]
+    methods = [row["method"] for row in block["rows"]]
+    unchecked += [f"bounds: that {text}" for name, text in ASSUMED.items() if name in methods]
+    unchecked += [f"bounds: that {INDEPENDENT}", "bounds: the words beside the values"] if methods else []
     unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     return Verdict([*verdict.claims, *claims], unchecked, verdict.bounds, verdict.tier)

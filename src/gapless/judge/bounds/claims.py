@@ -21,7 +21,7 @@ from ..rows import as_rows, filled
 from ..verdict import Claim
 from . import binomial, divergence
 from .answers import answers, hyperplane, scores
-from .votes import recount
+from .votes import grown, recount
 
 #: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
 LOOSE = 1e-6
@@ -46,8 +46,9 @@ class Case:
         test: tuple[Any, Any] | None,
         tried: int,
         tested: int,
+        shared: Any = None,
     ) -> None:
-        self.document, self.arrays, self.test = document, arrays, test
+        self.document, self.arrays, self.test, self.shared = document, arrays, test, shared
         self.parameters, self.problem = document["parameters"], document["problem"]
         self.rows, self.tried, self.tested = as_rows(X), max(1, tried), max(1, tested)
         self.n = self.rows.shape[0]
@@ -97,17 +98,39 @@ def held_out(case: Case, row: dict[str, Any]) -> Found:
     note = "P(Bin <= k) <= delta, in integers" if n <= binomial.EXACT else "P(Bin <= k) <= delta, rounded outward"
     claims = [_value(row, binomial.held_out(k, n, float(delta)), proved, note), *_not_randomised(row)]
     if case.test is None:
-        return claims, ["bounds: errors on the test rows (give the judge these rows too)"]
+        other = figures["rows"] != case.document["certificate"]["fingerprint"]["rows"]
+        claims.append(_count(row, "rows", None, other, "test rows that are not those of the fit"))
+        return claims, [
+            "bounds: errors on the test rows, and how many occur in training (give the judge these rows too)"
+        ]
     rows = as_rows(case.test[0])
     index = label_index(case.test[1], case.document["classes"], rows.shape[0])
     same = digest(row_hashes(rows), "<u8") == figures["rows"] and digest(index, "<i8") == figures["labels"]
     claims.append(_count(row, "n", rows.shape[0], same and n == rows.shape[0], "the test rows are those of the count"))
+    if rows.shape[1] == case.rows.shape[1] and rows.shape[0] > 0:
+        claims += _new_rows(case, rows, row)
     told = answers(case.document, case.arrays, rows) if rows.shape[1] == case.rows.shape[1] else None
     if told is None:
         return claims, [f"bounds: errors on the test rows (the judge cannot run {case.document['estimator']})"]
     wrong = int(np.count_nonzero(told.classes != index))
     claims.append(_count(row, "errors", wrong, abs(wrong - k) <= int(told.open.sum()), "counted anew"))
     return claims, []
+
+
+def _new_rows(case: Case, rows: Any, row: dict[str, Any]) -> list[Claim]:
+    """That the test rows are neither the training rows nor a block of them, and the share that occurs there."""
+    known, new = (np.ascontiguousarray(row_hashes(part)).view("V16").ravel() for part in (case.rows, rows))
+    n, m = known.size, new.size
+    starts = np.flatnonzero(known[: max(0, n - m + 1)] == new[0]).tolist() if m <= n else []
+    block = m > 1 and any(np.array_equal(known[s : s + m], new) for s in starts)
+    taken = block or (m == n and np.array_equal(np.sort(known), np.sort(new)))
+    note = "test rows that are neither those of the fit nor a block of them"
+    share = float(np.isin(new, known).mean())
+    same = case.shared is not None and abs(number(case.shared) - share) <= 1e-12
+    return [
+        _count(row, "rows", None, not taken, note),
+        Claim("bounds: shared", case.shared, share, same, "test rows that occur in training"),
+    ]
 
 
 # -- compression
@@ -285,6 +308,9 @@ def votes(case: Case, row: dict[str, Any]) -> Found:
         for name, fresh in found.items():
             claimed = number(figures[name])
             claims.append(_count(row, name, fresh, abs(claimed - fresh) <= 1e-9 * (1.0 + abs(fresh)), "counted anew"))
+        made, rest = grown(case)
+        claims += made
+        unchecked += rest
     g, t, d = (number(figures[name]) for name in ("gibbs", "tandem", "disagreement"))
     n, pairs, kl = figures["n"], figures["pairs"], number(figures["divergence"])
     good = all(0.0 <= x <= 1.0 for x in (g, t, d)) and n >= 1 and pairs >= 1 and kl >= 0.0

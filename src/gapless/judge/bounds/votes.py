@@ -1,8 +1,9 @@
 """Errors of voters, and of pairs of them, on rows that they have not seen.
 
 A bagging's members stand in the file, and its bags are drawn again from their seeds: a member counts on the rows that are in
-none of its draws.  The stumps of AdaBoost saw every row: they count where each is one of a ``pool`` of cuts that was fixed
-without the rows: two stumps a cut, and the two constants; KL is that of their weights from equal ones over all of the pool.
+none of its draws; and its own certificate is judged on its bag, so that no other row had a part in it.  The stumps of AdaBoost
+saw every row: they count where each is one of a ``pool`` of cuts that was fixed without the rows: two stumps a cut, and the
+two constants; KL is that of their weights from equal ones over all of the pool.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..document import number
+from ..errors import CertificateError
+from ..verdict import Claim
 from .answers import answers
 
 if TYPE_CHECKING:
     from .claims import Case
+
+#: Rows times features times members whose certificates are judged on their bags: some ten seconds.
+MOST = 4_000_000
 
 
 def recount(case: Case, figures: dict[str, Any]) -> dict[str, float] | str:
@@ -39,22 +45,62 @@ def _bagging(case: Case) -> dict[str, float] | str:
     n, m = case.n, len(learners)
     wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
     X = _dense(case)
-    lists, seeds = np.asarray(case.arrays["feature_lists"], dtype=np.int64), np.asarray(case.arrays["seeds"])
     for j, learner in enumerate(learners):
-        random = np.random.RandomState(int(seeds[j]))
-        if problem["features_replacement"]:
-            random.randint(0, case.document["n_features"], problem["features"])
         seen = np.zeros(n, dtype=bool)
-        seen[random.randint(0, n, problem["draws"])] = True
+        seen[_bag(case, j)] = True
         out = np.flatnonzero(~seen)
-        own = {key.partition(".")[2]: a for key, a in case.arrays.items() if key.startswith(f"{j}.")}
-        told = answers(learner, own, X[out][:, lists[j]])
+        told = answers(learner, _arrays(case, j), X[out][:, _features(case, j)])
         if told is None:
             return f"the judge cannot run {learner['estimator']}"
         # Members know classes by their numbers, of those that their bag held.
         known = np.array([int(value) for value in learner["classes"]["values"]])
         counted[out, j], wrong[out, j] = True, known[told.classes] != case.index[out]
     return _means(wrong, counted, np.full(m, 1.0 / m), 0.0)
+
+
+def grown(case: Case) -> tuple[list[Claim], list[str]]:
+    """That the members of a bagging are what their bags make of them: each by its own certificate, on its bag alone."""
+    learners = case.document.get("learners")
+    if case.document["estimator"] != "BaggingClassifier" or not learners:
+        return [], []
+    from ..check import check
+
+    X, bad, open_splits = _dense(case), [], 0
+    few = min(len(learners), max(1, MOST // max(1, case.n * case.problem["features"])))
+    for j in range(few):
+        bag, part = _bag(case, j), X[:, _features(case, j)]
+        times = np.bincount(bag, minlength=case.n).astype(np.float64)
+        try:
+            if learners[j]["certificate"]["fingerprint"]["n_rows"] == case.n:
+                verdict = check(learners[j], _arrays(case, j), part, case.index, times)
+            else:
+                verdict = check(learners[j], _arrays(case, j), part[bag], case.index[bag])
+        except (CertificateError, KeyError, TypeError):
+            bad.append(j)
+            continue
+        bad += [] if verdict else [j]
+        open_splits += any("whether splits are the best" in text for text in verdict.unchecked)
+    unchecked = [f"bounds: that the members after {few} saw their bags alone"] if few < len(learners) else []
+    unchecked += ["bounds: that splits were chosen by their bags alone (not all were tried)"] if open_splits else []
+    claim = Claim(
+        "bounds: votes, members", f"{few} of their bags", f"{few - len(bad)}", not bad, "by their certificates"
+    )
+    return [claim], unchecked
+
+
+def _bag(case: Case, j: int) -> np.ndarray:
+    random = np.random.RandomState(int(np.asarray(case.arrays["seeds"])[j]))
+    if case.problem["features_replacement"]:
+        random.randint(0, case.document["n_features"], case.problem["features"])
+    return random.randint(0, case.n, case.problem["draws"])
+
+
+def _features(case: Case, j: int) -> np.ndarray:
+    return np.asarray(case.arrays["feature_lists"][j], dtype=np.int64)
+
+
+def _arrays(case: Case, j: int) -> dict[str, Any]:
+    return {key.partition(".")[2]: a for key, a in case.arrays.items() if key.startswith(f"{j}.")}
 
 
 def _boosting(case: Case, pool: Any) -> dict[str, float] | str:
