@@ -107,26 +107,57 @@ def test_a_bagging_is_counted_out_of_its_bags(data):
 def test_test_rows_from_the_training_rows(data):
     X, y, X_test, y_test = data
     model = LogisticRegression().fit(X, y)
-    for part in (slice(None), slice(50, 90), slice(None, None, -1)):
+    for part in (
+        slice(None),
+        slice(50, 90),
+        slice(None, None, -1),
+        slice(None, None, 3),
+        [7, 3, 250, *range(100, 190, 9)],
+    ):
         with pytest.raises(ValueError, match="say nothing of new rows"):
             bounds(model, X, y, X_test=X[part], y_test=y[part])
     mixed, labels = np.vstack([X[:40:2], X_test[:60]]), np.concatenate([y[:40:2], y_test[:60]])
     with pytest.warns(UserWarning, match="25.0 % of the test rows"):
         found = bounds(model, X, y, X_test=mixed, y_test=labels)
     assert found.shared == 0.25
+    # Independent rows of few values coincide: these are no reason to refuse.
+    few = np.random.default_rng(4).integers(0, 2, (460, 3)).astype(float)
+    model = LogisticRegression().fit(few[:300], y)
+    with pytest.warns(UserWarning, match="100.0 % of the test rows"):
+        assert bounds(model, few[:300], y, X_test=few[300:], y_test=y_test[:160]).shared == 1.0
+
+
+def failures(runs, deltas):
+    """A halfspace with noise, its error exactly: how often each bound is below it, and the best of them."""
+    random = np.random.default_rng(1)
+    methods = ("held-out", "compression", "PAC-Bayes", "VC")
+    failed = np.zeros((len(deltas), len(methods) + 1), int)
+    for _ in range(runs):
+        X, y = rows(random, 80)
+        model = LinearSVC(loss="hinge", C=0.1).fit(X, y)
+        test = rows(random, 60)
+        w, b = model.coef_[0], float(model.intercept_[0])
+        true = float(np.mean([ndtr(-(1.5 * w[0] + s * b) / np.linalg.norm(w)) for s in (1, -1)]))
+        for i, delta in enumerate(deltas):
+            alone = [bounds(model, X, y, delta, *test, methods=name).best.value for name in methods]
+            failed[i] += true > np.array([*alone, bounds(model, X, y, delta, *test, methods=methods).best.value])
+    return failed
 
 
 def test_together_they_hold():
-    random = np.random.default_rng(1)
-    failed = 0
-    for _ in range(40):
-        X, y = rows(random, 80)
-        model = LinearSVC(loss="hinge", C=0.1).fit(X, y)
-        found = bounds(model, X, y, 0.2, *rows(random, 60), methods=("held-out", "compression", "PAC-Bayes", "VC"))
-        w, b = model.coef_[0], float(model.intercept_[0])
-        true = float(np.mean([ndtr(-(1.5 * w[0] + s * b) / np.linalg.norm(w)) for s in (1, -1)]))
-        failed += true > found.best.value
-    assert failed <= 8 + 3 * math.sqrt(40 * 0.16)
+    assert failures(15, [0.2]).max() <= 3 + 3 * math.sqrt(15 * 0.16)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_each_and_together_on_2000_samples():
+    failed = failures(2000, [0.05, 0.2])
+    print(
+        f"held-out, compression, PAC-Bayes, VC, the best of all: {failed.tolist()} of 2000 failed at delta 0.05 and 0.2"
+    )
+    # Up to three standard deviations: the held-out bound fails as often as it may.
+    limit = [2000 * d + 3 * math.sqrt(2000 * d * (1 - d)) for d in (0.05, 0.2)]
+    assert (failed <= np.array(limit)[:, None]).all()
 
 
 def test_bad_input(data):

@@ -10,12 +10,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import betainc, ndtr
 from sklearn.base import clone
 
 from gapless import AdaBoostClassifier, BaggingClassifier, DecisionTreeClassifier, LogisticRegression, bounds
 from gapless.theory import pac_bayes as pb
 from gapless.theory.compression import one_sided, pick_to_learn
+from gapless.theory.voters import stumps
 from gapless.theory.votes import votes
 
 ALL = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
@@ -157,6 +159,11 @@ def test_the_step_with_the_fewest_rows_and_errors():
     assert np.array_equal(again.predict(X), found.predict(X))
     outside = np.setdiff1d(np.arange(150), found.rows)
     assert np.count_nonzero(found.predict(X[outside]) != y[outside]) == found.errors
+    # Without a limit, but for patience: the same best step, and again one delta for every step there is.
+    patient = pick_to_learn(learner, X, y, 0, pick="nearest", patience=3)
+    path = [pick_to_learn(learner, X, y, 0, most=k, pick="nearest") for k in range(1, len(patient.rows) + 4)]
+    assert {len(p.rows) for p in path[len(patient.rows) - 1 :]} == {len(patient.rows)}
+    assert patient.high == one_sided(len(patient.rows) + patient.errors, 150, 0.05 / 150).high
     with pytest.raises(ValueError, match="worst"):
         pick_to_learn(learner, X, y, pick="best")
 
@@ -193,6 +200,28 @@ def test_a_prior_from_the_rows_that_are_counted():
         pb.informed(w, w, X[10:40], y[10:40], prior_rows=X)
     prior = X[:40].T @ y[:40]
     assert pb.informed(w, prior, X[40:], y[40:], prior_rows=X[:40]).fixed >= 0.5
+
+
+def test_the_stumps_of_a_pool_and_a_vote_with_drawn_weights():
+    X, y = binary_rows(np.random.default_rng(11), 400)
+    right = stumps(X, y, POOL)
+    assert right.shape == (400, 14)
+    assert np.array_equal(right, stumps(sparse.csr_matrix(X), y, POOL))
+    for v, (j, t) in enumerate(POOL):
+        assert np.array_equal(right[:, 2 * v], (X[:, j] > t).astype(int) == y)
+    assert np.array_equal(right[:, 1::2], ~right[:, ::2])
+    found = pb.dirichlet_vote(right)
+    assert found.empirical < found.randomised < min(1.0, 2 * found.randomised) == found.fixed
+    # The fixed vote, with the mean weights, on all 64 rows: its error is at most twice that of a drawn one.
+    alpha = found.parameters["alpha"]
+    above = np.column_stack([ALL[:, j] > t for j, t in POOL]).astype(float)
+    positive = above @ alpha[:12:2] + (1.0 - above) @ alpha[1:12:2] + alpha[12]
+    assert true_error(positive > 0.5 * alpha.sum()) <= found.fixed
+    for bad in ([], [(6, 0.5)], [(-1, 0.5)]):
+        with pytest.raises(ValueError, match="names cuts of 6 features"):
+            stumps(X, y, bad)
+    with pytest.raises(ValueError, match="two classes"):
+        stumps(X, np.arange(400) % 3, POOL)
 
 
 def test_stumps_that_the_rows_chose():

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["boosted", "out_of_bag"]
+__all__ = ["boosted", "out_of_bag", "stumps"]
 
 
 def out_of_bag(model: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -65,3 +65,26 @@ def boosted(model: Any, X: Any, y: Any, pool: Any) -> dict[str, Any]:
         column = rows[:, [j]].toarray().ravel() if hasattr(rows, "toarray") else rows[:, j]
         wrong[:, v] = np.where(np.asarray(column, np.float32) > t, 1 - left, left) != index
     return {"losses": wrong, "weights": np.array(list(weight.values())), "among": 2 * len(cuts) + 2}
+
+
+def stumps(X: Any, y: Any, pool: Any) -> np.ndarray:
+    """Whether each stump of a pool is right on each row, for `pac_bayes.dirichlet_vote`; two classes.
+
+    Two stumps for each (feature, threshold), one for each answer above it, then the two constants: all that there are, so
+    that no row had a part in choosing them, if the pool was fixed without the rows.
+    """
+    from gapless.certificates.verify import as_matrix
+
+    rows, (classes, index) = as_matrix(X), np.unique(np.asarray(y).ravel(), return_inverse=True)
+    cuts = sorted({(int(j), float(t)) for j, t in pool})
+    if classes.size != 2 or rows.shape[0] != index.size:
+        raise ValueError(f"this is for two classes, and a label for each of {rows.shape[0]} rows")
+    if not cuts or not all(0 <= j < rows.shape[1] for j, _ in cuts):
+        raise ValueError(f"pool=[(feature, threshold), ...] names cuts of {rows.shape[1]} features")
+    right = np.empty((index.size, 2 * len(cuts) + 2), dtype=bool)
+    for v, (j, t) in enumerate(cuts):
+        column = rows[:, [j]].toarray().ravel() if hasattr(rows, "toarray") else rows[:, j]
+        right[:, 2 * v] = (np.asarray(column, np.float32) > t) == (index == 1)
+    right[:, -2] = index == 1
+    right[:, 1::2] = ~right[:, ::2]
+    return right
