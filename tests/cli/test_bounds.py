@@ -6,9 +6,11 @@ import json
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
-from gapless import SVC, load, save
+from gapless import SVC, bounds, judge, load, read_data, save
 from gapless.cli.app import app
 
 
@@ -86,3 +88,49 @@ def test_bad_input_is_one_line_and_exit_2(csv, model, options, says):
     )
     assert done.exit_code == 2
     assert says in done.output
+
+
+def test_columns_that_the_training_rows_scaled(tmp_path):
+    """`train` centres and scales the columns of a table by its training rows: only test rows are left to count on."""
+    random = np.random.default_rng(2)
+    for name in ("train.csv", "test.csv"):
+        y = random.integers(0, 2, 150)
+        X = random.normal(size=(150, 2)) + 2.0 * y[:, None]
+        lines = [
+            f"{a:.17g},{b:.17g},{'red' if c > 0.5 else 'blue'},{t}" for (a, b), c, t in zip(X, random.random(150), y)
+        ]
+        (tmp_path / name).write_text("a,b,colour,label\n" + "\n".join(lines) + "\n")
+    path = tmp_path / "model.gapless"
+    arguments = ("--target", "label", "--model", "svm", "--loss", "hinge", "--tol", "1e-10", "--out", path)
+    assert run("train", tmp_path / "train.csv", *arguments).exit_code == 0
+    done = run("bounds", path, tmp_path / "train.csv", "--test", tmp_path / "test.csv", "--save", "--json")
+    told = json.loads(done.stdout)["bounds"]
+    assert [row["method"] for row in told["rows"]] == ["held-out"]
+    for method in ("compression", "PAC-Bayes", "VC", "leave-one-out"):
+        assert "fitted on the training rows" in told["refused"][method]
+    assert run("verify", path, tmp_path / "train.csv", "--test", tmp_path / "test.csv").exit_code == 0
+    # Written in by hand, as of columns that nobody touched: the judge sees the entry `input`.
+    document, arrays = judge.read(path)
+    model = load(path)
+    rows = model.encoding_.applied(read_data(tmp_path / "train.csv", target="label", typed=True))
+    del model.encoding_
+    document["bounds"] = bounds(model, rows.X, rows.y, methods=("compression", "PAC-Bayes", "VC")).document()
+    failed = [claim.name for claim in judge.check(document, arrays, rows.X, rows.y).failed]
+    assert sorted(failed) == ["bounds: PAC-Bayes, columns", "bounds: VC, columns", "bounds: compression, columns"]
+
+
+def test_the_settings_that_train_compared_count(tmp_path):
+    random = np.random.default_rng(3)
+    y = random.integers(0, 2, 200)
+    X = sparse.csr_matrix(random.normal(size=(200, 3)) + 2.0 * y[:, None])
+    dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
+    path = tmp_path / "model.gapless"
+    done = run("train", tmp_path / "rows.svm", "--out", path, "--time-limit", "5", "--no-report")
+    assert done.exit_code == 0, done.output
+    document, _ = judge.read(path)
+    assert document["tuning"]["candidates"] == 10
+    told = json.loads(run("bounds", path, tmp_path / "rows.svm", "--holdout", "0.25", "--json").stdout)["bounds"]
+    assert told["tried"] == 10
+    done = run("bounds", path, tmp_path / "rows.svm", "--holdout", "0.25", "--tried", "3")
+    assert done.exit_code == 2
+    assert "may have chosen among 10 candidates" in done.output

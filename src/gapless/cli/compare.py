@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -176,7 +176,15 @@ def compare(
     if not result.tried:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in result.left_out.items())
         raise ValueError(f"no model could be fitted ({reasons})")
+    _remember(result, sum(len(family.settings) for family in families), len(cuts))
     return result
+
+
+def _remember(result: Comparison, candidates: int, parts: int) -> None:
+    """The certificate of the chosen model says among how many settings the training rows may have chosen."""
+    certificate = result.best.model.certificate_
+    stated = {"method": "train", "candidates": candidates, "visited": result.settings, "folds": parts, "held_out": None}
+    result.best.model.certificate_ = replace(certificate, statement={**certificate.statement, "tuning": stated})
 
 
 def _family(

@@ -178,6 +178,8 @@ def train(
 
         estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
     save(estimator, out, target=whole.target, encoding=rows.encoding)
+    if rows.encoding is not None:
+        estimator.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
     certificate = estimator.certificate_
     trained = errors_of(estimator, rows.data.X, rows.data.y)
     new = None if tested is None else errors_of(estimator, tested.X, tested.y)

@@ -16,7 +16,7 @@ import numpy as np
 from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
-from .inputs import without_input
+from .inputs import flaw_of_input, learned, without_input
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
@@ -52,6 +52,7 @@ def check(
     """
     if rigorous not in (False, True, "exact"):
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
+    made = document.get("input") if isinstance(document, Mapping) else None
     document = without_input(dict(document)) if isinstance(document, Mapping) else document
     if flaw_of_tuning(document):
         raise CertificateError(f"the certificate cannot be read: {flaw_of_tuning(document)}")
@@ -60,9 +61,12 @@ def check(
     block = document.pop("bounds")
     if bounds.flaw(block):
         raise CertificateError(f"the certificate cannot be read: {bounds.flaw(block)}")
+    if made is not None and flaw_of_input({"input": made, "n_features": document.get("n_features")}):
+        raise CertificateError("the certificate cannot be read: the entry input says nothing of these features")
+    by_rows = made is not None and learned(made["columns"])
     verdict = _check(document, arrays, X, y, sample_weight, rigorous)
     test = None if X_test is None or y_test is None else (X_test, y_test)
-    return bounds.judged(verdict, block, document, arrays, (X, y, sample_weight), test)
+    return bounds.judged(verdict, block, document, arrays, (X, y, sample_weight), test, by_rows)
 
 
 def _check(document: Any, arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour) -> Verdict:

@@ -83,6 +83,17 @@ def without_input(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if key != "input"}
 
 
+def learned(columns: Any) -> bool:
+    """Whether the training rows had a part in how features are made of columns: means, scales, fills or levels."""
+    return any(
+        column["kind"] == "category"
+        or column["indicator"]
+        or number(column["mean"]) != 0.0
+        or number(column["scale"]) != 1.0
+        for column in columns
+    )
+
+
 def width_of(column: dict[str, Any]) -> int:
     """How many features a column becomes."""
     if column["kind"] == "number":

@@ -15,6 +15,7 @@ __all__ = ["INDEPENDENT", "Bound", "Job", "compression", "held_out", "leave_one_
 MOST = 4_000
 #: Values are rounded up by this share, more than their arithmetic can be off by, so that the judge can prove them.
 ROUND_UP = 1e-7
+BY_ROWS = "the steps before the model (a scaler; fills, means and levels of a table) were fitted on the training rows"
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
 
 
@@ -54,7 +55,7 @@ class Job:
     tried: int
     tested: int
     pool: Any
-    piped: bool
+    piped: bool  #: features that the training rows had a part in making
     X_test: Any = None
     y_test: Any = None
 
@@ -104,7 +105,7 @@ def compression(job: Job) -> Ready:
     from gapless.theory.support_vectors import kept, refuse_broken
 
     if job.piped:
-        raise ValueError("the steps before the model were fitted on the training rows, which voids the bound")
+        raise ValueError(BY_ROWS + ", which voids the bound")
     model = refuse_broken(job.model)
     support, _, ends = kept(model, job.X, job.y)
     n = int(model.certificate_.fingerprint["n_rows"])
@@ -121,7 +122,7 @@ def compression(job: Job) -> Ready:
 def _hyperplane(job: Job) -> tuple[np.ndarray, float | None]:
     model = job.model
     if job.piped:
-        raise ValueError("the steps before the model were fitted on the training rows")
+        raise ValueError(BY_ROWS)
     coef = getattr(model, "coef_", None)
     if coef is None or len(model.classes_) != 2:
         raise ValueError("this is for linear classifiers of two classes")
@@ -179,7 +180,9 @@ def votes(job: Job) -> Ready:
 
     bagged = hasattr(type(job.model), "estimators_samples_") and hasattr(job.model, "estimators_")
     boosting = type(job.model).__name__ == "AdaBoostClassifier"
-    if job.piped or not (bagged or boosting):
+    if job.piped and (bagged or boosting):
+        raise ValueError(BY_ROWS)
+    if not (bagged or boosting):
         raise ValueError(
             "this is for the members of a BaggingClassifier, on rows out of their bags, and for stumps of a pool"
         )
@@ -214,7 +217,7 @@ def leave_one_out(job: Job) -> Bound:
     from gapless.theory.leave_one_out import leave_one_out as counts
 
     if job.piped:
-        raise ValueError("the steps before the model were fitted on the training rows")
+        raise ValueError(BY_ROWS)
     n = job.X.shape[0] if hasattr(job.X, "shape") else len(job.X)
     if n > MOST:
         raise ValueError(f"more than {MOST:,} rows: the kernel matrix would be too large")

@@ -230,7 +230,16 @@ def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, teste
     if getattr(getattr(step, "certificate_", None), "fingerprint", None) is None:
         raise ValueError(f"{type(step).__name__} has no certificate that names its training rows")
     same_rows(step, rows, y)
-    return Job(step, rows, y, tried, tested, pool, is_pipeline(model) and len(model.steps) > 1, new, y_test)
+    piped = (is_pipeline(model) and len(model.steps) > 1) or _by_rows(step)
+    return Job(step, rows, y, tried, tested, pool, piped, new, y_test)
+
+
+def _by_rows(model: Any) -> bool:
+    """Whether the training rows scaled, filled or coded the columns of a table that became the features."""
+    from gapless.judge.inputs import learned
+
+    encoding = getattr(model, "encoding_", None)
+    return encoding is not None and learned(encoding.columns)
 
 
 def overlap(

@@ -46,8 +46,12 @@ def judged(
     arrays: Mapping[str, Any],
     data: tuple[Any, Any, Any],
     test: tuple[Any, Any] | None = None,
+    by_rows: bool = False,
 ) -> Verdict:
-    """The verdict with the claims of the entry ``bounds``; ``data`` is (X, y, sample_weight) of the fit, ``test`` (X, y)."""
+    """The verdict with the claims of the entry ``bounds``; ``data`` is (X, y, sample_weight) of the fit, ``test`` (X, y).
+
+    ``by_rows``: the training rows had a part in how the features were made, which leaves nothing but test rows to count on.
+    """
     found = flaw(block)
     if found:
         raise CertificateError(f"the certificate cannot be read: {found}")
@@ -58,6 +62,9 @@ def judged(
         document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"], shared=block["shared"]
     )
     for row in block["rows"]:
+        if by_rows and row["method"] != "held-out":
+            name = f"bounds: {row['method']}, columns"
+            claims.append(Claim(name, "units of their own", "scaled, filled or coded by the rows", False))
         if row["delta"] is None:
             claims += leave_one_out(case, row) if row["method"] == "leave-one-out" else []
             unchecked.append(f"bounds: {row['method']} on these rows: it holds in expectation only")
