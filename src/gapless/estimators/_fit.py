@@ -250,32 +250,38 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         return LinearERM.build(X, y, c, loss, task.offset.kind, task.offset.scale)
 
     problem = data.problem((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
-    earlier = _earlier(data, problem.d, len(positives))
+    small = problem
+    if data.groups is not None:
+        small = data.problem((k, "small"), data.groups.c, lambda: build(*data.small()))
+    kept = None
+    if data.shared is not None and data.start is not None:
+        kept = data.shared.setdefault((k, "curvature"), Curvature())
+    predicted = kept is not None and getattr(data.start, "guessed", False) and kept.predicts(small)
+    earlier = None if predicted else _earlier(data, problem.d, len(positives))
     start = None
     if earlier is not None:
         coef, intercept, dual = earlier
         theta = problem.join(coef[k], float(intercept[k]))
         u = problem.dual_from_primal(theta) if dual is None else problem.repair(dual[k])
         start = theta, data.gather(u)
-    small = problem
-    if data.groups is not None:
-        small = data.problem((k, "small"), data.groups.c, lambda: build(*data.small()))
     # A fair share of the time that is left, for the problems that are left.
     stop = _stop(task, deadline, n_threads(task.n_jobs) / (len(positives) - k))
     options: dict[str, Any] = {"callback": data.callback, "interruption": data.interruption, "seed": task.seed}
-    if data.shared is not None and start is not None:
-        kept = data.shared.setdefault((k, "curvature"), Curvature())
+    if kept is not None:
         ready = getattr(data.start, "ready", False)
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
-    solution = replace(solution, u=problem.repair(data.expand(solution.u)))
+    u = problem.repair(data.expand(solution.u))
+    known = kept is not None and data.groups is None and np.array_equal(u, solution.u)
+    combined = kept.combined if known and kept is not None else None
+    solution = replace(solution, u=u)
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)
     theta = problem.join(returned[:-1], float(returned[-1]))
     z = solution.scores if data.groups is None and np.array_equal(theta, solution.theta) else None
     z = problem.scores(theta) if z is None else z
-    combined = problem.combine(solution.u)
+    combined = problem.combine(solution.u) if combined is None else combined
     claim = certify(
         problem, solution, tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z, combined=combined
     )

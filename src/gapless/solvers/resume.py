@@ -2,8 +2,12 @@
 
 Cold solvers rebuild one half of the pair from the other, which at large C undoes nearly all of it: of w = sum u x the errors are
 those of u times the length of the data.  Here both halves are kept.  For the hinge semismooth Newton begins at theta with the
-multipliers u and a narrow band.  For smooth losses Newton begins at theta, with the second derivatives of an earlier C as long as
-they do: all but the penalty grows with C, so that R + (C/C1) X'diag(c1 l'')X is nearly right, and costs no look at the data.
+multipliers u and a narrow band.  For smooth losses the gradient at another C is known without a look at the data,
+
+    grad P_C(w) = w + C grad L(w),        grad L from the point before,
+
+and so is Newton's step there, with the second derivatives of an earlier C and what the steps since have shown of them (BFGS:
+the path goes on in nearly the direction it came from).  Mostly one look at the data then shows that the point is good enough.
 Where that does not do, the cold plan does.
 """
 
@@ -29,22 +33,55 @@ from gapless.solvers.solution import Event, Solution
 BAND = 0.02
 #: Steps with second derivatives of an earlier C, and the columns up to which they are kept.
 CHORDS, COLUMNS = 2, 500
+#: How far the next C may be, as a ratio, for Newton's step from the last point to be a good guess.
+NEAR = 2.0
 
 
 class Curvature:
-    """sum c l'' x x' at some C, for others to use."""
+    """What the points before know of a smooth loss, for a sum of costs of 1: sum c l'' x x', and the last theta with its sum c l' x."""
 
     def __init__(self) -> None:
         self.matrix: np.ndarray | None = None
-        self.mass = 1.0
+        self.theta: np.ndarray | None = None
+        self.slope: np.ndarray | None = None
+        self.combined: np.ndarray | None = None  #: sum u x of the last solution, where u came as it is
+        self.mass = 0.0
 
     def keep(self, problem: LinearERM, h: np.ndarray, tick: Callable[[], None]) -> None:
+        """Second derivatives from the data."""
         self.matrix = R.gram(problem.rows, h, np.flatnonzero(h > 1e-18 * h.max(initial=0.0)), tick)
-        self.mass = float(problem.c.sum())
+        self.matrix /= float(problem.c.sum())
+
+    def learn(self, problem: LinearERM, theta: np.ndarray, data_part: np.ndarray) -> None:
+        """The slopes at theta; the change since the last theta corrects the second derivatives along it."""
+        mass = float(problem.c.sum())
+        slope = data_part / mass
+        if self.matrix is not None and self.theta is not None and self.slope is not None:
+            s, y = theta - self.theta, slope - self.slope
+            along = self.matrix @ s
+            bend, seen = float(s @ along), float(s @ y)
+            if bend > 0.0 and seen > 1e-3 * bend:
+                self.matrix += np.outer(y, y / seen) - np.outer(along, along / bend)
+        self.theta, self.slope, self.mass = theta, slope, mass
+
+    def predicts(self, problem: LinearERM) -> bool:
+        """Whether there is a point near enough to start from."""
+        if self.matrix is None or self.theta is None or self.theta.size != problem.d + 1:
+            return False
+        ratio = float(problem.c.sum()) / self.mass
+        return 1.0 / NEAR <= ratio <= NEAR
+
+    def predicted(self, problem: LinearERM) -> np.ndarray:
+        """A Newton step from the last point, at this C."""
+        assert self.theta is not None
+        assert self.slope is not None
+        gradient = float(problem.c.sum()) * self.slope
+        gradient[: None if not problem.free else -1] += self.theta[: None if not problem.free else -1]
+        return self.theta - self.solve(problem, gradient)
 
     def solve(self, problem: LinearERM, right: np.ndarray) -> np.ndarray:
         assert self.matrix is not None
-        system = self.matrix * (float(problem.c.sum()) / self.mass)
+        system = self.matrix * float(problem.c.sum())
         ridge = np.ones(right.size)
         if problem.free:
             ridge[-1] = OFFSET_RIDGE * float(system[-1, -1] or 1.0)
@@ -58,7 +95,7 @@ class Curvature:
 def resume(
     problem: LinearERM,
     stop: Stop,
-    start: tuple[np.ndarray, np.ndarray],
+    start: tuple[np.ndarray, np.ndarray] | None,
     *,
     ready: bool = False,
     curvature: Curvature | None = None,
@@ -67,11 +104,14 @@ def resume(
     seed: int = 0,
     order: np.ndarray | None = None,
 ) -> Solution:
-    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point."""
-    theta, u = start[0], problem.repair(start[1])
+    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point; without a
+    start it predicts the solution.
+    """
     hinge = isinstance(problem.loss, Hinge)
-    if ready:
-        return Solution(theta, u, "converged", 0, 0.0, "neighbour")
+    if curvature is not None:
+        curvature.combined = None
+    if ready and start is not None:
+        return Solution(start[0], problem.repair(start[1]), "converged", 0, 0.0, "neighbour")
     loop = Loop(stop, callback=callback, interruption=interruption)
     used = "neighbour"
     with np.errstate(all="ignore"):
@@ -79,6 +119,8 @@ def resume(
             if not np.isfinite(problem.R2):
                 loop.end("not_finite")
             if hinge:
+                assert start is not None
+                theta, u = start[0], problem.repair(start[1])
                 z = problem.scores(theta, loop.tick)
                 primal = problem.primal(theta, z)
                 loop.record(theta, u, primal, problem.dual(u, primal), scores=z)
@@ -87,9 +129,10 @@ def resume(
             else:
                 used = "newton"
                 if curvature is not None and problem.d < COLUMNS:
-                    _chords(problem, loop, theta, curvature)
+                    _chords(problem, loop, None if start is None else start[0], curvature)
                 if not loop.relative_gap <= stop.relative_gap:
-                    newton(problem, loop, theta if loop.best_theta is None else loop.best_theta)
+                    first = loop.best_theta if loop.best_theta is not None or start is None else start[0]
+                    newton(problem, loop, first)
         except Ended:
             pass
         except (FloatingPointError, np.linalg.LinAlgError):
@@ -111,14 +154,17 @@ def resume(
     return Solution(theta, loop.best_u, status, loop.n_iter, loop.seconds, used, loop.history, scores)
 
 
-def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray, curvature: Curvature) -> None:
+def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray | None, curvature: Curvature) -> None:
     """Newton's steps, undamped, with the second derivatives at hand; new ones where these no longer do."""
-    g, h, scratch = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n)
+    if theta is None:
+        theta = curvature.predicted(problem)
+        loop.advance()
+    z, g, h = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n)
+    scratch = np.empty(problem.n) if problem.free else None
     before = np.inf
     for step in range(CHORDS + 2):
-        z = problem.scores(theta, loop.tick)
-        loss, _, _ = problem.curve(z, z, 0.0, g, h)
-        data_part = problem.combine(g, loop.tick)
+        loss, data_part = problem.look(theta, z, g, h, loop.tick)
+        curvature.learn(problem, theta, data_part)
         gradient = data_part + theta
         if problem.free:
             gradient[-1] = data_part[-1]
@@ -128,6 +174,7 @@ def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray, curvature: Curvat
         if loop.relative_gap <= loop.stop.relative_gap:
             if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
                 loop.best_scores, loop._best_u = z, problem.repair(np.negative(g, out=g), out=g)
+                curvature.combined = None if problem.free else -data_part
             return
         if not gap < before:
             return

@@ -8,7 +8,7 @@ fitted estimator of it.  The start of a point is the line through its neighbours
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,10 +35,24 @@ class Point:
 
 
 class Start:
-    """Stands for a certificate to resume from; ``ready`` where it is known to be good enough as it is."""
+    """Stands for a certificate to resume from, made when it is asked for.
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], ready: bool = False) -> None:
-        self.arrays, self.ready = arrays, ready
+    ``ready``: it is known to be good enough as it is.  ``guessed``: whoever has a better guess may take that.
+    """
+
+    def __init__(
+        self,
+        arrays: Mapping[str, np.ndarray] | Callable[[], Mapping[str, np.ndarray]],
+        ready: bool = False,
+        guessed: bool = False,
+    ) -> None:
+        self._arrays, self.ready, self.guessed = arrays, ready, guessed
+
+    @property
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        if callable(self._arrays):
+            self._arrays = self._arrays()
+        return self._arrays
 
 
 class Session(Protocol):
@@ -83,7 +97,7 @@ def _start(points: list[Point], C: float, tol: float) -> Start | None:
     if not points:
         return None
     if all(one.f is None and one.carried(C) <= 0.9 * tol for one in points[-1].shapes):
-        return Start(scaled(points[-1], C).arrays, ready=True)
+        return scaled(points[-1], C, ready=True)
     return scaled(points[-1], C) if len(points) == 1 else line(points[-2], points[-1], C)
 
 
@@ -99,13 +113,21 @@ def _own(point: Point) -> float:
 def line(first: Point, second: Point, C: float) -> Start:
     """The arrays at C on the line through two points; beyond them it is a guess, and cut back into the box by the solver."""
     t = (C - first.C) / (second.C - first.C)
-    if t <= 1.0:
-        return Start({name: (1.0 - t) * value + t * second.arrays[name] for name, value in first.arrays.items()})
-    return Start(
-        {name: second.arrays[name] + (t - 1.0) * (second.arrays[name] - value) for name, value in first.arrays.items()}
-    )
+
+    def make() -> dict[str, np.ndarray]:
+        if t <= 1.0:
+            return {name: (1.0 - t) * value + t * second.arrays[name] for name, value in first.arrays.items()}
+        return {
+            name: second.arrays[name] + (t - 1.0) * (second.arrays[name] - value) for name, value in first.arrays.items()
+        }
+
+    return Start(make, guessed=True)
 
 
-def scaled(point: Point, C: float) -> Start:
+def scaled(point: Point, C: float, ready: bool = False) -> Start:
     """The dual point grows with C; the coefficients stay."""
-    return Start({name: value * (C / point.C) if name == "dual" else value for name, value in point.arrays.items()})
+
+    def make() -> dict[str, np.ndarray]:
+        return {name: value * (C / point.C) if name == "dual" else value for name, value in point.arrays.items()}
+
+    return Start(make, ready, guessed=True)
