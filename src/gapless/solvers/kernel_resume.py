@@ -27,6 +27,8 @@ SHARE = 0.98
 TURNS = 40
 #: Pairs for each row of a turn before Newton steps, and how often the two take turns.
 PAIRS, ROUNDS = 16, 30
+#: Where a variable is so near to a bound, as a share of its box, it is there.
+NEAR = 1e-11
 
 
 class Resumed:
@@ -48,7 +50,7 @@ def resume_kernel(
     """From u and its scores, which need not be feasible for this C; None where the turns do not get there."""
     loop = Loop(stop, interruption=interruption)
     level = Level(problem, tiles, np.arange(problem.n))
-    beta = problem.repair(problem.sign * u)
+    beta = problem.repair(_snapped(problem, problem.sign * u))
     moved = problem.sign * beta - u
     columns = np.flatnonzero(np.abs(moved) > 1e-14 * problem.c)
     level.begin(problem.sign * beta, scores)
@@ -94,6 +96,13 @@ def resume_kernel(
     return Resumed(
         Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, f), spent, screened
     )  # fmt: skip
+
+
+def _snapped(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
+    """Those within rounding of a bound are at it: else the thousands that are there would all count as inside."""
+    beta[beta > (1.0 - NEAR) * problem.c] = problem.c[beta > (1.0 - NEAR) * problem.c]
+    beta[beta < NEAR * problem.c] = 0.0
+    return beta
 
 
 def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray:

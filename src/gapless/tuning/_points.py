@@ -93,9 +93,15 @@ def follow(session: Session, Cs: np.ndarray, between: float) -> tuple[list[Point
 
 
 def _start(points: list[Point], C: float, tol: float) -> Start | None:
-    """The last point as it is, where its gap at the new C is known to be small; else the line through the last two."""
+    """The last point as it is, where its gap at the new C is known to be small; else the line through the last two.
+
+    Kernel machines scale the last point: its scores scale too, and no column of the matrix is needed.  (Cut back into the box
+    the line is the worse start where many rows reach a bound.)
+    """
     if not points:
         return None
+    if points[-1].shapes[0].f is not None:
+        return scaled(points[-1], C)
     if all(one.f is None and one.carried(C) <= 0.9 * tol for one in points[-1].shapes):
         return scaled(points[-1], C, ready=True)
     return scaled(points[-1], C) if len(points) == 1 else line(points[-2], points[-1], C)
