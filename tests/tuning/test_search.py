@@ -238,12 +238,14 @@ KILLED = """
     from gapless import SVC, tune
     X, y = make_classification(240, 6, n_informative=4, flip_y=0.1, random_state=3)
     tune(SVC(), X, y, {"C": [0.1, 1.0, 10.0], "gamma": np.geomspace(0.01, 1, 6).tolist()}, cv=4, method=sys.argv[2], seed=7,
-         file=sys.argv[1], progress=lambda step: time.sleep(0.2))
+         n_iter=14, file=sys.argv[1], progress=lambda step: time.sleep(0.1))
 """
 
 
-@pytest.mark.parametrize("method", ["grid", pytest.param("bayes", marks=pytest.mark.slow)])
-def test_killed_search_resumes_and_ends_with_the_same_answer(two, tmp_path, method):
+@pytest.mark.parametrize(
+    ("method", "after"), [("grid", 8), ("bayes", 42)]
+)  # the design of bayes has 40: it chooses by then
+def test_killed_search_resumes_and_ends_with_the_same_answer(two, tmp_path, method, after):
     if method == "bayes":
         pytest.importorskip("bayes_opt")
     script = tmp_path / "search.py"
@@ -252,19 +254,19 @@ def test_killed_search_resumes_and_ends_with_the_same_answer(two, tmp_path, meth
 
     def search(path):
         grid = {"C": [0.1, 1.0, 10.0], "gamma": np.geomspace(0.01, 1, 6).tolist()}
-        return tune(SVC(), *two, grid, cv=4, method=method, seed=7, file=path)
+        return tune(SVC(), *two, grid, cv=4, method=method, seed=7, n_iter=14, file=path)
 
     expected = search(whole)
     process = subprocess.Popen([sys.executable, str(script), str(broken), method])
     limit = time.monotonic() + 120
     while time.monotonic() < limit:  # some scores are there, not all
-        if broken.exists() and len(json.loads(broken.read_text())["entries"]) >= 8:
+        if broken.exists() and len(json.loads(broken.read_text())["entries"]) >= after:
             break
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     left = json.loads(broken.read_text())["entries"]  # whole, whenever the kill came
-    assert 8 <= len(left) < len(json.loads(whole.read_text())["entries"])
+    assert after <= len(left) < len(json.loads(whole.read_text())["entries"])
     found = search(broken)
     assert found.tuning_.resumed == len(left)
     assert found.tuning_.best_params == expected.tuning_.best_params
@@ -393,3 +395,36 @@ def test_candidates_that_cannot_be_fitted_are_left_out(two):
     found = tune(gapless.NuSVC(gamma=0.3), X, y, {"nu": [0.3, 0.999]}, cv=3)
     assert found.tuning_.best_params == {"nu": 0.3}
     assert "infeasible" in next(iter(found.tuning_.failed.values()))
+
+
+def test_gaussian_process_against_its_closed_form():
+    """One setting of lengths: mean and variance at new places are those of scikit-learn's regression, its level included."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import Matern
+
+    from gapless.tuning import bayes
+
+    random = np.random.default_rng(0)
+    places, at = random.random((9, 2)), random.random((5, 2))
+    scores = np.sin(5 * places[:, 0]) + places[:, 1]
+    one = bayes._fitted(places, scores, (0.3, 0.7), 0.01)
+    peer = GaussianProcessRegressor(Matern([0.3, 0.7], nu=2.5), alpha=0.01, optimizer=None).fit(
+        places, scores - one.level
+    )
+    mean, deviation = peer.predict(at, return_std=True)
+    across = np.linalg.solve(one.factor, bayes._matern(places, at, one.lengths))
+    assert one.level + across.T @ one.whitened == pytest.approx(mean + one.level)
+    assert np.sqrt(1.0 - (across**2).sum(axis=0)) == pytest.approx(deviation)
+    weights = [weight for weight, _, _ in bayes.posteriors(places, scores, at)]
+    assert sum(weights) == pytest.approx(1.0)
+    assert len(bayes._settings(5)) <= 5 * bayes.MOST
+
+
+def test_what_the_process_sees_keeps_the_order_and_stands_unfitted_candidates():
+    from gapless.tuning.bayes import transformed
+
+    seen = transformed(np.array([0.5, np.nan, 0.9, 0.91, 0.6]))
+    assert seen[1] == seen[0] == seen.min()
+    assert list(np.argsort(seen[[0, 4, 2, 3]])) == [0, 1, 2, 3]
+    assert not transformed(np.full(3, 0.7)).any()
+    assert not transformed(np.full(3, np.nan)).any()

@@ -38,7 +38,8 @@ NEAR = 2.0
 
 
 class Curvature:
-    """What the points before know of a smooth loss, for a sum of costs of 1: sum c l'' x x', and the last theta with its sum c l' x."""
+    """What the points before know of a smooth loss, for costs that sum to 1: sum c l'' x x', and the last theta with its sum
+    c l' x."""
 
     def __init__(self) -> None:
         self.matrix: np.ndarray | None = None
@@ -104,8 +105,8 @@ def resume(
     seed: int = 0,
     order: np.ndarray | None = None,
 ) -> Solution:
-    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point; without a
-    start it predicts the solution.
+    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point;
+    without a start it predicts the solution.
     """
     hinge = isinstance(problem.loss, Hinge)
     if curvature is not None:

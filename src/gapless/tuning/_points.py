@@ -124,7 +124,8 @@ def line(first: Point, second: Point, C: float) -> Start:
         if t <= 1.0:
             return {name: (1.0 - t) * value + t * second.arrays[name] for name, value in first.arrays.items()}
         return {
-            name: second.arrays[name] + (t - 1.0) * (second.arrays[name] - value) for name, value in first.arrays.items()
+            name: second.arrays[name] + (t - 1.0) * (second.arrays[name] - value)
+            for name, value in first.arrays.items()
         }
 
     return Start(make, guessed=True)

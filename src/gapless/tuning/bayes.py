@@ -2,55 +2,118 @@
 
     EI(x) = E max(0, f(x) - best),        f(x) ~ N(m(x), s(x)^2) given the scores so far
 
-The process and the acquisition are those of the package bayesian-optimization (Matern 5/2; Jones, Schonlau and Welch 1998); its
-coordinates are places on the axes, so that C and gamma on a logarithmic lattice are equally spaced, and what it suggests
-goes to the nearest candidate that is not known yet.
+Coordinates are places on the axes, 0 to 1, so that C and gamma on a logarithmic lattice are equally spaced.  The kernel is
+Matern's with nu = 5/2 and a length for each axis; lengths and noise are a few fixed ones, and the improvement is averaged over
+them by how likely they make the scores (a single best one is overconfident after ten scores).  The improvement is that of the
+package bayesian-optimization (Jones, Schonlau and Welch 1998), looked up at every candidate that is not known yet.
+
+What the process sees is -log(1 + (best - score) / the median of best - score): most of a grid is far below its best, by how
+much is of no interest, and near the best this is the score itself.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Generator
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .lattice import Lattice
 
-#: The variance of the noise, in units of the variance of the scores: those of neighbouring cells differ by a few rows.
-NOISE = 1e-2
-#: By how much an improvement has to be one, in units of the scores.
-MARGIN = 1e-3
+#: Lengths of an axis on which scores change, and variances of the noise in units of that of the scores.
+LENGTHS = (0.1, 0.2, 0.4, 0.8)
+NOISES = (1e-4, 1e-2, 1e-1)
+#: Settings of lengths and noise that are tried, at most; beyond, all axes but one have one length.
+MOST = 200
+#: Settings less likely than the best by more than this (in natural logarithms) do not count.
+UNLIKELY = 4.0
+#: Candidates of the first look: so many, and so many more for each axis.
+FIRST, EACH = 4, 3
 
 
 def search(lattice: Lattice, score: Callable[[int], float], most: int, seed: int) -> Generator[list[int], None, None]:
-    optimiser_of = _package()
+    improvement = _package()
     places = np.array([_coordinates(lattice, k) for k in lattice])
-    names = [f"x{j}" for j in range(places.shape[1])]
-    optimiser = optimiser_of(dict.fromkeys(names, (0.0, 1.0)), seed)
-    known: dict[int, float] = {}
-    first = _design(places, min(most, max(4, 2 * places.shape[1] + 2)), seed)
-
-    def tell(k: int) -> None:
-        value = score(k)
-        known[k] = value
-        if np.isnan(value):  # what cannot be fitted is as bad as the worst that can
-            value = min((v for v in known.values() if not np.isnan(v)), default=0.0)
-        optimiser.register(params=dict(zip(names, map(float, places[k]))), target=float(value))
-
-    yield first
-    for k in first:
-        tell(k)
+    known = _design(places, min(most, FIRST + EACH * places.shape[1]))
+    yield known
     while len(known) < most:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the package's own fits
-            asked = optimiser.suggest()
-        point = np.array([float(asked[name]) for name in names])
-        distance = ((places - point) ** 2).sum(axis=1)
-        distance[list(known)] = np.inf
-        k = int(distance.argmin())
-        yield [k]
-        tell(k)
+        seen = transformed(np.array([score(k) for k in known]))
+        rest = np.setdiff1d(np.arange(len(places)), known)
+        value = np.zeros(rest.size)
+        for weight, mean, deviation in posteriors(places[known], seen, places[rest]):
+            value += weight * improvement(mean, deviation, float(seen.max()))
+        known.append(int(rest[value.argmax()]))
+        yield [known[-1]]
+
+
+def transformed(scores: np.ndarray) -> np.ndarray:
+    """Scores as the process sees them; what could not be fitted is as bad as the worst that could."""
+    if np.isnan(scores).all():
+        return np.zeros(scores.size)
+    below = np.nanmax(scores) - np.where(np.isnan(scores), np.nanmin(scores), scores)
+    scale = float(np.median(below)) or float(below.mean())
+    return -np.log1p(below / scale) if scale > 0.0 else np.zeros(scores.size)
+
+
+class _Setting(NamedTuple):
+    likelihood: float
+    lengths: tuple[float, ...]
+    factor: np.ndarray  #: of the covariance of the scores, lower
+    level: float
+    whitened: np.ndarray
+    variance: float
+
+
+def posteriors(places: np.ndarray, scores: np.ndarray, at: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """(weight, mean, standard deviation) of the process at other places, for each likely setting of lengths and noise."""
+    settings = [
+        found
+        for lengths, noise in _settings(places.shape[1])
+        if (found := _fitted(places, scores, lengths, noise)) is not None
+    ]
+    best = max(one.likelihood for one in settings)
+    likely = [one for one in settings if one.likelihood >= best - UNLIKELY]
+    weights = np.exp([one.likelihood - best for one in likely])
+    out = []
+    for weight, one in zip(weights / weights.sum(), likely):
+        across = np.linalg.solve(one.factor, _matern(places, at, one.lengths))
+        left = np.maximum(1.0 - (across * across).sum(axis=0), 0.0)
+        out.append((float(weight), one.level + across.T @ one.whitened, np.sqrt(one.variance * left) + 1e-12))
+    return out
+
+
+def _settings(d: int) -> list[tuple[tuple[float, ...], float]]:
+    if len(LENGTHS) ** d * len(NOISES) <= MOST:
+        lengths = set(product(LENGTHS, repeat=d))
+    else:
+        lengths = {
+            (own,) * j + (other,) + (own,) * (d - 1 - j) for own in LENGTHS for other in LENGTHS for j in range(d)
+        }
+    return [(one, noise) for one in sorted(lengths) for noise in NOISES]
+
+
+def _fitted(places: np.ndarray, scores: np.ndarray, lengths: tuple[float, ...], noise: float) -> _Setting | None:
+    """Level and variance at their most likely values, the variance drawn a little towards that of the scores."""
+    n, spread = scores.size, float(scores.var()) or 1.0
+    try:
+        factor = np.linalg.cholesky(_matern(places, places, lengths) + noise * np.eye(n))
+    except np.linalg.LinAlgError:
+        return None
+    white = np.linalg.solve(factor, np.column_stack([scores, np.ones(n)]))
+    level = float(white[:, 0] @ white[:, 1] / (white[:, 1] @ white[:, 1]))
+    rest = white[:, 0] - level * white[:, 1]
+    variance = (float(rest @ rest) + 0.2 * spread) / (n + 0.2)
+    likelihood = -0.5 * n * np.log(variance) - float(np.log(np.diagonal(factor)).sum())
+    return _Setting(likelihood, lengths, factor, level, rest, variance)
+
+
+def _matern(a: np.ndarray, b: np.ndarray, lengths: tuple[float, ...]) -> np.ndarray:
+    """(1 + r + r^2 / 3) exp(-r), r = sqrt(5) |a - b| with every axis in units of its length."""
+    apart = (a[:, None, :] - b[None, :, :]) / np.asarray(lengths)
+    r = np.sqrt(5.0 * (apart * apart).sum(axis=2))
+    found: np.ndarray = (1.0 + r + r * r / 3.0) * np.exp(-r)
+    return found
 
 
 def _coordinates(lattice: Lattice, k: int) -> list[float]:
@@ -61,7 +124,7 @@ def _coordinates(lattice: Lattice, k: int) -> list[float]:
     return found if len(lattice.parts) == 1 else [*found, which / (len(lattice.parts) - 1)]
 
 
-def _design(places: np.ndarray, size: int, seed: int) -> list[int]:
+def _design(places: np.ndarray, size: int) -> list[int]:
     """The first candidates: the middle, then each as far as it can be from those before and from the edges."""
     middle = int(((places - 0.5) ** 2).sum(axis=1).argmin())
     chosen = [middle]
@@ -77,25 +140,18 @@ def _design(places: np.ndarray, size: int, seed: int) -> list[int]:
     return chosen
 
 
-def _package() -> Callable[[dict[str, tuple[float, float]], int], Any]:
+def _package() -> Callable[[np.ndarray, np.ndarray, float], Any]:
     try:
-        from bayes_opt import BayesianOptimization, acquisition
+        from bayes_opt import acquisition
     except ImportError as error:
         raise ImportError(
             "method='bayes' needs the package bayesian-optimization: pip install 'gapless[tune]'. "
             "method='bisection' and method='random' need nothing more."
         ) from error
+    rule = acquisition.ExpectedImprovement(xi=0.0)
 
-    def make(bounds: dict[str, tuple[float, float]], seed: int) -> Any:
-        optimiser = BayesianOptimization(
-            f=None,
-            pbounds=bounds,
-            acquisition_function=acquisition.ExpectedImprovement(xi=MARGIN),
-            random_state=seed,
-            verbose=0,
-            allow_duplicate_points=True,
-        )
-        optimiser.set_gp_params(alpha=NOISE)
-        return optimiser
+    def improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -> Any:
+        rule.y_max = best
+        return rule.base_acq(mean, deviation)
 
-    return make
+    return improvement
