@@ -2,7 +2,7 @@
 
 import sys
 
-from gapless.cli import main
+from gapless.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

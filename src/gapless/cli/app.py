@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -82,3 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = context.command_path if context is not None else "gapless"
         say(f"{one_line(error.format_message())} (see {path} --help)")
         return BAD_INPUT
+
+
+def run() -> int:
+    """The command as a process of its own. At its end all that was loaded would be searched for cycles once more, which takes
+    as long as a fit; what is frozen is left alone."""
+    code = main()
+    gc.freeze()
+    return code

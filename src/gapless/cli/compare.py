@@ -124,15 +124,17 @@ def regressions() -> tuple[Family, ...]:
 
 def folds(y: np.ndarray, seed: int, labels: bool) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
     """Training and validation rows, and in words how they were cut; classes keep their shares."""
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    random = np.random.RandomState(seed)
-    rare = int(np.unique(y, return_counts=True)[1].min()) if labels else len(y)
+    codes = np.unique(y, return_inverse=True)[1] if labels else np.zeros(len(y), dtype=np.int64)
+    rare = int(np.bincount(codes).min())
     parts = 5 if len(y) <= FOLDED_ROWS else 4
     parts = max(2, min(parts, rare, len(y)))
-    whole = np.zeros((len(y), 1))
-    cut: Any = StratifiedKFold if labels and rare >= 2 else KFold
-    found = list(cut(parts, shuffle=True, random_state=random).split(whole, y if labels else None))
+    # Rows in random order, class after class, are dealt out as cards are: each part has its share of every class.
+    order = np.random.RandomState(seed).permutation(len(y))
+    if rare >= 2:
+        order = order[np.argsort(codes[order], kind="stable")]
+    part = np.empty(len(y), dtype=np.int64)
+    part[order] = np.arange(len(y)) % parts
+    found = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(parts)]
     if len(y) > FOLDED_ROWS:
         return found[:1], f"one row in {parts}"
     return found, f"{parts} folds"

@@ -14,6 +14,7 @@ import typer
 from gapless.cli import options
 from gapless.cli.guard import FALSE, INTERRUPTED, OK, guarded, say, stop
 from gapless.cli.output import figures, line, print_json
+from gapless.plots import drawing
 
 
 class Kind(StrEnum):
@@ -149,58 +150,59 @@ def train(
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
         "encoding": encoding, "float32": float32,
     }  # fmt: skip
-    whole = options.read(data, target=target, typed=True, category=category, **reading)
-    if model is Kind.auto and holdout is None and test is None:
-        holdout = HOLDOUT
-    labels = _labels(whole, model)
-    rows, tested = _prepared(whole, model, data, test, holdout, seed, reading, weights, float32)
-    if not json:
-        said = ", ".join([*whole.notes, *_types(whole)])
-        what = "features" if rows.encoding is None else "columns"
-        line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
-        if holdout is not None and tested is not None:
-            line("split", f"{rows.data.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
-        for told in rows.left_out:
-            line("left out", told)
+    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
+        whole = options.read(data, target=target, typed=True, category=category, **reading)
+        if model is Kind.auto and holdout is None and test is None:
+            holdout = HOLDOUT
+        labels = _labels(whole, model)
+        rows, tested = _prepared(whole, model, data, test, holdout, seed, reading, weights, float32)
+        if not json:
+            said = ", ".join([*whole.notes, *_types(whole)])
+            what = "features" if rows.encoding is None else "columns"
+            line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
+            if holdout is not None and tested is not None:
+                line("split", f"{rows.data.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
+            for told in rows.left_out:
+                line("left out", told)
 
-    comparison, interrupted = None, False
-    if estimator is None:
-        comparison = _compare(rows.data, tested, labels, time_limit or TIME_LIMIT, seed, quiet or json)
-        estimator = comparison.best.model
-    else:
-        interrupted = _fit(estimator, rows.data, quiet)
+        comparison, interrupted = None, False
+        if estimator is None:
+            comparison = _compare(rows.data, tested, labels, time_limit or TIME_LIMIT, seed, quiet or json)
+            estimator = comparison.best.model
+        else:
+            interrupted = _fit(estimator, rows.data, quiet)
 
-    from gapless.cli.interval import errors_of
-    from gapless.files.modelfile import save
+        from gapless.cli.interval import errors_of
+        from gapless.files.modelfile import save
 
-    if rows.data.names is not None and rows.encoding is None:
-        import numpy as np
+        if rows.data.names is not None and rows.encoding is None:
+            import numpy as np
 
-        estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
-    save(estimator, out, target=whole.target, encoding=rows.encoding)
-    if rows.encoding is not None:
-        estimator.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
-    certificate = estimator.certificate_
-    trained = errors_of(estimator, rows.data.X, rows.data.y)
-    new = None if tested is None else errors_of(estimator, tested.X, tested.y)
-    converged = certificate.status == "converged"
-    code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
-    again = "" if rows.encoding is not None or holdout is None else f" --holdout {holdout:g} --seed {seed}"
-    again += f" --weights {weights}" if weights is not None else ""
-    again += "".join(f" --drop {each}" for each in drop or [] if rows.encoding is None)
-    again += f" --target {target}" if target is not None and whole.target is None else ""
-    check = f"gapless verify {out} {data}{again}"
-    where = None
-    if page is not None:
-        made = "".join(
-            f" --{name} {shlex.quote(str(each))}"
-            for name, values in (("target", [target]), ("drop", drop or []), ("category", category or []))
-            for each in values
-            if each is not None
-        )
-        made = f"gapless train {shlex.quote(os.fspath(data))}{made} --seed {seed}"
-        made += "" if model is Kind.auto else f" --model {model}"
-        where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
+            estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
+        save(estimator, out, target=whole.target, encoding=rows.encoding)
+        if rows.encoding is not None:
+            estimator.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
+        certificate = estimator.certificate_
+        trained = errors_of(estimator, rows.data.X, rows.data.y)
+        new = None if tested is None else errors_of(estimator, tested.X, tested.y)
+        converged = certificate.status == "converged"
+        code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
+        again = "" if rows.encoding is not None or holdout is None else f" --holdout {holdout:g} --seed {seed}"
+        again += f" --weights {weights}" if weights is not None else ""
+        again += "".join(f" --drop {each}" for each in drop or [] if rows.encoding is None)
+        again += f" --target {target}" if target is not None and whole.target is None else ""
+        check = f"gapless verify {out} {data}{again}"
+        where = None
+        if page is not None:
+            made = "".join(
+                f" --{name} {shlex.quote(str(each))}"
+                for name, values in (("target", [target]), ("drop", drop or []), ("category", category or []))
+                for each in values
+                if each is not None
+            )
+            made = f"gapless train {shlex.quote(os.fspath(data))}{made} --seed {seed}"
+            made += "" if model is Kind.auto else f" --model {model}"
+            where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
     if json:
         print_json(
             {

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -230,5 +229,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R squared after each round."""
+        from sklearn.metrics import r2_score
+
         for predicted in self.staged_predict(X):
             yield float(r2_score(y, predicted, sample_weight=sample_weight))

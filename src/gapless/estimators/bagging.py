@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import check_random_state, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_routing_for_object, process_routing
 from sklearn.utils.metaestimators import available_if
@@ -439,6 +438,8 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
         return out
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
+        from sklearn.metrics import accuracy_score
+
         total = np.zeros((y.shape[0], self.n_classes_))
 
         def add(rows: np.ndarray, learner: Any, part: Any) -> None:
@@ -522,6 +523,8 @@ class BaggingRegressor(RegressorMixin, _Bagging):
         return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
 
     def _score_out_of_bag(self, X: Any, y: np.ndarray) -> None:
+        from sklearn.metrics import r2_score
+
         total, number = np.zeros(y.shape), np.zeros(y.shape[0])
 
         def add(rows: np.ndarray, learner: Any, part: Any) -> None:

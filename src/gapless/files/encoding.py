@@ -1,7 +1,8 @@
 """Columns of a table to features and back: missing values filled, numbers standardised, texts one-hot.
 
-scikit-learn's SimpleImputer, StandardScaler and OneHotEncoder are fitted; what they found is kept as plain numbers and
-texts, so that a model file can hold it and the judge can do the same from the raw cells. The arithmetic is theirs, to the bit.
+scikit-learn's StandardScaler and OneHotEncoder are fitted, on medians as its SimpleImputer would put them; what they found is
+kept as plain numbers and texts, so that a model file can hold it and the judge can do the same from the raw cells. The
+arithmetic is theirs, to the bit.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ class Encoding:
     @classmethod
     def fit(cls, data: Dataset, *, scale: bool = True) -> Encoding:
         """Learn from the training rows. `scale=False` leaves numbers in their units."""
-        from sklearn.impute import SimpleImputer
         from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
         X, levels = data.X, data.levels or [None] * data.n_features
@@ -40,9 +40,8 @@ class Encoding:
                 if np.isnan(X[:, j]).all():
                     raise data_error("no row has a value", data.path or "the table", column=_name(data, j))
             block = X[:, numbers].astype(np.float64)
-            imputer = SimpleImputer(strategy="median")
-            block = imputer.fit_transform(block)
-            fills, means, scales = imputer.statistics_, np.zeros(len(numbers)), np.ones(len(numbers))
+            fills, means, scales = np.nanmedian(block, axis=0), np.zeros(len(numbers)), np.ones(len(numbers))
+            block = np.where(np.isnan(block), fills, block)
             if scale:
                 scaler = StandardScaler().fit(block)
                 means, scales = scaler.mean_, scaler.scale_

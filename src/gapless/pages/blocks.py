@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
-    "Bar", "Bars", "Block", "Code", "Facts", "Folded", "Note", "Picture", "Section", "Table", "Text", "count", "number",
+    "Bar", "Bars", "Block", "Code", "Facts", "Folded", "Later", "Note", "Picture", "Section", "Table", "Text", "count", "number",
     "percent", "plural", "said",
 ]  # fmt: skip
 
@@ -120,6 +120,13 @@ class Picture(Block):
     title: str
     mime: str
     data: str
+
+
+@dataclass(frozen=True)
+class Later(Block):
+    """Blocks that are being made elsewhere; the page takes them when all else is there."""
+
+    take: Callable[[], list[Block]]
 
 
 @dataclass(frozen=True)

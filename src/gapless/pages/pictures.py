@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import importlib
-import io
 import warnings
 from collections.abc import Callable
 from typing import Any
 
-from gapless.pages.blocks import Block, Note, Picture, said
+from gapless.pages.blocks import Block, Later, Note, Picture, said
 from gapless.pages.story import Story
+from gapless.plots.drawing import drawn
 
 __all__ = [
     "of_boosting",
@@ -23,9 +22,7 @@ __all__ = [
     "of_tree",
 ]
 
-#: Bytes of one vector image beyond which dots are stored instead, and of all images of a page.
-VECTOR, ALL = 250_000, 2_000_000
-DOTS = 110
+ALL = 2_000_000  # bytes of all images of a page
 #: Rows of a kernel machine that are drawn (ten times as many of others), and numbers in X that are made dense for it.
 MOST_ROWS, MOST_NUMBERS = 4000, 10_000_000
 
@@ -116,37 +113,34 @@ def of_gaussians(story: Story) -> list[Block]:
 
 def _draw(story: Story, name: str, title: str, *arguments: Any, **options: Any) -> list[Block]:
     """A picture, or nothing where it does not apply to this model; never an error of the page."""
-    if not story.pictures or story.picture_bytes >= ALL:
+    if not story.pictures:
         return []
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            make: Callable[..., Any] = getattr(importlib.import_module("gapless.plots"), name).from_estimator
-            mime, data = _image(make(*arguments, **options))
-    except ImportError as error:
-        story.missing = said(error, 200) if "matplotlib" in str(error) else story.missing
+
+    def guarded(step: Callable[[], list[Block]]) -> list[Block]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return step()
+        except ImportError as error:
+            story.missing = said(error, 200) if "matplotlib" in str(error) else story.missing
+            return []
+        except Exception as error:  # a picture that cannot be drawn says why, and the page goes on
+            return [Note(f"{title}: not drawn ({said(error, 200)}).")]
+
+    def begun() -> list[Block]:
+        make: Callable[..., Any] = getattr(importlib.import_module("gapless.plots"), name).from_estimator
+        image = drawn(make(*arguments, **options))
+        return [Later(lambda: guarded(lambda: _taken(story, title, image)))]
+
+    return guarded(begun)
+
+
+def _taken(story: Story, title: str, image: Callable[[], tuple[str, str]]) -> list[Block]:
+    if story.picture_bytes >= ALL:
         return []
-    except Exception as error:  # a picture that cannot be drawn says why, and the page goes on
-        return [Note(f"{title}: not drawn ({said(error, 200)}).")]
+    mime, data = image()
     if story.picture_bytes + len(data) > ALL:
         story.picture_bytes = ALL
         return [Note(f"{title}: left out, the page has enough pictures.")]
     story.picture_bytes += len(data)
     return [Picture(title, mime, data)]
-
-
-def _image(display: Any) -> tuple[str, str]:
-    """(type, base64): vector graphics where they are small, dots where not."""
-    from matplotlib import pyplot, rc_context
-
-    figure = display.plot().figure_
-    try:
-        with rc_context({"svg.fonttype": "path", "svg.hashsalt": "gapless"}):
-            for mime, options in (("image/svg+xml", {"metadata": {"Date": None}}), ("image/png", {"dpi": DOTS})):
-                stream = io.BytesIO()
-                figure.savefig(stream, format=mime[6:9], bbox_inches="tight", facecolor="white", **options)
-                if stream.tell() <= VECTOR or mime == "image/png":
-                    break
-    finally:
-        pyplot.close(figure)
-    return mime, base64.b64encode(stream.getvalue()).decode("ascii")

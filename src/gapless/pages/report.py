@@ -10,8 +10,9 @@ from typing import Any
 
 from gapless.errors import CertificateError
 from gapless.pages import asked, bounds, errors, features, gaps, origin, pictures, separation, vectors
-from gapless.pages.blocks import Block, Note, Section, percent, said
+from gapless.pages.blocks import Block, Later, Note, Section, percent, said
 from gapless.pages.story import Story
+from gapless.plots.drawing import with_company
 
 __all__ = ["Page", "report"]
 
@@ -141,12 +142,15 @@ PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = 
 
 
 def _sections(story: Story) -> list[Section]:
+    drawing = pictures.__name__
+    parts = sorted((part for _, _, each in PLAN for part in each), key=lambda part: part.__module__ != drawing)
+    with with_company():
+        blocks = {part: _made(partial(part, story)) for part in parts}  # pictures first: they can be drawn beside the rest
     made = []
-    for name, heading, parts in PLAN:
-        blocks: list[Block] = []
-        for part in parts:
-            blocks += _made(partial(part, story))
-        made.append(Section(name, heading, blocks))
+    for name, heading, each in PLAN:
+        told = [block for part in each for block in blocks[part]]
+        taken = [more for block in told for more in (block.take() if isinstance(block, Later) else [block])]
+        made.append(Section(name, heading, taken))
     if story.missing:
         made[1].blocks.append(Note(f"There are no pictures: {story.missing}"))
     return made

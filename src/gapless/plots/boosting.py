@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.linear_model import last_step
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, say
 
 __all__ = ["BoostingDisplay"]
@@ -46,6 +45,8 @@ class BoostingDisplay(Display):
         X_test, y_test : other rows, for the error of the vote on them after each round
         stages : rounds after which margins are shown; None: a few, half of them, all
         """
+        from gapless.certificates.linear_model import last_step
+
         model, _ = last_step(estimator, None)
         certificate = getattr(model, "certificate_", None)
         if certificate is None or not hasattr(certificate, "factors"):

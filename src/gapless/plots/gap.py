@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.linear_model import last_step
 from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, plain, say
 
 __all__ = ["GapDisplay"]
@@ -41,6 +40,8 @@ class GapDisplay(Display):
     @classmethod
     def from_estimator(cls, estimator: Any, *, by: str = "seconds") -> GapDisplay:
         """Of a fitted model with ``history_``, by "seconds" or "passes"."""
+        from gapless.certificates.linear_model import last_step
+
         model, _ = last_step(estimator, None)
         name = type(model).__name__
         certificate = getattr(model, "certificate_", None)

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.linear_model import last_step
 from gapless.certificates.slackness import LEFT_OUT
-from gapless.encode.labels import encode_labels
 from gapless.plots._plane import Plane, ask, dense, grid, names_of, plane_of, segment, window
 from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, count, say, short
 
@@ -80,6 +78,8 @@ class MarginDisplay(Display):
         resolution : points of the grid in each direction
         tol : distance of yf from 1 up to which a row reads as lying on the margin
         """
+        from gapless.certificates.linear_model import last_step
+
         names = names_of(X, estimator)
         model, X = last_step(estimator, X)
         rows = dense(X)
@@ -252,6 +252,8 @@ class _Task:
         name = type(model).__name__
         if not hasattr(model, "decision_function"):
             raise TypeError(f"{name} has no decision_function: there is no score whose zero could be drawn")
+        from gapless.encode.labels import encode_labels
+
         if not hasattr(model, "classes_"):
             raise TypeError(f"{name} is no fitted classifier")
         classes = np.asarray(model.classes_)
@@ -288,6 +290,8 @@ class _Task:
 
     def signs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """±1 for each row, and the rows that take part."""
+        from gapless.encode.labels import encode_labels
+
         index = encode_labels(y, np.asarray(self.model.classes_)).index
         sign = np.where(index == self.second, 1.0, -1.0)
         kept = np.ones(index.size, bool) if self.kind != "pair" else (index == self.first) | (index == self.second)

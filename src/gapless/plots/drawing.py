@@ -1,0 +1,146 @@
+"""Pictures drawn by a process of their own: loading matplotlib and drawing takes longer than many a fit, and there are cores.
+
+A command opens `beside()` before it reads its data; the page then hands its displays over as it makes them and takes the
+images when all else is written. Where no such process can be had, or it fails, the picture is drawn in place.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["beside", "drawn", "image", "serve", "with_company"]
+
+#: Markers, and bytes, of one vector image beyond which dots are stored instead.
+MARKS, VECTOR, DOTS = 1000, 250_000, 110
+#: What nearly every page of a command draws, loaded ahead.
+USUAL = ("gap", "confusion", "margin", "reliability", "boosting")
+_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless.plots.drawing import serve; serve()"
+
+
+def image(display: Any) -> tuple[str, str]:
+    """(type, base64): vector graphics where they are small, dots where not."""
+    from matplotlib import pyplot, rc_context
+
+    figure = display.plot().figure_
+    try:
+        with rc_context({"svg.fonttype": "path", "svg.hashsalt": "gapless"}):
+            marks = sum(len(each.get_offsets()) for ax in figure.axes for each in ax.collections)
+            kinds: Any = (("image/svg+xml", {"metadata": {"Date": None}}), ("image/png", {"dpi": DOTS}))
+            for mime, options in kinds[marks > MARKS :]:
+                stream = io.BytesIO()
+                figure.savefig(stream, format=mime[6:9], bbox_inches="tight", facecolor="white", **options)
+                if stream.tell() <= VECTOR or mime == "image/png":
+                    break
+    finally:
+        pyplot.close(figure)
+    return mime, base64.b64encode(stream.getvalue()).decode("ascii")
+
+
+class _Artist:
+    """The process, and a thread that hands it one display after the other."""
+
+    def __init__(self) -> None:
+        places = json.dumps([os.path.abspath(place) for place in sys.path])
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CHILD, places],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            env={**os.environ, "MPLBACKEND": "Agg"},
+        )  # fmt: skip
+        self.thread = ThreadPoolExecutor(1)
+
+    def ask(self, display: Any) -> Callable[[], tuple[str, str]]:
+        return self.thread.submit(self._one, pickle.dumps(display, pickle.HIGHEST_PROTOCOL)).result
+
+    def _one(self, display: bytes) -> tuple[str, str]:
+        to, back = self.process.stdin, self.process.stdout
+        assert to is not None
+        assert back is not None
+        to.write(display)
+        to.flush()
+        mime, data = json.loads(back.readline())
+        return mime, data
+
+    def close(self) -> None:
+        self.process.kill()  # the images are taken, or nobody will
+        self.process.wait()
+        self.thread.shutdown(cancel_futures=True)
+        for pipe in (self.process.stdin, self.process.stdout):
+            with contextlib.suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]
+
+
+_artist: ContextVar[_Artist | None] = ContextVar("artist", default=None)
+
+
+@contextlib.contextmanager
+def beside(wanted: bool = True) -> Iterator[None]:
+    """While this is open, pictures are drawn by another process, which begins to load what it needs at once."""
+    artist = None
+    if wanted and sys.executable and (os.cpu_count() or 1) > 1:
+        with contextlib.suppress(OSError):
+            artist = _Artist()
+    token = _artist.set(artist)
+    try:
+        yield
+    finally:
+        _artist.reset(token)
+        if artist is not None:
+            artist.close()
+
+
+@contextlib.contextmanager
+def with_company() -> Iterator[None]:
+    """BLAS on one thread where pictures are drawn beside: two processes that wait for the same cores are slower than one."""
+    from gapless._threads import one_blas_thread
+
+    with contextlib.nullcontext() if _artist.get() is None else one_blas_thread():
+        yield
+
+
+def drawn(display: Any) -> Callable[[], tuple[str, str]]:
+    """A promise of its image."""
+    artist = _artist.get()
+    if artist is None:
+        return lambda: image(display)
+    try:
+        promise = artist.ask(display)
+    except (pickle.PicklingError, TypeError, AttributeError, RuntimeError):
+        return lambda: image(display)
+
+    def taken() -> tuple[str, str]:
+        try:
+            return promise()
+        except (OSError, ValueError):  # the process is gone: here, then, and what is wrong is said here too
+            return image(display)
+
+    return taken
+
+
+def serve() -> None:
+    """The other side: displays in, images out, until there are no more."""
+    import importlib
+    import warnings
+
+    back = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # nothing but answers goes back
+    warnings.simplefilter("ignore")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("matplotlib.pyplot")
+        importlib.import_module("matplotlib.backends.backend_svg")
+        for name in USUAL:
+            importlib.import_module(f"gapless.plots.{name}")
+    with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
+        while True:
+            back.write(json.dumps(image(pickle.load(sys.stdin.buffer))) + "\n")
+            back.flush()
