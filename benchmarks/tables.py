@@ -142,7 +142,16 @@ def main(asked: list[str]) -> None:
             write_csv(name, source, train, test)
             files = (str(train), str(test))
             seconds, said = timed(
-                "gapless", "train", files[0], "--target", TARGET[name], "--test", files[1], "--out", str(model), "--json"
+                "gapless",
+                "train",
+                files[0],
+                "--target",
+                TARGET[name],
+                "--test",
+                files[1],
+                "--out",
+                str(model),
+                "--json",
             )
             found = json.loads(said)
             error, n = found["test"]["error"], found["test"]["rows"]

@@ -144,8 +144,8 @@ PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = 
 def _sections(story: Story) -> list[Section]:
     drawing = pictures.__name__
     parts = sorted((part for _, _, each in PLAN for part in each), key=lambda part: part.__module__ != drawing)
-    with with_company():
-        blocks = {part: _made(partial(part, story)) for part in parts}  # pictures first: they can be drawn beside the rest
+    with with_company():  # pictures first: they can be drawn beside the rest
+        blocks = {part: _made(partial(part, story)) for part in parts}
     made = []
     for name, heading, each in PLAN:
         told = [block for part in each for block in blocks[part]]
