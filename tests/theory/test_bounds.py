@@ -149,7 +149,7 @@ def test_together_they_hold():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_each_and_together_on_2000_samples():
     failed = failures(2000, [0.05, 0.2])
     print(

@@ -169,7 +169,10 @@ def _beta_root(a: int, b: int, tail: float, upper: bool) -> float:
 
 def kl(q: Any, p: Any) -> float:
     """The Kullback-Leibler divergence of two coins, q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))."""
-    q, p = fraction(q, "q"), fraction(p, "p")
+    return _kl(fraction(q, "q"), fraction(p, "p"))
+
+
+def _kl(q: float, p: float) -> float:
     if (p == 0.0 and q > 0.0) or (p == 1.0 and q < 1.0):
         return math.inf
     if q in (0.0, 1.0):
@@ -221,13 +224,13 @@ def _budget(c: Any) -> float:
 def _inverse(q: float, end: float, c: float) -> float:
     """The p between q and end with kl(q, p) = c, which grows from q on; the last float inside is returned."""
     inside, outside = q, end
-    if kl(q, end) <= c:
+    if _kl(q, end) <= c:
         return end
     while True:
         middle = inside + 0.5 * (outside - inside)
         if middle in (inside, outside):
             return inside
-        if kl(q, middle) <= c:
+        if _kl(q, middle) <= c:
             inside = middle
         else:
             outside = middle
