@@ -125,8 +125,11 @@ def test_the_settings_that_train_compared_count(tmp_path):
     X = sparse.csr_matrix(random.normal(size=(200, 3)) + 2.0 * y[:, None])
     dump_svmlight_file(X, y, str(tmp_path / "rows.svm"))
     path = tmp_path / "model.gapless"
-    done = run("train", tmp_path / "rows.svm", "--out", path, "--time-limit", "5", "--no-report")
+    done = run("train", tmp_path / "rows.svm", "--out", path, "--time-limit", "5")
     assert done.exit_code == 0, done.output
+    page = path.with_suffix(".html").read_text()
+    assert "No bound can be given" not in page
+    assert "the error on new rows is at most" in page
     document, _ = judge.read(path)
     assert document["tuning"]["candidates"] == 10
     told = json.loads(run("bounds", path, tmp_path / "rows.svm", "--holdout", "0.25", "--json").stdout)["bounds"]

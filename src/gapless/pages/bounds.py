@@ -19,7 +19,7 @@ __all__ = ["bounds_of", "limits"]
 
 def bounds_of(story: Story) -> Any:
     """What ``gapless.bounds`` gives, or the reason why it gives nothing."""
-    from gapless.theory.bounds import bounds
+    from gapless.theory.bounds import bounds, candidates
 
     model, X, X_test, y_test = story.model, story.X, story.X_test, story.y_test
     if isinstance(story.certificate, TreeCertificate):  # trees see float32, and their rows are named so
@@ -31,7 +31,8 @@ def bounds_of(story: Story) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rows that occur twice are named where the errors stand
-            return bounds(model, X, story.y, story.delta, X_test, y_test, tried=story.tried, tested=story.tested)
+            tried, tested = max(story.tried, candidates(story.step)), None if story.tested == 1 else story.tested
+            return bounds(model, X, story.y, story.delta, X_test, y_test, tried=tried, tested=tested)
     finally:
         if kept is not None:  # a page changes nothing of the model it tells of
             story.step.certificate_ = kept
@@ -82,7 +83,7 @@ def limits(story: Story) -> list[Block]:
     if found.refused:
         rows = [[method, said(reason, 500)] for method, reason in found.refused.items()]
         blocks.append(Table(["bound", "why not"], rows, "Not given here", names=2))
-    if story.tried == 1 and any(row.method == "compression" for row in found.rows):
+    if found.tried == 1 and any(row.method == "compression" for row in found.rows):
         blocks.append(
             Text(
                 "If C, a kernel or the scaling were chosen by these rows, say among how many: report(..., "

@@ -175,9 +175,14 @@ def bounds(
     return found
 
 
+def candidates(step: Any) -> int:
+    """Settings among which the training rows may have chosen, as `tune` and `train` wrote it into the certificate."""
+    return int((_tuned(step) or {}).get("candidates", 1))
+
+
 def _tried(step: Any, given: Any) -> int:
-    """What was given, or what `gapless.tune` wrote into the certificate."""
-    known = int((_tuned(step) or {}).get("candidates", 1))
+    """What was given, or what the certificate says."""
+    known = candidates(step)
     if given is None:
         return known
     found = len(given) if isinstance(given, list | tuple) and given else whole(given, "tried")
