@@ -25,8 +25,10 @@ from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
 from gapless.encode.width import resolve_gamma
+from gapless.kernels.couples import Couple, Together
 from gapless.kernels.gram import Gram, Part, gram
 from gapless.kernels.positive import MOST_ROWS, Positive, positive
+from gapless.kernels.tiles import Tiles
 from gapless.kernels.whole import Whole
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.problems.linear_erm import LinearERM
@@ -133,7 +135,8 @@ def fit_kernel(
     deadline = None if task.stop.seconds is None else started + task.stop.seconds
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         ready = prepare(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
-        data, pairs = ready.data, ready.pairs
+        pairs = ready.pairs
+        data = replace(ready.data, together=_together(task, ready, deadline))
         parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
         marks = ready.named()
     return decode_kernel(task, ready, parts, marks, feature_names, lambda: time.perf_counter() - started)
@@ -174,6 +177,30 @@ def prepare(
         callback, interruption, matrix,
     )  # fmt: skip
     return Prepared(given, labels, targets, weights, class_weight, index, data, _pairs(labels, data), named)
+
+
+class _Late(Exception):
+    pass
+
+
+def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Together | None:
+    """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
+    data = ready.data
+    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    worth = len(ready.pairs) > 1 and n > HELD and type(laid_out) is Tiles and isinstance(data.kernel, kernels.RBF)
+    if not worth or 4 * n**2 > task.cache_bytes or math.isinf(task.C):
+        return None
+    assert laid_out is not None and ready.labels is not None
+
+    def tick() -> None:
+        late = deadline is not None and time.perf_counter() > deadline
+        if late or (data.interruption is not None and data.interruption.requested):
+            raise _Late
+
+    try:
+        return Together(laid_out, data.index, ready.labels.n_classes, tick)
+    except _Late:
+        return None
 
 
 def decode_kernel(
@@ -262,6 +289,7 @@ class Data:
     callback: Any
     interruption: Any
     matrix: bool
+    together: Together | None = None  #: where the problems of all pairs of classes read one matrix
 
     def member(self, pair: tuple[int, int] | None) -> np.ndarray:
         if pair is None:
@@ -343,7 +371,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
         best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, pair, stop, data.interruption)
         return Solved(best.u, np.array([best.b]), best.scores, claim, [])
-    groups = _groups(data, inside, pair)
+    groups = None if data.together is not None else _groups(data, inside, pair)
     problem = _build(task, data, inside, data.cost.c[inside], pair, hold=groups is None)
     _refuse_infeasible(task, problem, pair)
     start = _start(data, problem, inside, k, len(pairs))
@@ -396,7 +424,9 @@ def _build(
     whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else Part(of, rows)
     laid_out = getattr(of, "laid_out", None)
     room = 8 * rows.size**2 * n_threads(task.n_jobs) <= task.cache_bytes
-    if hold and laid_out is not None and rows.size <= HELD and room:
+    if data.together is not None and pair is not None:
+        whole = Couple(of, rows, data.together, pair)
+    elif hold and laid_out is not None and rows.size <= HELD and room:
         whole = Whole(whole, laid_out if whole is of else laid_out.taken(rows, np.float64))
     if pair is not None:
         y = np.where(data.index[rows] == pair[0], 1.0, -1.0)

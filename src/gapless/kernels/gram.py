@@ -37,6 +37,8 @@ class Gram:
     error: float = 0.0
     #: The same against the value itself, where there is such a bound.
     relative_error: float | None = None
+    #: Tiles in single precision that are there already.
+    single: Any = None
 
     def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
         self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes

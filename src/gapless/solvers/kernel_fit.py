@@ -35,7 +35,7 @@ def solve_kernel(
 
     Where the kernel is not ``positive`` there is no gap to stop by: the fit ends where no pair is out of order.
     """
-    small = problem.n_points <= SMALL
+    small = problem.n_points <= SMALL and problem.gram.single is None
     # A small problem is polished early, and goes on with SMO only where the sets do not hold.
     aims = (1e-3, 1e-6, TIGHT) if small and positive else (stop.relative_gap if positive else 0.0,)
     loop = Loop(Stop(aims[0], stop.passes, stop.seconds), callback=callback, interruption=interruption)

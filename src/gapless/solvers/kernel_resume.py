@@ -16,7 +16,8 @@ from gapless.judge.kernel_machines.labels import safe_sides
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.smo import Level, extremes, pairs
+from gapless.solvers.pairs import pairs
+from gapless.solvers.smo import Level, extremes
 from gapless.solvers.solution import Solution, Status, relative_gap
 
 #: Rows of a turn: of those that make the gap, and of those inside their boxes.

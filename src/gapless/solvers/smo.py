@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from gapless._jit import compiled
+from gapless.kernels.couples import CoupleTiles
 from gapless.kernels.kept import LONG, Kept
 from gapless.kernels.single import UNKNOWN, Rates
 from gapless.kernels.tiles import Tick, Tiles
@@ -31,6 +32,7 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_scores import Blurred, completed, sharpened
 from gapless.solvers.loop import Ended, Loop
+from gapless.solvers.pairs import NONE, PLACE, bring, pairs_as_needed
 from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
@@ -53,8 +55,6 @@ TURNS = 30
 DOUBLE = 3.0
 #: Values of a product that says how fast they are.
 LARGE = 1e6
-#: Entries whose maximum is found together; then only their block is searched for it.
-BLOCK = 128
 
 
 def smo(
@@ -64,7 +64,8 @@ def smo(
     gap is what ``loop`` asks for, where no pair is out of order by more than ``enough``, or where nothing moves any more."""
     blurred: Blurred | None = None
     if start is None:
-        start, blurred = rough(problem, loop) if problem.n_points > SMALLEST else (problem.start(), None)
+        large = problem.n_points > SMALLEST or problem.gram.single is not None
+        start, blurred = rough(problem, loop) if large else (problem.start(), None)
     beta = problem.repair(start)
     if blurred is not None:
         blurred = blurred._replace(off=blurred.off + problem.R2 * float(np.abs(beta - start).sum()))
@@ -106,13 +107,17 @@ def smo(
 def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
     """beta to single precision, from nested parts, and its scores where it is known what they are off by."""
     random = np.random.default_rng(0)
-    order = random.permutation(problem.n_points)
-    tiles = problem.gram.tiles(order, np.float32 if problem.R2 < 1e30 else np.float64)
+    tiles = problem.gram.single
+    if tiles is None:
+        order = random.permutation(problem.n_points)
+        tiles = problem.gram.tiles(order, np.float32 if problem.R2 < 1e30 else np.float64)
+    else:
+        order = tiles.order
     level: Level | None = None
     solved = False
     try:
-        for size in sizes(problem, order):
-            part: Any = tiles.first(size)
+        for size in sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
+            part: Any = tiles if size == problem.n_points else tiles.first(size)
             if isinstance(part, Tiles) and part.rows.shape[1] > LONG:
                 part = Kept(part, problem.gram.cache_bytes)
             following = Level(problem, part, order[:size], problem.n_points / size)
@@ -312,7 +317,7 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
         out_by = outside(u, v, low, high)
         # So few that they are solved together to the end; all of them, where that spares a copy of the matrix.
-        closing = u.size <= (CLOSING if active is not None else WORKING)
+        closing = u.size <= (CLOSING if active is not None or isinstance(level.tiles, CoupleTiles) else WORKING)
         chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
         if not level.single:  # of the two variables of a point the worse: both never move the same way
             chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
@@ -359,13 +364,19 @@ def _working_set(
 
 def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
     """What u moves by, in full length; u has moved. None where nothing did."""
-    K = level.tiles.square(level.points[work], loop.tick)
+    there, place = NONE, PLACE
+    if isinstance(level.tiles, CoupleTiles) and work.size == level.n:
+        # Most of its rows are never asked for.
+        K, there = level.tiles.together.scratch(work.size), np.zeros(work.size, bool)
+        source, place, diagonal = level.tiles.together.K, level.tiles.place, level.tiles.diagonal
+    else:
+        K = level.tiles.square(level.points[work], loop.tick)
+        source, diagonal = K, np.ascontiguousarray(np.diagonal(K))
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]
     u, low, high = before.copy(), level.low[work], level.high[work]
     side = (level.sign[work] > 0).astype(np.int8) if len(level.sides) > 1 else np.zeros(work.size, np.int8)
-    diagonal = np.ascontiguousarray(np.diagonal(K))
     everybody = np.ones(work.size, bool)
     most = STEPS * work.size // len(level.sides)
     least, idle = np.inf, 0
@@ -373,10 +384,16 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
         done = 0
         for which in range(len(level.sides)):
             allowed = everybody if len(level.sides) == 1 else side == which
-            done = max(done, pairs(K, diagonal, own, u, low, high, allowed, wanted, most))
+            done = max(
+                done,
+                pairs_as_needed(K, there, source, place, diagonal, own, u, low, high, allowed, wanted, most),
+            )
         loop.tick()
         if done == 0 or (done < most and len(level.sides) == 1):
             break
+        for i in np.flatnonzero((u > low) & (u < high) & ~there) if there.size else ():
+            bring(source, place, u.size, i, K[i])
+            there[i] = True
         newton_steps(K, own, u, low, high, side)
         top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
         idle = 0 if top - bottom < 0.9 * least else idle + 1
@@ -484,91 +501,3 @@ def outside(u, v, low, high):
             worst = -v[i]
         out[i] = worst
     return out
-
-
-@compiled(vectorise=True, finite=True)
-def pairs(K, diagonal, v, u, low, high, allowed, wanted, most):
-    """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K.
-
-    Every loop over all variables runs in vector registers: what is not allowed has -inf added, a maximum is taken in blocks
-    first and its place looked for in one block only.
-    """
-    zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
-    never = v.dtype.type(-3e38)
-    flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
-    m, width = u.size, v.size
-    rises, falls, bend = np.full(width, never), np.full(width, never), np.full(width, one)
-    for j in range(m):
-        bend[j] = diagonal[j]
-        if allowed[j]:
-            rises[j] = zero if u[j] < high[j] else never
-            falls[j] = zero if u[j] > low[j] else never
-    gains = np.zeros(width, v.dtype)
-    tops = np.empty(width // BLOCK, v.dtype)
-    for step in range(most):
-        # i: the largest v that can rise
-        for k in range(tops.size):
-            vs, can = v[k * BLOCK : (k + 1) * BLOCK], rises[k * BLOCK : (k + 1) * BLOCK]
-            top = never
-            for j in range(BLOCK):
-                top = max(top, vs[j] + can[j])
-            tops[k] = top
-        best = 0
-        for k in range(tops.size):
-            if tops[k] > tops[best]:
-                best = k
-        i = -1
-        for j in range(best * BLOCK, (best + 1) * BLOCK):
-            if v[j] + rises[j] == tops[best]:
-                i = j
-                break
-        if i < 0 or rises[i] < zero:
-            return step
-        Ki, vi, Kii = K[i], v[i], diagonal[i]
-        # j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) where v_j is lower and can fall
-        least = flat * Kii
-        for k in range(tops.size):
-            vs, can, Ks = (
-                v[k * BLOCK : (k + 1) * BLOCK],
-                falls[k * BLOCK : (k + 1) * BLOCK],
-                Ki[k * BLOCK : (k + 1) * BLOCK],
-            )
-            bends, found = bend[k * BLOCK : (k + 1) * BLOCK], gains[k * BLOCK : (k + 1) * BLOCK]
-            top = zero
-            for j in range(BLOCK):
-                off = max(zero, vi - vs[j] + can[j])
-                gain = off * off / max(least, Kii + bends[j] - two * Ks[j])
-                found[j] = gain
-                top = max(top, gain)
-            tops[k] = top
-        best = 0
-        for k in range(tops.size):
-            if tops[k] > tops[best]:
-                best = k
-        i2 = -1
-        for j in range(best * BLOCK, (best + 1) * BLOCK):
-            if gains[j] == tops[best]:
-                i2 = j
-                break
-        if i2 < 0 or tops[best] <= zero:
-            return step
-        if step % 8 == 0 or vi - v[i2] <= wanted:
-            lowest = -never
-            for j in range(width):
-                lowest = min(lowest, v[j] - falls[j])
-            if vi - lowest <= wanted:
-                return step
-        Kj = K[i2]
-        move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))
-        room_i, room_j = high[i] - u[i], u[i2] - low[i2]
-        move = min(move, min(room_i, room_j))
-        # At the end of its room a variable is exactly at its bound.
-        u[i] = high[i] if move == room_i else u[i] + move
-        u[i2] = low[i2] if move == room_j else u[i2] - move
-        for k in (i, i2):
-            rises[k] = zero if u[k] < high[k] else never
-            falls[k] = zero if u[k] > low[k] else never
-        by = v.dtype.type(move)
-        for j in range(width):
-            v[j] -= by * (Ki[j] - Kj[j])
-    return most

@@ -26,7 +26,8 @@ from gapless.kernels.whole import Held
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.loop import Loop
-from gapless.solvers.smo import extremes, outside, pairs
+from gapless.solvers.pairs import pairs
+from gapless.solvers.smo import extremes, outside
 from gapless.solvers.solution import relative_gap
 
 #: Rows of a block, and of the first ones, which are chosen before anything is known.
