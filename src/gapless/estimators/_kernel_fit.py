@@ -188,7 +188,7 @@ def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Toge
     data = ready.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
     worth = len(ready.pairs) > 1 and n > HELD and type(laid_out) is Tiles and isinstance(data.kernel, kernels.RBF)
-    if not worth or 4 * n**2 > task.cache_bytes or math.isinf(task.C):
+    if not worth or Together.bytes(data.index) > task.cache_bytes or math.isinf(task.C):
         return None
     assert laid_out is not None and ready.labels is not None
 

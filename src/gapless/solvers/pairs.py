@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._jit import compiled
+from gapless.kernels.couples import bring_row
 
 #: Lanes of a maximum; columns come in whole numbers of them.
 LANES = 128
@@ -29,25 +30,11 @@ def pairs(
     most: int,
 ) -> int:
     """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K."""
-    return pairs_as_needed(K, NONE, K, PLACE, diagonal, v, u, low, high, allowed, wanted, most)
+    return pairs_as_needed(K, EVERYWHERE, K, K, K, diagonal, v, u, low, high, allowed, wanted, most)
 
 
-NONE, PLACE = np.zeros(0, np.bool_), np.zeros(3, np.int64)
-
-
-@compiled
-def bring(source, place, m, i, row):
-    """Row i of two runs of a larger matrix: of m variables the first ``place[1]`` stand there from place[0] on, the others from
-    place[2] on.  Columns beyond them are 0."""
-    first, size, second = place[0], place[1], place[2]
-    found = source[first + i if i < size else second + i - size]
-    one, other = found[first : first + size], found[second : second + m - size]
-    for j in range(size):
-        row[j] = one[j]
-    for j in range(m - size):
-        row[size + j] = other[j]
-    for j in range(m, row.size):
-        row[j] = 0.0
+#: Where all rows are there.
+EVERYWHERE = np.zeros(0, np.bool_)
 
 
 @compiled(vectorise=True, finite=True)
@@ -66,8 +53,8 @@ def _largest(lanes, half):
 
 
 @compiled(vectorise=True, finite=True)
-def pairs_as_needed(K, there, source, place, diagonal, v, u, low, high, allowed, wanted, most):
-    """`pairs`, where rows of K that are not ``there`` yet are brought from a larger matrix when they are first needed."""
+def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
+    """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`)."""
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
     never = v.dtype.type(-3e38)
     flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
@@ -95,7 +82,7 @@ def pairs_as_needed(K, there, source, place, diagonal, v, u, low, high, allowed,
         if i < 0 or rises[i] < zero:
             return step
         if there.size and not there[i]:
-            bring(source, place, m, i, K[i])
+            bring_row(first, between, second, i, K[i])
             there[i] = True
         Ki, vi, Kii = K[i], v[i], diagonal[i]
         least = flat * Kii
@@ -130,7 +117,7 @@ def pairs_as_needed(K, there, source, place, diagonal, v, u, low, high, allowed,
             if vi + _largest(lanes, half) <= wanted:
                 return step
         if there.size and not there[i2]:
-            bring(source, place, m, i2, K[i2])
+            bring_row(first, between, second, i2, K[i2])
             there[i2] = True
         Kj = K[i2]
         move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))

@@ -32,7 +32,7 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_scores import Blurred, completed, sharpened
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.pairs import NONE, PLACE, bring, pairs_as_needed
+from gapless.solvers.pairs import EVERYWHERE, pairs_as_needed
 from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
@@ -364,14 +364,13 @@ def _working_set(
 
 def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
     """What u moves by, in full length; u has moved. None where nothing did."""
-    there, place = NONE, PLACE
-    if isinstance(level.tiles, CoupleTiles) and work.size == level.n:
-        # Most of its rows are never asked for.
-        K, there = level.tiles.together.scratch(work.size), np.zeros(work.size, bool)
-        source, place, diagonal = level.tiles.together.K, level.tiles.place, level.tiles.diagonal
+    couple = level.tiles if isinstance(level.tiles, CoupleTiles) and work.size == level.n else None
+    if couple is not None:  # most of its rows are never asked for
+        K, there, blocks = couple.rows, couple.there, (couple.first, couple.between, couple.second)
+        diagonal = couple.diagonal
     else:
         K = level.tiles.square(level.points[work], loop.tick)
-        source, diagonal = K, np.ascontiguousarray(np.diagonal(K))
+        there, blocks, diagonal = EVERYWHERE, (K, K, K), np.ascontiguousarray(np.diagonal(K))
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]
@@ -386,14 +385,13 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
             allowed = everybody if len(level.sides) == 1 else side == which
             done = max(
                 done,
-                pairs_as_needed(K, there, source, place, diagonal, own, u, low, high, allowed, wanted, most),
+                pairs_as_needed(K, there, *blocks, diagonal, own, u, low, high, allowed, wanted, most),
             )
         loop.tick()
         if done == 0 or (done < most and len(level.sides) == 1):
             break
-        for i in np.flatnonzero((u > low) & (u < high) & ~there) if there.size else ():
-            bring(source, place, u.size, i, K[i])
-            there[i] = True
+        if couple is not None:
+            couple.bring(np.flatnonzero((u > low) & (u < high)))
         newton_steps(K, own, u, low, high, side)
         top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
         idle = 0 if top - bottom < 0.9 * least else idle + 1
