@@ -191,9 +191,9 @@ class KernelDual:
             for side, total in self.sides
         ]
 
-    def best_scalars(self, scores: np.ndarray) -> np.ndarray:
+    def best_scalars(self, scores: np.ndarray, intervals: list[tuple[float, float]] | None = None) -> np.ndarray:
         """(b,) or (b, t): the midpoint where it is an interval."""
-        middles = [0.5 * (low + high) for low, high in self.intervals(scores)]
+        middles = [0.5 * (low + high) for low, high in intervals or self.intervals(scores)]
         if not self.nu_form:
             return np.array(middles)
         return np.array([0.5 * (middles[0] - middles[1]), 0.5 * (middles[0] + middles[1])])
@@ -345,6 +345,11 @@ def quantile_interval(kinks: np.ndarray, c: np.ndarray, wanted: float) -> tuple[
         return float(kinks.min()), float(kinks.min())
     if wanted >= total - slack:
         return float(kinks.max()), float(kinks.max())
+    if (c == c[0]).all():  # the k-th smallest: c has been passed as often as there are kinks before
+        first, last = int(np.ceil((wanted - slack) / c[0])) - 1, int((wanted + slack) / c[0])
+        ends = max(first, 0), min(last, c.size - 1)
+        some = np.partition(kinks, ends)
+        return float(some[ends[0]]), float(some[ends[1]])
     order = np.argsort(kinks, kind="stable")
     passed = np.cumsum(c[order])
     first = int(np.searchsorted(passed, wanted - slack))

@@ -18,6 +18,7 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import solve
 from gapless.solvers.hard_margin_gram import hard_margin_gram
+from gapless.solvers.kernel_scores import Figures
 from gapless.solvers.loop import Loop
 
 #: Above this cost, with K scaled to 1, the bound on alpha hardly binds.
@@ -58,12 +59,14 @@ def factored(problem: KernelDual, loop: Loop) -> np.ndarray | None:
     return best
 
 
-def stretched(problem: KernelDual, beta: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def stretched(
+    problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Figures
+) -> tuple[np.ndarray, np.ndarray]:
     """Where no alpha is bounded and C is large, hinges of a few units of rounding cost more than all else: (w, b) longer by as
-    much has none.  The better one of the two."""
+    much has none.  The better one of the two; ``known`` are the figures of this one."""
     if problem.kind != "c_svc" or (beta >= problem.c).any():
         return beta, scores
-    scalars, _, _, gap = figures(problem, beta, scores)
+    scalars, _, _, gap = known
     worst = float(problem.hinges(scalars, scores).max(initial=0.0))
     if not 0.0 < worst < 1e-6:
         return beta, scores

@@ -9,7 +9,7 @@ import numpy as np
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.kernel_factor import factored, stretched
 from gapless.solvers.kernel_polish import polish
-from gapless.solvers.kernel_scores import Blurred
+from gapless.solvers.kernel_scores import Blurred, Figures
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.smo import smo
 from gapless.solvers.solution import Event, Solution, Status, relative_gap
@@ -54,7 +54,7 @@ def solve_kernel(
                 loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, passes, stop.seconds)
                 beta, known = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
                 point = beta, known.scores
-                reached = positive and _relative_gap(problem, *point) <= stop.relative_gap
+                reached = positive and _relative_gap(_figures(problem, *point, known)) <= stop.relative_gap
                 if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
                     found = polish(problem, loop, *point)
                     if small and not found.settled and aim == aims[0] and problem.kind == "c_svc":
@@ -63,7 +63,7 @@ def solve_kernel(
                             other = polish(problem, loop, better, problem.scores(better))
                             found = other if other.gap < found.gap else found
                         hard = True  # neither pairs nor an interior point: more pairs will not do it
-                        if _relative_gap(problem, found.beta, found.scores) <= stop.relative_gap:
+                        if _relative_gap(figures(problem, found.beta, found.scores)) <= stop.relative_gap:
                             point = found.beta, None
                             break
                     start, point = found.beta, (found.beta, None)
@@ -77,9 +77,13 @@ def solve_kernel(
             point = (point[0] if loop.best_u is None else loop.best_u), None
         beta = point[0] if point[1] is not None else problem.repair(point[0])
         scores = problem.scores(beta) if point[1] is None else point[1]
+        values = _figures(problem, beta, scores, known)
         if positive:
-            beta, scores = stretched(problem, beta, scores)
-        scalars, primal, _, gap = figures(problem, beta, scores)
+            longer = stretched(problem, beta, scores, values)
+            if longer[1] is not scores:
+                beta, scores = longer
+                values = figures(problem, beta, scores)
+        scalars, primal, _, gap = values
     off = known.off if scores is known.scores and known.off.any() else None
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
     if status is None or (status == "converged" and not reached):
@@ -87,6 +91,12 @@ def solve_kernel(
     return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off)
 
 
-def _relative_gap(problem: KernelDual, beta: np.ndarray, scores: np.ndarray) -> float:
-    _, primal, _, gap = figures(problem, beta, scores)
+def _figures(problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Blurred) -> Figures:
+    if scores is known.scores and known.figures is not None:
+        return known.figures
+    return figures(problem, beta, scores)
+
+
+def _relative_gap(found: Figures) -> float:
+    _, primal, _, gap = found
     return relative_gap(primal, primal - gap)

@@ -15,11 +15,16 @@ import numpy as np
 from gapless.problems.kernel_dual import KernelDual
 
 
+#: What `kernel_dual.figures` says.
+Figures = tuple[np.ndarray, float, float, float]
+
+
 class Blurred(NamedTuple):
     """Scores, and what each can be off by."""
 
     scores: np.ndarray
     off: np.ndarray
+    figures: Figures | None = None  #: of the point they belong to, where they were computed
 
 
 def sharpened(problem: KernelDual, beta: np.ndarray, blurred: Blurred, tick: Callable[[], None]) -> Blurred:
@@ -45,9 +50,10 @@ def completed(problem: KernelDual, beta: np.ndarray, blurred: Blurred, tick: Cal
 def _may_count(problem: KernelDual, blurred: Blurred) -> np.ndarray:
     """Points whose hinge may be above 0, or that may be at an end of the best offsets."""
     off = 2.0 * (blurred.off if problem.at is None else blurred.off[problem.at])
-    counts = problem.hinges(problem.best_scalars(blurred.scores), blurred.scores) >= -off
+    intervals = problem.intervals(blurred.scores)
+    counts = problem.hinges(problem.best_scalars(blurred.scores, intervals), blurred.scores) >= -off
     kinks = problem.kinks(blurred.scores)
-    for (side, _), ends in zip(problem.sides, problem.intervals(blurred.scores)):
+    for (side, _), ends in zip(problem.sides, intervals):
         own = problem.sign[side] * kinks[side] if problem.nu_form else kinks[side]
         counts[side] |= np.min([np.abs(own - end) for end in ends], axis=0) <= off[side]
     counts &= off > 0.0

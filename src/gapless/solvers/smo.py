@@ -79,7 +79,8 @@ def smo(
         else:
             found, blurred = sharpened(problem, beta, blurred, loop.tick), None
         scores = found.scores
-        scalars, primal, _, gap = figures(problem, beta, scores)
+        found = found._replace(figures=figures(problem, beta, scores))
+        scalars, primal, _, gap = found.figures
         loop.record(scalars, beta, primal, primal - gap, ends=False)
         if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing:
             return beta, found
