@@ -15,7 +15,8 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_fit import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop
-from gapless.solvers.smo import Level, extend, pairs, rough, sizes, solve_level
+from gapless.solvers.pairs import pairs
+from gapless.solvers.smo import Level, extend, rough, sizes, solve_level
 
 
 def data(n, seed=0):

@@ -180,7 +180,7 @@ def test_single_precision_is_within_its_bound(width, d, spread, make):
     kept = Kept(tiles, 1 << 30)
     for rows in (tiles,) if make is binary else (tiles, kept):
         assert rows.rates.known
-        scores, exact, off, moved = np.zeros(1700), np.zeros(1700), np.zeros(1700), 0.0
+        scores, exact, off, moved = np.zeros(1700), np.zeros(1700), np.zeros((1700, 2)), 0.0
         for turn in range(3):
             columns = random.choice(1700, 700, replace=False)
             v = random.normal(size=700) * 10.0 ** random.integers(-3, 2, 700)

@@ -190,7 +190,8 @@ def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Toge
     worth = len(ready.pairs) > 1 and n > HELD and type(laid_out) is Tiles and isinstance(data.kernel, kernels.RBF)
     if not worth or Together.bytes(data.index) > task.cache_bytes or math.isinf(task.C):
         return None
-    assert laid_out is not None and ready.labels is not None
+    assert laid_out is not None
+    assert ready.labels is not None
 
     def tick() -> None:
         late = deadline is not None and time.perf_counter() > deadline

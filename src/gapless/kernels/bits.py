@@ -128,7 +128,7 @@ def _count(row, block, apart, counts):
 @compiled(vectorise=True)
 def _add(left, right, v, q, table, apart, out, off):
     counts = np.zeros(COLUMNS, np.int64)
-    bounded = off.size > 0
+    bounded = off.shape[0] > 0  # counts are exact: of the two sums the second is not needed
     for block in range(right.shape[0]):
         for i in range(left.shape[0]):
             _count(left[i], right[block], apart, counts)
@@ -139,7 +139,7 @@ def _add(left, right, v, q, table, apart, out, off):
                 found = counts[first : first + TERMS]
                 s = table.dtype.type(0.0)
                 if bounded:
-                    p = q[block * COLUMNS + first : block * COLUMNS + first + TERMS]
+                    p = q[0, block * COLUMNS + first : block * COLUMNS + first + TERMS]
                     b = table.dtype.type(0.0)
                     for j in range(TERMS):
                         value = table[found[j]]
@@ -152,7 +152,7 @@ def _add(left, right, v, q, table, apart, out, off):
                 total += s
             out[i] += total
             if bounded:
-                off[i] += bound
+                off[i, 0] += bound
 
 
 @compiled(vectorise=True)

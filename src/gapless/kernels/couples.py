@@ -14,7 +14,7 @@ import numpy as np
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram, Part
-from gapless.kernels.kept import add_rows
+from gapless.kernels.kept import NO_BOUND, NO_WEIGHTS, add_rows
 from gapless.kernels.single import Rates
 from gapless.kernels.tiles import CHUNK, COLUMNS, Tick, Tiles, mirror, right_of
 from gapless.kernels.tiles import _map as mapped
@@ -111,8 +111,8 @@ class CoupleTiles:
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         self.bring(columns)
-        q = np.zeros(0, np.float32) if off is None else (np.abs(v) * self.rates.of_columns(columns)).astype(np.float32)
-        bound, every = np.zeros(0) if off is None else off, np.arange(0) if at is None else at
+        q = NO_WEIGHTS if off is None else self.rates.weights(columns, v)
+        bound, every = NO_BOUND if off is None else off, np.arange(0) if at is None else at
         for start in range(0, out.size, CHUNK):
             stop = min(out.size, start + CHUNK)
             add_rows(self.rows, columns, v.astype(np.float32), q, every, out, bound, start, stop)

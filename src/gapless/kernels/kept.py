@@ -17,6 +17,8 @@ from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles
 
 #: Columns of X from which on rows are kept.
 LONG = 200
+#: For products whose bound nobody asks for.
+NO_WEIGHTS, NO_BOUND = np.zeros((2, 0)), np.zeros((0, 2))
 
 
 class Kept:
@@ -56,9 +58,9 @@ class Kept:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
-            q, bound = w[:0], np.zeros(0)
+            q, bound = NO_WEIGHTS, NO_BOUND
             if off is not None:
-                q, bound = (np.abs(v) * self.rates.of_columns(columns))[known].astype(self.dtype), off
+                q, bound = self.rates.weights(columns[known], v[known]), off
 
             def fill(k: int) -> None:
                 add_rows(self.rows, slots, w, q, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
@@ -120,7 +122,8 @@ def _place(new, missing, there, out, start, stop):
 
 @compiled(vectorise=True)
 def add_rows(rows, slots, v, q, at, out, off, start, stop):
-    sums, bounds = np.zeros(stop - start, out.dtype), np.zeros(stop - start if off.size else 0, out.dtype)
+    bounded = off.shape[0] > 0
+    sums, bounds = np.zeros(stop - start), np.zeros((2, stop - start if bounded else 0))
     for k in range(slots.size):
         w = v[k]
         row = rows[slots[k]]
@@ -131,17 +134,20 @@ def add_rows(rows, slots, v, q, at, out, off, start, stop):
             part = row[start:stop]
             for i in range(part.size):
                 sums[i] += w * part[i]
-        if off.size:
-            p = q[k]
+        if bounded:
+            p, r, first, second = q[0, k], q[1, k], bounds[0], bounds[1]
             if at.size:
                 for i in range(stop - start):
-                    bounds[i] += p * row[at[start + i]]
+                    first[i] += p * row[at[start + i]]
+                    second[i] += r * row[at[start + i]]
             else:
                 part = row[start:stop]
                 for i in range(part.size):
-                    bounds[i] += p * part[i]
+                    first[i] += p * part[i]
+                    second[i] += r * part[i]
     for i in range(stop - start):
         out[start + i] += sums[i]
-    if off.size:
+    if bounded:
         for i in range(stop - start):
-            off[start + i] += bounds[i]
+            off[start + i, 0] += bounds[0, i]
+            off[start + i, 1] += bounds[1, i]

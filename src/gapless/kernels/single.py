@@ -5,12 +5,13 @@
 With k columns and u = 2^-24, a t that BLAS summed in any order from rounded factors is off by at most (1 + u)^(k + 5) - 1 of the
 sum of its terms' sizes, and that sum is at most 2 gamma |x|^2 + 2 gamma |z|^2.  exp is within two units in the last place,
 v was rounded, and the terms are summed 64 at a time before float64 takes over.  With a = 2.2 (k + 5) u gamma |.|^2 of a row
-(small: else nothing is said), B = 76 u for the rest, and rate_j = B + a_j,
+(small: else nothing is said) and B = 76 u for the rest,
 
-    |computed f_i - f_i| <= sum_j |v_j| K_ij (B + a_i + a_j) <= (1 + a_i / least rate) sum_j K_ij rate_j |v_j|,
+    |computed f_i - f_i| <= sum_j |v_j| K_ij (B + a_i + a_j) = sum_j K_ij (B + a_j) |v_j| + a_i sum_j K_ij |v_j|,
 
-where K may be the computed values: each is as good as its own bound.  Counted bits have exact t and a rounded table: a = 0.  Of
-scores that are sums of updates the bounds add up; scores divided by r have theirs divided by r.
+two sums beside that of the score, where K may be the computed values: each is as good as its own bound.  Counted bits have
+exact t and a rounded table: a = 0.  Of scores that are sums of updates the bounds add up; scores divided by r have theirs
+divided by r.
 """
 
 from __future__ import annotations
@@ -50,15 +51,16 @@ class Rates:
     def known(self) -> bool:
         return self.sizes is not None
 
-    def of_columns(self, columns: np.ndarray) -> np.ndarray:
+    def weights(self, columns: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What values of these columns are multiplied by in the two sums: (B + a)|v| and |v|."""
         assert self.sizes is not None
-        return REST + self.sizes[columns]
+        size = np.abs(v)
+        return np.stack([(REST + self.sizes[columns]) * size, size])
 
     def bound(self, off: np.ndarray, moved: float) -> np.ndarray:
-        """What scores are off by at most, from the sums of K rate |v| and the sum of all |v|."""
+        """What scores are off by at most, from the two sums (a column each) and the sum of all |v|."""
         assert self.sizes is not None
-        least = REST + float(self.sizes.min(initial=np.inf)) if self.sizes.size else REST
-        return 1.01 * (1.0 + self.sizes / least) * off + SMALLEST * moved
+        return 1.01 * (off[:, 0] + self.sizes * off[:, 1]) + SMALLEST * moved
 
 
 UNKNOWN = Rates(None)

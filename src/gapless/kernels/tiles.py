@@ -105,14 +105,14 @@ class Tiles:
     ) -> None:
         """out += K[at, columns] v; ``out`` is float64, and as long as ``at``.
 
-        ``off`` grows by K[at, columns] rates |v|: `single` makes of it a bound on what ``out`` is off by.
+        The two columns of ``off`` grow by the sums of which `single` makes a bound on what ``out`` is off by.
         """
         right = self._right(columns)
-        w, q = self._padded(v, right), np.zeros(0, self.dtype)
+        w, q = self._padded(v, right), np.zeros((2, 0), self.dtype)
         if off is not None:
-            q = self._padded(np.abs(v) * self.rates.of_columns(columns), right)
+            q = np.stack([self._padded(row, right) for row in self.rates.weights(columns, v)])
         n = self.n if at is None else at.size
-        bound = np.zeros(0) if off is None else off
+        bound = np.zeros((0, 2)) if off is None else off
 
         def fill(k: int) -> None:
             part = slice(k * CHUNK, min(n, (k + 1) * CHUNK))
@@ -135,7 +135,7 @@ class Tiles:
             w = self._padded(v[columns], right)
             left = self.rows[index[rows]]
             if i == j:
-                self._add(left, right, w, np.zeros(0, self.dtype), own, other)
+                self._add(left, right, w, np.zeros((2, 0), self.dtype), own, np.zeros((0, 2)))
             else:
                 other = np.zeros(w.size)
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
@@ -163,7 +163,8 @@ class Tiles:
             left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X, k, left)
             if columns.shape[1] == 1:
-                self._add(left, right, weights.ravel(), weights[:0, 0], into.reshape(-1), np.zeros(0))
+                none = np.zeros((2, 0), self.dtype), np.zeros((0, 2))
+                self._add(left, right, weights.ravel(), none[0], into.reshape(-1), none[1])
             else:
                 tile = np.empty((ROWS, len(weights)), self.dtype)
                 for a in range(0, left.shape[0], ROWS):
@@ -306,7 +307,7 @@ def _add(left, right, v, q, kind, degree, shift, out, off):
     # BLAS packs the columns for every tile: where they are long, higher tiles share that work.
     height = ROWS if left.shape[1] <= LONG else 4 * ROWS
     tile = np.empty(height * COLUMNS, left.dtype)
-    bounded = off.size > 0
+    bounded = off.shape[0] > 0
     for start in range(0, left.shape[0], height):
         stop = min(left.shape[0], start + height)
         for block in range(0, right.shape[0], COLUMNS):
@@ -318,18 +319,23 @@ def _add(left, right, v, q, kind, degree, shift, out, off):
             for i in range(stop - start):
                 total = 0.0
                 bound = 0.0
+                size = 0.0
                 for first in range(0, end - block, TERMS):
                     row = part[i, first : first + TERMS]
                     w = v[block + first : block + first + TERMS]
                     s = left.dtype.type(0.0)
                     if bounded:
-                        p = q[block + first : block + first + TERMS]
+                        p = q[0, block + first : block + first + TERMS]
+                        r = q[1, block + first : block + first + TERMS]
                         b = left.dtype.type(0.0)
+                        a = left.dtype.type(0.0)
                         for j in range(TERMS):
                             value = _exp(row[j])
                             s += value * w[j]
                             b += value * p[j]
+                            a += value * r[j]
                         bound += b
+                        size += a
                     elif kind == 1:
                         for j in range(TERMS):
                             s += _exp(row[j]) * w[j]
@@ -339,7 +345,8 @@ def _add(left, right, v, q, kind, degree, shift, out, off):
                     total += s
                 out[start + i] += total
                 if bounded:
-                    off[start + i] += bound
+                    off[start + i, 0] += bound
+                    off[start + i, 1] += size
 
 
 @compiled(vectorise=True)
@@ -353,14 +360,21 @@ def _add_both(left, right, w, v, kind, degree, shift, out, across):
             end = min(right.shape[0], block + COLUMNS)
             part = tile[: (stop - start) * (end - block)].reshape(stop - start, end - block)
             np.dot(left[start:stop], right[block:end].T, part)
-            _map(part, kind, degree, shift)
+            if kind > 1:
+                _map(part, kind, degree, shift)
             u, down = w[block:end], across[block:end]
             for i in range(stop - start):
                 row, own = part[i], v[start + i]
                 s = left.dtype.type(0.0)
-                for j in range(row.size):
-                    s += row[j] * u[j]
-                    down[j] += row[j] * own
+                if kind == 1:
+                    for j in range(row.size):
+                        value = _exp(row[j])
+                        s += value * u[j]
+                        down[j] += value * own
+                else:
+                    for j in range(row.size):
+                        s += row[j] * u[j]
+                        down[j] += row[j] * own
                 out[start + i] += s
 
 

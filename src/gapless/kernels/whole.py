@@ -10,7 +10,7 @@ import numpy as np
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram
-from gapless.kernels.kept import add_rows
+from gapless.kernels.kept import NO_BOUND, NO_WEIGHTS, add_rows
 from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles, mirror
 
 
@@ -95,7 +95,7 @@ def _add(
 ) -> None:
     every = np.arange(0) if at is None else np.asarray(at)
     share(
-        lambda k: add_rows(K, columns, v, v[:0], every, out, out[:0], k * CHUNK, min(out.size, (k + 1) * CHUNK)),
+        lambda k: add_rows(K, columns, v, NO_WEIGHTS, every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)),
         -(-out.size // CHUNK),
         tick,
     )

@@ -14,7 +14,6 @@ import numpy as np
 
 from gapless.problems.kernel_dual import KernelDual
 
-
 #: What `kernel_dual.figures` says.
 Figures = tuple[np.ndarray, float, float, float]
 

@@ -79,8 +79,9 @@ def smo(
         else:
             found, blurred = sharpened(problem, beta, blurred, loop.tick), None
         scores = found.scores
-        found = found._replace(figures=figures(problem, beta, scores))
-        scalars, primal, _, gap = found.figures
+        known = figures(problem, beta, scores)
+        found = found._replace(figures=known)
+        scalars, primal, _, gap = known
         loop.record(scalars, beta, primal, primal - gap, ends=False)
         if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing:
             return beta, found
@@ -183,7 +184,7 @@ class Level:
         )
         self.u, self.v = np.zeros(index.size), np.zeros(index.size)
         #: What the scores of the points may be off by, as `kernels/single` counts it, and all that moved.
-        self.off = np.zeros(order.size) if self.rates.known else None
+        self.off = np.zeros((order.size, 2)) if self.rates.known else None
         self.moved = 0.0
 
     @property
@@ -199,7 +200,7 @@ class Level:
         columns = np.flatnonzero(u)
         if isinstance(self.tiles, Kept) and self.tiles.keeps(columns):
             # Read again they have the bound of one update, not of all.
-            found, bound = np.zeros(self.n), np.zeros(self.n)
+            found, bound = np.zeros(self.n), np.zeros((self.n, 2))
             self.tiles.add(found, columns, u[columns], None, tick, bound)
         scores, off = np.empty(self.n), np.empty(self.n)
         points = self.index[: self.n]
@@ -236,7 +237,7 @@ class Level:
             self.v -= scores[self.points]
             return
         at, place = (among, slice(None)) if self.single else np.unique(self.points[among], return_inverse=True)
-        scores, off = np.zeros(at.size), None if self.off is None else np.zeros(at.size)
+        scores, off = np.zeros(at.size), None if self.off is None else np.zeros((at.size, 2))
         self.add(scores, columns, moved[columns], at, loop, off)
         self.v[among] -= scores[place]
         if self.off is not None:
