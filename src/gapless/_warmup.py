@@ -113,6 +113,11 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
             SVR().fit(X, dense[:, 0]).predict(X)
 
+    def run_many_classes() -> None:
+        rows = random.normal(size=(3100, 4))
+        SVC(gamma=0.2).fit(rows, np.arange(3100) % 3)
+        SVC(gamma=0.2, tol=1e-2).fit(rows, np.arange(3100) % 2)
+
     def scan_text() -> None:
         from gapless.files import scan
 
@@ -128,6 +133,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield f"kernel machine, dense {what}", partial(run_machine, X)
+
+    yield "kernel machines of many rows, dense", run_many_classes
 
     def search() -> None:
         from gapless.tuning.search import tune
