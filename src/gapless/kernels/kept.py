@@ -88,22 +88,26 @@ class Kept:
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         known = self.place[index] >= 0
         there, missing = np.flatnonzero(known), np.flatnonzero(~known)
-        share(lambda k: _gather(self.rows[self.place[index[there[k]]]], index, out[there[k]]), there.size, tick)
+        parts = range(0, there.size, ROWS)
+        share(
+            lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick
+        )
         if missing.size:
             new = self.tiles.square(index[missing], tick)
-            parts = range(0, missing.size, ROWS)
+            cuts = range(0, missing.size, ROWS)
             share(
-                lambda k: _place(new, missing, there, out, parts[k], min(missing.size, parts[k] + ROWS)),
-                len(parts),
-                tick,
+                lambda k: _place(new, missing, there, out, cuts[k], min(missing.size, cuts[k] + ROWS)), len(cuts), tick
             )
         return out
 
 
 @compiled
-def _gather(row, index, out):
-    for j in range(index.size):
-        out[j] = row[index[j]]
+def _gather(rows, place, index, which, out):
+    """Those rows of out that are kept."""
+    for k in range(which.size):
+        row, into = rows[place[index[which[k]]]], out[which[k]]
+        for j in range(index.size):
+            into[j] = row[index[j]]
 
 
 @compiled

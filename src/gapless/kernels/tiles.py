@@ -113,12 +113,13 @@ class Tiles:
             q = np.stack([self._padded(row, right) for row in self.rates.weights(columns, v)])
         n = self.n if at is None else at.size
         bound = np.zeros((0, 2)) if off is None else off
+        chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # of few rows all threads shall have some
 
         def fill(k: int) -> None:
-            part = slice(k * CHUNK, min(n, (k + 1) * CHUNK))
+            part = slice(k * chunk, min(n, (k + 1) * chunk))
             self._add(self.rows[part if at is None else at[part]], right, w, q, out[part], bound[part])
 
-        share(fill, -(-n // CHUNK), tick)
+        share(fill, -(-n // chunk), tick)
 
     def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
         """out += K[index, index] v: every value stands for two, its own and its mirror image."""
@@ -305,7 +306,7 @@ def _map(tile, kind, degree, shift):
 @compiled(vectorise=True)
 def _add(left, right, v, q, kind, degree, shift, out, off):
     # BLAS packs the columns for every tile: where they are long, higher tiles share that work.
-    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
+    height = 2 * ROWS if left.shape[1] <= LONG else 4 * ROWS
     tile = np.empty(height * COLUMNS, left.dtype)
     bounded = off.shape[0] > 0
     for start in range(0, left.shape[0], height):

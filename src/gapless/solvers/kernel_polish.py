@@ -61,8 +61,10 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
         below, above = free & (solved < -NOISE * c), free & (solved > (1.0 + NOISE) * c)
         wrong = (~free & ~upper & (h > noise)) | (upper & (h < -noise))
         if not (below | above | wrong).any():
-            # More free rows than the kernel has directions cannot all lie at their kinks: then the sets are not right.
-            return best._replace(settled=bool((np.abs(h[free]) <= noise).all()))
+            # More free rows than the kernel has directions cannot all lie at their kinks, and none at all need not keep the
+            # equalities: then the sets are not right.
+            kept = (np.abs(inside - solved) <= NOISE * c).all()
+            return best._replace(settled=bool(kept and (np.abs(h[free]) <= noise).all()))
         # A variable that leaves its box is put at the bound it left by; one on the wrong side is let go.
         upper = (upper & ~wrong) | above
         free = (free & ~below & ~above) | wrong

@@ -329,7 +329,7 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
                 same = 2 * same + (level.sign[here] > 0)
             chosen = chosen[np.unique(same, return_index=True)[1]]
         work = chosen if active is None else active[chosen]
-        aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.1 * violation)
+        aim = 0.5 * wanted if closing else max(0.5 * wanted, 0.3 * violation)
         moved = _solve_working_set(level, work, v[chosen], aim, loop)
         if moved is None:
             return False
@@ -338,7 +338,7 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
             continue
         # Those far on the right side are left out.
         middle, violation = level.middles(active)
-        keep = outside(level.u[at], level.v[at] - middle, low, high) > -max(violation, wanted)
+        keep = outside(level.u[at], level.v[at] - middle, low, high) > -max(0.7 * violation, wanted)
         if keep.sum() < 0.8 * keep.size:
             here = np.arange(level.u.size) if active is None else active
             left_out.append((here[~keep], level.u.copy()))
