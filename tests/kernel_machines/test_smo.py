@@ -14,6 +14,7 @@ from gapless.kernels import RBF, gram
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_fit import solve_kernel
+from gapless.solvers.kernel_polish import polish
 from gapless.solvers.loop import Ended, Loop, Stop
 from gapless.solvers.pairs import pairs
 from gapless.solvers.smo import Level, extend, rough, sizes, solve_level
@@ -164,3 +165,20 @@ def test_pairs_and_newton_steps_go_down_and_keep_the_sums():
         np.testing.assert_allclose(v, target - K @ u, atol=1e-9)
         assert u.sum() == pytest.approx(sums, abs=1e-10)
         assert ((u >= low) & (u <= high)).all()
+
+
+def test_what_is_settled_is_the_optimum():
+    """Whatever sets the polish starts from: also where every variable ends at a bound and the equality does not hold."""
+    random = np.random.default_rng(9)
+    settled = 0
+    for _ in range(300):
+        n = int(random.integers(3, 12))
+        X, y = random.normal(size=(n, 2)), np.where(random.random(n) < 0.5, 1.0, -1.0)
+        y[:2] = 1.0, -1.0
+        problem = KernelDual.c_svc(gram(RBF(1.0), X), y, 0.3 * random.uniform(0.5, 2.0, n))
+        beta = problem.repair(problem.c * random.integers(0, 3, n) / 2.0)
+        found = polish(problem, Loop(Stop(0.0, 100)), beta, problem.scores(beta))
+        settled += found.settled
+        if found.settled:
+            assert found.gap <= 1e-9 * float(problem.c.sum())
+    assert settled > 100
