@@ -121,8 +121,10 @@ def test_kept_rows_are_the_same_rows():
     tiles = Tiles.of(RBF(0.002), X, np.float32)
     K = values(RBF(0.002), X, X[:700])
     v = random.normal(size=700)
-    for room in (1500, 400, 0):
-        kept = Kept(tiles, room * 1500 * 4)
+    smaller = Kept(tiles.first(600), 1 << 30)
+    smaller.add(np.zeros(600), np.arange(200, 500), v[200:500])
+    for room, begun in ((1500, None), (400, None), (0, None), (2000, smaller)):
+        kept = Kept(tiles, room * 1500 * 4, begun)
         for columns, at in ((np.arange(300), None), (np.arange(700), None), (np.arange(100, 700), np.arange(40, 90))):
             out = np.zeros(1500 if at is None else at.size)
             kept.add(out, columns, v[columns], at)
@@ -131,6 +133,7 @@ def test_kept_rows_are_the_same_rows():
         index = np.sort(random.choice(700, 300, replace=False))
         np.testing.assert_allclose(kept.square(index)[:, :300], K[index][:, index], atol=3e-6)
         assert kept.used == min(room, 700)
+        kept.forget()
 
 
 @pytest.mark.parametrize("make", [real, binary])

@@ -22,9 +22,15 @@ NO_WEIGHTS, NO_BOUND = np.zeros((2, 0)), np.zeros((0, 2))
 
 
 class Kept:
-    def __init__(self, tiles: Tiles, budget: int) -> None:
-        self.tiles = tiles
-        most = min(tiles.n, budget // (tiles.n * tiles.dtype.itemsize))
+    """``smaller``: of the first of these points; what it keeps is not made again, until `forget`."""
+
+    used: int
+
+    def __init__(self, tiles: Tiles, budget: int, smaller: Kept | None = None) -> None:
+        self.tiles, self.smaller = tiles, smaller
+        if smaller is not None:
+            budget -= smaller.used * smaller.n * tiles.dtype.itemsize
+        most = max(0, min(tiles.n, budget // (tiles.n * tiles.dtype.itemsize)))
         self.rows = np.empty((most, tiles.n), tiles.dtype)  # no memory is taken before it is written
         self.place = np.full(tiles.n, -1)
         self.used = 0
@@ -77,10 +83,31 @@ class Kept:
         columns = columns[: self.rows.shape[0] - self.used]
         if columns.size == 0:
             return
-        rows = self.rows[self.used : self.used + columns.size]
-        self.tiles.fill_columns(columns, rows, tick)
-        self.place[columns] = np.arange(self.used, self.used + columns.size)
-        self.used += columns.size
+        begun = np.zeros(columns.size, bool)
+        if self.smaller is not None:
+            begun[columns < self.smaller.n] = self.smaller.place[columns[columns < self.smaller.n]] >= 0
+        for known in (True, False):
+            some = columns[begun == known]
+            rows = self.rows[self.used : self.used + some.size]
+            self.tiles.fill_columns(some, rows, tick, self._copied(some, rows) if known else 0)
+            self.place[some] = np.arange(self.used, self.used + some.size)
+            self.used += some.size
+
+    def _copied(self, columns: np.ndarray, rows: np.ndarray) -> int:
+        """How many values of these rows are those of the smaller one; they are copied."""
+        if self.smaller is None:
+            return 0
+        old, places, side = self.smaller.rows, self.smaller.place[columns], 64
+        n = self.smaller.n
+
+        def copy(k: int) -> None:
+            rows[k * side : (k + 1) * side, :n] = old[places[k * side : (k + 1) * side]]
+
+        share(copy, -(-columns.size // side))
+        return n
+
+    def forget(self) -> None:
+        self.smaller = None
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made
@@ -89,9 +116,7 @@ class Kept:
         known = self.place[index] >= 0
         there, missing = np.flatnonzero(known), np.flatnonzero(~known)
         parts = range(0, there.size, ROWS)
-        share(
-            lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick
-        )
+        share(lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick)
         if missing.size:
             new = self.tiles.square(index[missing], tick)
             cuts = range(0, missing.size, ROWS)

@@ -214,15 +214,17 @@ class Tiles:
         self._fill(self.rows[rows], right, out)
         return out[:, : columns.size]
 
-    def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
-        """out = K[:, columns] transposed."""
+    def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
+        """out = K[start:, columns] transposed, from that place on."""
+        if columns.size == 0:
+            return
         right = self._right(columns)
 
         def fill(k: int) -> None:
-            part = slice(k * CHUNK, min(self.n, (k + 1) * CHUNK))
+            part = slice(start + k * CHUNK, min(self.n, start + (k + 1) * CHUNK))
             _fill_columns(self.rows[part], right, *self.map, out[:, part])
 
-        share(fill, -(-self.n // CHUNK), tick)
+        share(fill, -(-(self.n - start) // CHUNK), tick)
 
     @property
     def map(self) -> tuple[int, int, float]:

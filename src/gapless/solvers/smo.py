@@ -121,7 +121,8 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
         for size in sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
             part: Any = tiles if size == problem.n_points else tiles.first(size)
             if isinstance(part, Tiles) and part.rows.shape[1] > LONG:
-                part = Kept(part, problem.gram.cache_bytes)
+                before = None if level is None else level.tiles
+                part = Kept(part, problem.gram.cache_bytes, before if isinstance(before, Kept) else None)
             following = Level(problem, part, order[:size], problem.n_points / size)
             if level is None:
                 following.begin(following.sign * problem.start()[following.index], np.zeros(size))
@@ -129,6 +130,8 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
             else:
                 extend(level, following, loop)
             level = following
+            if isinstance(level.tiles, Kept):
+                level.tiles.forget()
             if size < problem.n_points:
                 solve_level(level, loop, ROUGH * level.spread(), random)
                 continue
