@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from itertools import count
 from typing import Any, TypeVar
@@ -113,12 +113,59 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
     return function(*args)
 
 
+class _Helpers(ThreadPoolExecutor):
+    """Threads that keep off the core of the one they help.
+
+    A thread that wakes up is often put on the core that woke it, where the two take turns until the system looks again, some
+    milliseconds later: as long as a small fit.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._ids: list[int] = []
+        self._cores: set[int] = set()
+        super().__init__(size, initializer=self._arrive)
+
+    def _arrive(self) -> None:
+        self._ids.append(threading.get_native_id())
+        self._keep_off(self._ids[-1])
+
+    def stay_clear(self) -> None:
+        """Called by the thread that is helped; asked again for each fit, since it may have moved."""
+        self._cores = _other_cores()
+        for helper in self._ids:
+            self._keep_off(helper)
+
+    def _keep_off(self, helper: int) -> None:
+        if self._cores:
+            with suppress(OSError):
+                os.sched_setaffinity(helper, self._cores)
+
+
+def _other_cores() -> set[int]:
+    """The cores this thread may use but for the one it is on; none where the system does not say."""
+    return set() if _which_core is None else os.sched_getaffinity(0) - {_which_core()}
+
+
+def _core_asker() -> Callable[[], int] | None:
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None).sched_getcpu
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+_which_core = _core_asker()
+
+
 class _Team:
     """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: _Helpers | None = None
         self._begun: list[Any] = []
 
     def call(self, work: Callable[[], None]) -> list[Any]:
@@ -131,12 +178,13 @@ class _Team:
         self._begun.append(begun)
         return begun
 
-    def _started(self) -> ThreadPoolExecutor:
+    def _started(self) -> _Helpers:
         if self._pool is None:
             with _lock:
                 waiting = _idle.get(self.size)
                 self._pool = waiting.pop() if waiting else None
-            self._pool = self._pool or ThreadPoolExecutor(self.size - 1)
+            self._pool = self._pool or _Helpers(self.size - 1)
+            self._pool.stay_clear()
         return self._pool
 
     def leave(self) -> None:
@@ -153,7 +201,7 @@ class _Team:
 
 
 #: Teams that wait for the next fit, by size, and how many of a size may.
-_idle: dict[int, list[ThreadPoolExecutor]] = {}
+_idle: dict[int, list[_Helpers]] = {}
 MOST_IDLE = 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -33,6 +34,24 @@ def test_helpers_take_part():
     meet = threading.Barrier(2, timeout=30)
     with team(2):
         share(lambda k: meet.wait(), 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say on which cores")
+def test_helpers_keep_off_the_callers_core():
+    allowed, seen = os.sched_getaffinity(0), []
+    meet = threading.Barrier(2, timeout=30)
+
+    def look(k):
+        meet.wait()
+        seen.append(os.sched_getaffinity(0))
+
+    with team(2):
+        share(look, 2)
+    assert allowed in seen  # our own are as they were, ...
+    assert os.sched_getaffinity(0) == allowed
+    others = next(cores for cores in [*seen, allowed] if cores != allowed or len(allowed) == 1)
+    assert len(others) == max(1, len(allowed) - 1)  # ... the helper's are all but one of them
+    assert others <= allowed
 
 
 def test_tick_is_called_in_the_callers_thread_and_may_raise():

@@ -142,6 +142,9 @@ def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.array(found, dtype=y.dtype), index
     if kind in "biuf":
         low, high = int(y.min()), int(y.max())
+        upper = y == high
+        if kind != "b" and high > low and int(np.count_nonzero(upper)) + int(np.count_nonzero(y == low)) == y.size:
+            return np.array([low, high], dtype=y.dtype), upper.astype(np.int64)
         if high - low < _TABLE and max(abs(low), abs(high)) < 2**62:
             shifted = y.astype(np.int64) - low
             present = np.bincount(shifted) > 0

@@ -107,6 +107,8 @@ def weightless_classes(labels: Labels, sample_weight: np.ndarray, class_weight: 
 
     They stay in ``classes_``: their scores are those of a model that never saw them.
     """
+    if _all_one(sample_weight) and (class_weight > 0.0).all():
+        return []  # every class has a row
     weights = None if _all_one(sample_weight) else sample_weight
     mass = np.bincount(labels.index, weights=weights, minlength=labels.n_classes) * class_weight
     gone = mass <= 0.0

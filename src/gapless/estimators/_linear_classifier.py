@@ -23,6 +23,7 @@ from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness, slackness
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.offset import encode_offset
+from gapless.encode.plain import ready
 from gapless.solvers.choose import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, interruptible
 from gapless.solvers.solution import Event
@@ -105,9 +106,10 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
         with interruptible() as interruption:
             self._check_parameters()
             refuse_lazy(X)
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
-            )
+            if not ready(self, X, y):
+                X, y = validate_data(
+                    self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
+                )
             task = self._task(X.dtype)
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
@@ -154,7 +156,9 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
         parameters["init"] = None  # a model to start from is not part of what was fitted
         seed = 0
-        if self.random_state is not None:
+        if type(self.random_state) is int:
+            seed = _drawn(self.random_state)
+        elif self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         return Task(
             estimator=type(self).__name__,
@@ -278,6 +282,12 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
                 setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+@lru_cache(maxsize=64)
+def _drawn(random_state: int) -> int:
+    """What a generator of this seed draws first: making one takes longer than a small part of a fit."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 @lru_cache(maxsize=64)
