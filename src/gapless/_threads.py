@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -114,36 +115,62 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
 
 
 class _Helpers(ThreadPoolExecutor):
-    """Threads that keep off the core of the one they help.
+    """Threads that, where a core is idle, begin on another one than the thread they help.
 
     A thread that wakes up is often put on the core that woke it, where the two take turns until the system looks again, some
-    milliseconds later: as long as a small fit.
+    milliseconds later: as long as a small fit.  Where all cores are busy that is as good as any place, and in a long fit the
+    system finds a better one by itself: there they are left alone.
     """
 
     def __init__(self, size: int) -> None:
         self._ids: list[int] = []
-        self._cores: set[int] = set()
+        self._apart: set[int] = set()
+        self._since = 0.0
         super().__init__(size, initializer=self._arrive)
 
     def _arrive(self) -> None:
         self._ids.append(threading.get_native_id())
-        self._keep_off(self._ids[-1])
+        if self._apart:
+            _allow(self._ids[-1], self._apart)
 
-    def stay_clear(self) -> None:
-        """Called by the thread that is helped; asked again for each fit, since it may have moved."""
-        self._cores = _other_cores()
-        for helper in self._ids:
-            self._keep_off(helper)
+    def begin(self) -> None:
+        """A fit begins, in the thread that is helped."""
+        self._settle(_other_cores(self._max_workers))
+        self._since = time.perf_counter()
 
-    def _keep_off(self, helper: int) -> None:
-        if self._cores:
-            with suppress(OSError):
-                os.sched_setaffinity(helper, self._cores)
+    def go_on(self) -> None:
+        """Now and then: a fit that lasts is left to the system."""
+        if self._apart and time.perf_counter() - self._since > SHORT:
+            self._settle(set())
+
+    def _settle(self, apart: set[int]) -> None:
+        if apart or self._apart:
+            self._apart = apart
+            for helper in self._ids:
+                _allow(helper, apart or os.sched_getaffinity(0))
 
 
-def _other_cores() -> set[int]:
-    """The cores this thread may use but for the one it is on; none where the system does not say."""
-    return set() if _which_core is None else os.sched_getaffinity(0) - {_which_core()}
+#: Seconds from which a fit is long.
+SHORT = 0.05
+
+
+def _allow(thread: int, cores: set[int]) -> None:
+    with suppress(OSError):  # the cores may have been taken away meanwhile
+        os.sched_setaffinity(thread, cores)
+
+
+def _other_cores(wanted: int) -> set[int]:
+    """The cores we may use but for the one we are on, where so many are idle; none where not, or nobody knows."""
+    if _which_core is None:
+        return set()
+    try:
+        with open("/proc/loadavg", "rb", buffering=0) as file:
+            running = int(file.read(64).split()[3].split(b"/")[0])
+    except (OSError, ValueError, IndexError):
+        return set()
+    allowed = os.sched_getaffinity(0)
+    idle = min(len(allowed), (os.cpu_count() or 1) - running + 1) - 1  # we are running, too
+    return allowed - {_which_core()} if idle >= wanted else set()
 
 
 def _core_asker() -> Callable[[], int] | None:
@@ -171,6 +198,7 @@ class _Team:
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
         pool = self._started()
+        pool.go_on()
         return [pool.submit(work) for _ in range(self.size - 1)]
 
     def start(self, function: Callable[[], Any]) -> Any:
@@ -184,7 +212,7 @@ class _Team:
                 waiting = _idle.get(self.size)
                 self._pool = waiting.pop() if waiting else None
             self._pool = self._pool or _Helpers(self.size - 1)
-            self._pool.stay_clear()
+            self._pool.begin()
         return self._pool
 
     def leave(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from gapless import _threads
 from gapless import rows as R
 from gapless._threads import aside, map_threads, share, team
 from tests.estimators.sets import bits, model
@@ -37,21 +38,24 @@ def test_helpers_take_part():
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say on which cores")
-def test_helpers_keep_off_the_callers_core():
-    allowed, seen = os.sched_getaffinity(0), []
+@pytest.mark.parametrize("idle", [True, False])
+def test_helpers_begin_on_another_core_where_one_is_idle(monkeypatch, idle):
+    allowed, here, helpers = os.sched_getaffinity(0), threading.get_ident(), []
+    apart = {max(allowed)} if idle else set()
+    monkeypatch.setattr(_threads, "_other_cores", lambda wanted: apart)
     meet = threading.Barrier(2, timeout=30)
 
     def look(k):
         meet.wait()
-        seen.append(os.sched_getaffinity(0))
+        if threading.get_ident() != here:
+            helpers.append(os.sched_getaffinity(0))
 
     with team(2):
         share(look, 2)
-    assert allowed in seen  # our own are as they were, ...
+        monkeypatch.setattr(_threads, "SHORT", 0.0)
+        share(look, 2)  # a fit that lasts
+    assert helpers == [apart or allowed, allowed]
     assert os.sched_getaffinity(0) == allowed
-    others = next(cores for cores in [*seen, allowed] if cores != allowed or len(allowed) == 1)
-    assert len(others) == max(1, len(allowed) - 1)  # ... the helper's are all but one of them
-    assert others <= allowed
 
 
 def test_tick_is_called_in_the_callers_thread_and_may_raise():

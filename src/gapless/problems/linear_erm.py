@@ -285,12 +285,23 @@ class LinearERM:
         if others <= slack:
             return float(t.max()), float(t.max())
         below, near = self._around(t, wanted - slack, wanted + slack)
-        values, passed = t[near], self.c[near]
-        order = np.argsort(values, kind="stable")
-        passed = below + np.cumsum(passed[order])
+        values, passed = self._in_order(t, near)
+        passed += below
         first = int(np.searchsorted(passed, wanted - slack))
         last = int(np.searchsorted(passed, wanted + slack, side="right"))
-        return float(values[order[min(first, order.size - 1)]]), float(values[order[min(last, order.size - 1)]])
+        return float(values[min(first, values.size - 1)]), float(values[min(last, values.size - 1)])
+
+    def _in_order(self, t: np.ndarray, part: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Some of the t, rising, and the mass of c up to each: where all c are equal values alone are sorted, which is fast."""
+        values = t[part]
+        if self._equal:
+            return np.sort(values), self.c[0] * np.arange(1.0, values.size + 1.0)
+        order = np.argsort(values)
+        return values[order], np.cumsum(self.c[part][order])
+
+    @lazy
+    def _equal(self) -> bool:
+        return bool(self.c.min() == self.c.max())
 
     def _around(self, t: np.ndarray, low: float, high: float) -> tuple[float, Any]:
         """The mass of c below some of the t, and which these are: few, where c in the order of t passes low and high.
@@ -299,16 +310,15 @@ class LinearERM:
         """
         if self.n >= 2 * SAMPLED:
             part = R.sample(self.n, SAMPLED)
-            order = part[np.argsort(t[part])]
-            passed = np.cumsum(self.c[order])
+            values, passed = self._in_order(t, part)
             share = passed / passed[-1]
             total = low + (high - low) / 2.0
             at = total / sum(self.masses)
             room = 6.0 / np.sqrt(SAMPLED)
             first = int(np.searchsorted(share, at - room)) - 1
             last = int(np.searchsorted(share, at + room)) + 1
-            start = t[order[first]] if first >= 0 else -np.inf
-            stop = t[order[last]] if last < SAMPLED else np.inf
+            start = values[first] if first >= 0 else -np.inf
+            stop = values[last] if last < SAMPLED else np.inf
             below = _sum_blocks(_mass_below, t, self.c, start)
             near = np.flatnonzero((t >= start) & (t <= stop))
             if below < low and below + float(self.c[near].sum()) > high:

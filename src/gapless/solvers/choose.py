@@ -226,8 +226,9 @@ def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
         own = problem.rescaled(problem.dual_from_primal(theta))
         if problem.dual(own, loop.best_primal) > loop.best_dual:
             u = own
-    if problem.free and isinstance(problem.loss, Hinge):
-        theta, scores = theta.copy(), None
+    if problem.free and isinstance(problem.loss, Hinge) and scores is None:
+        # Where the scores are known the offset is the best one for them already: see `coordinate_descent`.
+        theta = theta.copy()
         theta[-1] = 0.0
         theta[-1] = problem.best_offset(problem.scores(theta))
     status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")

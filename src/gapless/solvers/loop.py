@@ -183,7 +183,7 @@ class Loop:
         The lowest primal and the highest dual point may come from passes whose w differ by the root of a gap of 1e-14.
         """
         if primal - dual <= (self.best_primal - self.best_dual) + 1e-9 * abs(primal):
-            self.best_theta, self._best_u = theta.copy(), u.copy()
+            self.best_theta, self.best_scores, self._best_u = theta.copy(), None, u.copy()
             self.best_primal, self.best_dual = primal, dual
 
     def _remember(self, event: Event) -> None:

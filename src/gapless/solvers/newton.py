@@ -67,7 +67,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
 
         return make
 
-    gap_before, primal_before, stale = np.inf, np.inf, 0
+    gap_before, primal_before, left_before, stale = np.inf, np.inf, np.inf, 0
     while True:
         primal = problem.penalty(theta) + loss
         gradient = data_part + theta
@@ -81,8 +81,13 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
             return
-        slow = gap > KEPT * gap_before
-        gap_before, primal_before = min(gap, gap_before), min(primal, primal_before)
+        left = _left(problem, gradient, h)
+        slow = left > KEPT * left_before
+        gap_before, primal_before, left_before = (
+            min(gap, gap_before),
+            min(primal, primal_before),
+            min(left, left_before),
+        )
         step = system.solve(h, gradient, primal, slow=slow)
         if problem.rows.constant == 0.0:
             step[-1] = 0.0
@@ -100,6 +105,14 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
             if t == 0.0:
                 return
         loop.advance()
+
+
+def _left(problem: LinearERM, gradient: np.ndarray, h: np.ndarray) -> float:
+    """What steps in w and in b alone could still gain: no bound, as the gap is, but it falls as the steps bring it down."""
+    if not problem.free:
+        return 0.5 * float(gradient @ gradient)
+    w, b, bend = gradient[:-1], float(gradient[-1]), float(h.sum())
+    return 0.5 * float(w @ w) + (0.5 * b * b / bend if bend > 0.0 else 0.0)
 
 
 def _slope(problem: LinearERM, theta: np.ndarray, data_part: np.ndarray, step: np.ndarray) -> float:

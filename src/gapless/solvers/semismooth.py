@@ -28,6 +28,8 @@ ROUNDS = 60
 INNER = 40
 #: Columns from which changes are summed alone.
 LONG = 32
+#: Rows up to which a vector of their length more is no matter.
+FEW = 1 << 18
 #: Rows from which a solve starts on an eighth of them.
 NESTED = 8_000
 
@@ -68,22 +70,25 @@ def semismooth(
             if problem.free:
                 gradient[-1] = -combined[-1]
             primal = problem.penalty(theta) + loss
-            if problem.free:
-                # The few that give way to sum u = 0 are inside the band, so that their sum costs little.
-                u = problem.repair(band.u, out=along)
-                moved = combined + problem.combine(np.subtract(u, band.u, out=u), loop.tick)
-                u = problem.repair(band.u, out=along)  # again: a difference would take memory
-                loop.record(theta, u, primal, problem.dual(u, primal, moved))
-            else:
-                loop.record(theta, band.u, primal, gain - problem.penalty(combined))
             # Good enough when the slope that is left is small against the gap that the next multipliers can remove.
             left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
-            mass = float(np.add.reduce(problem.c, where=band.inside)) if problem.free else 0.0
+            mass = 0.0
             if problem.free:
+                mass = float(np.add.reduce(problem.c, where=band.inside))
                 # What b alone could still gain: its curvature is mass / delta.
                 bound = abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
                 left += min(bound, float(gradient[-1]) ** 2 * delta / mass) if mass > 0.0 else bound
-            if left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal):
+                # P >= D(u) - b sum u for this b: no bound on the best b's optimum, but as near to it as b is, and for nothing.
+                gap = primal - gain + problem.penalty(combined) + float(theta[-1] * combined[-1])
+                solved = left <= 0.05 * gap or left <= 1e-15 * abs(primal)
+                if solved or gap <= loop.stop.relative_gap * primal or steps == INNER - 1:
+                    _record_free(problem, loop, theta, band.u, combined, primal, along)
+                else:
+                    loop.record(theta, band.u, primal, -np.inf)
+            else:
+                loop.record(theta, band.u, primal, gain - problem.penalty(combined))
+                solved = left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal)
+            if solved:
                 break
             ridge = 1.0
             if problem.free:
@@ -97,6 +102,8 @@ def semismooth(
             along = problem.scores(step, loop.tick, out=along)
             t = _walk(problem, theta, step, z, along, share, delta, float(gradient @ step))
             if t == 0.0:
+                if problem.free:
+                    _record_free(problem, loop, theta, band.u, combined, primal, along)
                 break
             theta = theta + t * step
             along *= t
@@ -113,6 +120,24 @@ def semismooth(
         share /= problem.c
         if steps < INNER // 2:
             delta = max(delta * 0.3, 1e-9)
+
+
+def _record_free(
+    problem: LinearERM,
+    loop: Loop,
+    theta: np.ndarray,
+    u: np.ndarray,
+    combined: np.ndarray,
+    primal: float,
+    scratch: np.ndarray,
+) -> None:
+    """The point and its multipliers moved onto sum u = 0. The few that give way are inside the band: their sum costs little."""
+    moved = problem.repair(u, out=scratch)
+    kept = moved.copy() if problem.n <= FEW else None
+    sums = combined + problem.combine(np.subtract(moved, u, out=moved), loop.tick)
+    # Made again where a copy would take memory.
+    moved = problem.repair(u, out=scratch) if kept is None else kept
+    loop.record(theta, moved, primal, problem.dual(moved, primal, sums))
 
 
 class _Band:
