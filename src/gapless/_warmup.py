@@ -128,6 +128,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         cells = np.frombuffer(bytearray(b"1,2\n"), dtype=np.uint8)
         scan.scan_csv(cells, 44, 10, kinds, place, missing, np.empty((1, 1)), np.empty((1, 2)), *powers)
         scan.end_of_records(cells, cells.size, 44, 10)
+        scan.count_of(cells, 10)
+        for dtype in (np.float64, np.float32):
+            scan.recode(np.zeros((1, 1), dtype=dtype), place[:1], np.zeros(2), place[:1] + 1)
 
     yield "readers of files, CSR and dense", scan_text
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):

@@ -232,3 +232,39 @@ def test_datasets_are_cut_by_rows_and_columns():
     assert data.columns([1, 2]).names == ["b", "c"]
     assert data.columns([1, 2]).levels == [["x"], None]
     assert data.rows(np.array([1])).X.tolist() == [[3, 4, 5]]
+
+
+def test_texts_of_any_length_across_blocks_are_told_apart(tmp_path, monkeypatch):
+    """Against the csv module: the first sixteen bytes, the length and the rest of a text each have to matter."""
+    from gapless.files import blocks
+
+    monkeypatch.setattr(blocks, "LARGE", 1 << 12)
+    random = np.random.default_rng(3)
+    stem = "abcdefghijklmnopqrstuvwxyz0123456789"
+    pool = [stem[:k] for k in range(1, 36)] + [stem[: k - 1] + "!" for k in range(1, 36)]
+    pool += [stem[:k] + "é" + stem[k + 1 : 30] for k in range(30)] + [
+        "NA",
+        "NAN.",
+        "n/a",
+        "?",
+        "",
+        ' "q"" r" ',
+        "  x ",
+        "12a",
+    ]
+    rows = [
+        [*(pool[k] for k in random.integers(0, len(pool), size=3)), str(number), "ab"[number % 2]]
+        for number in random.integers(0, 10_000_000, size=3000).tolist()
+    ]
+    path = tmp_path / "texts.csv"
+    path.write_text("s,t,u,x,y\n" + "".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
+    data = read_csv(path, typed=True, categories=["s", "t", "u"])
+    for j in range(3):
+        told = [row[j].strip() for row in rows]
+        told = [text[1:-1].replace('""', '"') if text.startswith('"') else text for text in told]
+        told = [None if text in ("", "NA", "n/a", "?") else text for text in told]
+        assert data.levels[j] == sorted({text for text in told if text is not None})
+        codes = data.X[:, j]
+        assert [None if np.isnan(c) else data.levels[j][int(c)] for c in codes] == told
+    assert data.X[:, 3].tolist() == [float(row[3]) for row in rows]
+    assert data.y.tolist() == [row[4] for row in rows]

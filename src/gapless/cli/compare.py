@@ -221,7 +221,7 @@ def _family(
 def _fit(setting: Setting, X: Any, y: np.ndarray, weights: np.ndarray | None, seconds: float) -> Any:
     model = setting.make()
     if "time_limit" in model.get_params(deep=False):
-        model.set_params(time_limit=max(seconds, 0.5))
+        model.set_params(time_limit=round(max(seconds, 0.5), 1))
     return model.fit(X, y) if weights is None else model.fit(X, y, sample_weight=weights)
 
 

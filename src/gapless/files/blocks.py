@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
-LARGE, SMALL = 1 << 22, 1 << 17  # bytes of a block
+LARGE, SMALL, MORE = 1 << 22, 1 << 19, 1 << 16  # bytes of a block
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 T = TypeVar("T")
@@ -64,8 +64,8 @@ class _Transcoded:
 
 
 def block_size(path: str, threads: int) -> int:
-    """Blocks small enough to give every thread some, large enough to be worth a call."""
-    return min(LARGE, max(SMALL, os.path.getsize(path) // (4 * threads)))
+    """Of a small file each thread gets one block, a little more than its share, so that no rest makes another."""
+    return min(LARGE, max(SMALL, os.path.getsize(path) // threads + MORE))
 
 
 class Text(NamedTuple):
@@ -83,7 +83,9 @@ class Text(NamedTuple):
         return self.buffer[self.begin + begin : min(self.begin + end, self.end)].decode("utf-8")
 
     def count(self, mark: bytes) -> int:
-        return int(np.count_nonzero(self.array == mark[0]))
+        from gapless.files.scan import count_of
+
+        return int(count_of(self.array, mark[0]))
 
     def ends(self, mark: bytes) -> bool:
         return self.buffer.endswith(mark, self.begin, self.end)

@@ -80,7 +80,7 @@ class _Block(NamedTuple):
 
     X: np.ndarray | None
     extra: np.ndarray | None  # labels (numbers, or the codes of texts) and weights
-    texts: dict[int, list[str]]  # of a text column: its texts, in the order of their codes
+    texts: dict[int, list[str | None]]  # of a text column: its texts, in the order of their codes; None is no value
     plain: bool
     rows: int
     lines: int
@@ -158,11 +158,11 @@ def _read(
                 plan.kinds[j] = kind
             continue
         break
-    X, label_parts, weight_parts, texts, plain = result
+    X, label_parts, weight_parts, texts, plain, codes = result
     if not len(X):
         raise data_error("there is a header and no row below it", path, line)
     y = _label(plan, label_parts, texts, plain, header, expected)
-    levels = _levels(plan, X, texts) if typed else None
+    levels = _levels(plan, X, texts, codes, threads) if typed else None
     said = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
     notes = [said, "header found" if header else "no header"]
     if found.encoding != "utf-8":
@@ -208,12 +208,14 @@ def _kinds(
 
 
 def _blocks(plan: _Plan, found: Sample, header: bool, threads: int, scan: Any, rows: int, dtype: Any) -> Any:
-    """All blocks in order: (X, labels, weights, texts, whether labels are whole numbers), or the kinds to change."""
+    """All blocks in order: (X, labels, weights, texts, whether labels are whole numbers, the number among `texts` of each code
+    of each block), or the kinds to change."""
     roles, plain, line = plan.roles, True, 0
     direct = np.dtype(dtype) == np.float64
     room = Room(rows, len(roles.features), dtype)
     label_parts: list[np.ndarray] = []
     weight_parts: list[np.ndarray] = []
+    codes: list[tuple[int, dict[int, np.ndarray]]] = []
     texts: dict[int, dict[str, int]] = {
         int(j): {} for j in np.flatnonzero((plan.kinds == scan.TEXT) | (plan.kinds == scan.LABEL))
     }
@@ -249,15 +251,14 @@ def _blocks(plan: _Plan, found: Sample, header: bool, threads: int, scan: Any, r
             assert block.X is not None
             assert block.extra is not None
             label: Any = block.extra[:, 0]
+            numbers: dict[int, np.ndarray] = {}
             for j, told in block.texts.items():
                 known = texts[j]
-                table = np.array([known.setdefault(text, len(known)) for text in told] + [-1], dtype=np.float64)
-                if j == roles.label:
-                    label = table[label.astype(np.int64)].astype(np.int64)
-                else:
-                    table[-1] = np.nan
-                    k = roles.features.index(j)
-                    block.X[:, k] = table[block.X[:, k].astype(np.int64)]
+                table = [-1 if text is None else known.setdefault(text, len(known)) for text in told] + [-1]
+                numbers[j] = np.array(table, dtype=np.int64)
+            if roles.label in numbers:
+                label = numbers.pop(roles.label)[label.astype(np.int64)]
+            codes.append((block.rows, numbers))
             if not direct:
                 X[: block.rows] = block.X
             room.keep(X[: block.rows])
@@ -267,7 +268,7 @@ def _blocks(plan: _Plan, found: Sample, header: bool, threads: int, scan: Any, r
             if roles.weights is not None:
                 weight_parts.append(block.extra[:, 1].copy())
             del block, X
-    return room.whole(), label_parts, weight_parts, texts, plain
+    return room.whole(), label_parts, weight_parts, texts, plain, codes
 
 
 def _without_header(chunks: Any, plan: _Plan, found: Sample) -> tuple[Any, int]:
@@ -352,7 +353,7 @@ def _scan(text: Text, plan: _Plan, X: np.ndarray | None) -> _Block:
         return _Block(None, None, {}, True, rows, n_lines, problem, {} if problem else change)
     ordered = [int(j) for j in np.flatnonzero((kinds == scan.TEXT) | (kinds == scan.LABEL))]
     texts = {
-        j: [_decoded(text.decoded(a, b), twice) for a, b, twice in spans[t, : counts[t]].tolist()]
+        j: [None if how & 2 else _decoded(text.decoded(a, b), how) for a, b, how in spans[t, : counts[t]].tolist()]
         for t, j in enumerate(ordered)
     }
     if roles.weights is not None and (extra[:rows, 1] < 0).any():
@@ -364,7 +365,7 @@ def _scan(text: Text, plan: _Plan, X: np.ndarray | None) -> _Block:
 
 def _packed() -> np.ndarray:
     """The texts that stand for no value, each in a word."""
-    return np.array([int.from_bytes(text.encode("ascii"), "big") for text in MISSING], dtype=np.uint64)
+    return np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 
 
 def _decoded(cell: str, doubled: int) -> str:
@@ -480,12 +481,21 @@ def _line_of(plan: _Plan, row: int, header: bool) -> int | None:
     return None
 
 
-def _levels(plan: _Plan, X: np.ndarray, texts: dict[int, dict[str, int]]) -> list[list[str] | None] | None:
+def _levels(
+    plan: _Plan,
+    X: np.ndarray,
+    texts: dict[int, dict[str, int]],
+    codes: list[tuple[int, dict[int, np.ndarray]]],
+    threads: int,
+) -> list[list[str] | None] | None:
     """The texts of each column in order, and the numbers in X by that order."""
-    levels: list[list[str] | None] = []
+    from gapless._threads import map_threads
+    from gapless.files import scan
+
+    levels: list[list[str] | None] = [None] * len(plan.roles.features)
+    ranks: dict[int, np.ndarray] = {}
     for k, j in enumerate(plan.roles.features):
         if j not in texts:
-            levels.append(None)
             continue
         told = list(texts[j])
         if dates(told):
@@ -496,9 +506,19 @@ def _levels(plan: _Plan, X: np.ndarray, texts: dict[int, dict[str, int]]) -> lis
                 column=_name(plan, j),
             )
         order = sorted(range(len(told)), key=told.__getitem__)
-        table = np.full(len(told) + 1, np.nan)
-        table[np.array(order, dtype=np.int64)] = np.arange(len(told))
-        codes = X[:, k]
-        X[:, k] = table[np.where(np.isnan(codes), len(told), codes).astype(np.int64)]
-        levels.append([told[code] for code in order])
-    return levels if any(each is not None for each in levels) else None
+        ranks[j] = np.full(len(told) + 1, np.nan)  # the last one is that of no text
+        ranks[j][np.array(order, dtype=np.int64)] = np.arange(len(told))
+        levels[k] = [told[code] for code in order]
+    if not ranks:
+        return None
+    place = plan.place[list(ranks)]
+    ends = np.cumsum([rows for rows, _ in codes])
+
+    def recode(b: int) -> None:
+        rows, numbers = codes[b]
+        tables = [np.concatenate([[np.nan], ranks[j][numbers[j][:-1]]]) for j in ranks]
+        starts = np.cumsum([1, *(len(table) for table in tables[:-1])])
+        scan.recode(X[ends[b] - rows : ends[b]], place, np.concatenate(tables), starts)
+
+    map_threads(recode, range(len(codes)), threads)
+    return levels

@@ -14,6 +14,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from gapless._jit import compiled
 
@@ -313,6 +316,15 @@ def scan_svmlight(text, fives, twos):
 
 
 @compiled
+def count_of(text, mark):
+    """How often a byte occurs."""
+    found = 0
+    for i in range(text.size):
+        found += text[i] == mark
+    return found
+
+
+@compiled
 def end_of_records(text, size, separator, newline):
     """How many of the first `size` bytes are whole records: a line end inside quotes ends none."""
     i, last = 0, 0
@@ -337,17 +349,65 @@ def end_of_records(text, size, separator, newline):
     return last
 
 
+@intrinsic
+def _word(context, text, at):
+    """Eight bytes from anywhere, as one number: the caller sees to it that they are there."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(64).as_pointer())
+        return builder.load(place, align=1)
+
+    return types.uint64(text, types.uint64), generate
+
+
+@intrinsic
+def _zeros(context, bits):
+    """How many of the lowest bits are 0."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), generate
+
+
+@compiled
+def _mixed(tail, word):
+    return (((tail << np.uint64(23)) | (tail >> np.uint64(41))) ^ word) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+@compiled
+def _key(text, start, stop):
+    """A text as numbers: its first eight bytes, the next eight, and a hash of all after the first."""
+    first, second, tail, word = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for i in range(start, stop):
+        at = (i - start) & 7
+        word |= np.uint64(text[i]) << np.uint64(8 * at)
+        if at == 7 or i == stop - 1:
+            if i - start < 8:
+                first = word
+            else:
+                second = word if i - start < 16 else second
+                tail = _mixed(tail, word)
+            word = np.uint64(0)
+    return first, second, tail
+
+
 @compiled
 def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, twos):
     """Cells of a block of records, each by its column's kind: numbers, or the codes of texts, into X[:, place] or, where the
     place is negative, extra[:, -1 - place].
 
-    `missing` are the texts (of up to 8 bytes, packed in a word) that stand for no value: NaN, or code -1.
+    `missing` are the texts (of up to 8 bytes, packed in a word) that stand for no value: NaN as a number; an empty text has
+    code -1.
     Returns (lines, begins, odd, texts, counts, plain, facts): for each row on which line of the block and where it begins;
-    `odd` are (row, column, begin, end) of number cells for Python to read; texts[j, c] = (begin, end, doubled quotes or not) of
-    the first cell with code c; counts[j] how many codes; plain[j] whether all numbers of a column are whole ones without point
-    and exponent; facts = (rows, lines, odd ones, what went wrong, line, where its record begins, cells or column, missing
-    numbers).
+    `odd` are (row, column, begin, end) of number cells for Python to read; texts[j, c] = (begin, end, 1: with doubled quotes, 2:
+    it stands for no value) of the first cell with code c; counts[j] how many codes; plain[j] whether all numbers of a column are
+    whole ones without point and exponent; facts = (rows, lines, odd ones, what went wrong, line, where its record begins, cells
+    or column, missing numbers).
+
+    Texts are read eight bytes at a time. One is known by its first sixteen bytes, its length and its column; where it is longer,
+    a hash of the rest finds it and the bytes decide. What a text means is asked once for each, not for each cell.
     """
     n, width, most = text.size, kinds.size, X.shape[0]
     n_texts = 0
@@ -358,12 +418,19 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
             n_texts += 1
     begins, lines = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64)
     odd = np.empty((n // 2 + 1, 4), dtype=np.int64)
-    size = 64
-    while size < 4 * most and size < 4 * MOST_TEXTS:
-        size *= 2
     texts = np.empty((n_texts, min(most, MOST_TEXTS), 3), dtype=np.int64)
     counts = np.zeros(n_texts, dtype=np.int64)
-    table = np.full((n_texts, size), np.int32(-1))
+    # One table for all columns, as small as what it holds: hash -> number of a text; known[text] = (hash, first and
+    # second eight bytes, begin, length and column).
+    bits, n_known = 9, 0
+    table = np.full(1 << bits, np.int32(-1))
+    known = np.empty((n_texts * min(most, MOST_TEXTS), 5), dtype=np.uint64)
+    codes = np.empty(n_texts * min(most, MOST_TEXTS), dtype=np.int32)
+    sep, end_of_line = np.uint8(separator), np.uint8(newline)
+    # An index without a sign is not asked whether it counts from the end: the inner loops have those.
+    one, size = np.uint64(1), np.uint64(n)
+    each, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+    seps, ends = each * np.uint64(sep), each * np.uint64(end_of_line)
     plain = np.ones(width, dtype=np.bool_)
     facts = np.zeros(8, dtype=np.int64)
     rows, line, n_odd, i = 0, 0, 0, 0
@@ -385,22 +452,48 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                 i += 1
             start = i
             quoted = i < n and text[i] == QUOTE
+            if kind == NUMBER and not quoted and i + 8 <= n:
+                # Up to seven digits and nothing else, as most whole numbers are: all of them at once.
+                part = _word(text, np.uint64(i))
+                by, on = part ^ seps, part ^ ends
+                there = _zeros((((by - each) & ~by) | ((on - each) & ~on)) & tops) & ~np.uint64(7)
+                if np.uint64(8) <= there < np.uint64(64):
+                    left = np.uint64(64) - there
+                    digits = (part << left) ^ (np.uint64(0x3030303030303030) << left)
+                    if ((digits + np.uint64(0x7676767676767676)) | digits) & tops == 0:
+                        digits = (digits * np.uint64(2561)) >> np.uint64(8)
+                        digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
+                        digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
+                        to = place[column]
+                        if to >= 0:
+                            X[rows, to] = np.float64(np.int64(digits))
+                        else:
+                            extra[rows, -1 - to] = np.float64(np.int64(digits))
+                        column += 1
+                        blank = False
+                        i += np.int64(there >> np.uint64(3))  # type: ignore[assignment]
+                        if text[i] == sep:
+                            i += 1
+                            continue
+                        break
             if kind == NUMBER and not quoted:
                 # Digits with or without a point, written out here: a call costs as much as the digits. `_number` has the rest.
                 negative = i < n and text[i] == MINUS
                 i += negative
                 m, seen, point, q = np.uint64(0), 0, False, 0
-                while i < n:
-                    digit = text[i] - np.uint8(ZERO)
+                u = np.uint64(i)
+                while u < size:
+                    digit = text[u] - np.uint8(ZERO)
                     if digit > 9:
-                        if point or text[i] != POINT:
+                        if point or text[u] != POINT:
                             break
                         point = True
                     else:
                         m = m * np.uint64(10) + np.uint64(digit)
                         seen += 1
                         q -= point
-                    i += 1
+                    u += one
+                i = np.int64(u)  # type: ignore[assignment]
                 value, whole, found = 0.0, not point, 0 < seen <= 19
                 if found and (
                     i >= n or text[i] == separator or text[i] == newline or text[i] == CR or text[i] == SPACE
@@ -437,7 +530,7 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                     break
                 i = start
             doubled = 0
-            h = np.uint64(0x9E3779B97F4A7C15)
+            word, second, tail = np.uint64(0), np.uint64(0), np.uint64(0)
             if quoted:
                 i += 1
                 start = i
@@ -459,69 +552,110 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
                     break
                 blank = False
             else:
-                while i < n and text[i] != separator and text[i] != newline:
-                    h = (h ^ np.uint64(text[i])) * np.uint64(0x100000001B3)
-                    i += 1
+                u = np.uint64(i)
+                while True:
+                    if u + np.uint64(8) <= size:
+                        part = _word(text, u)
+                    else:  # the last bytes of the block, and line ends
+                        part = ends
+                        for k in range(n - 1, np.int64(u) - 1, -1):
+                            part = (part << np.uint64(8)) | np.uint64(text[k])
+                    # A byte of 0 is what borrows; those after the first may borrow for nothing.
+                    by, on = part ^ seps, part ^ ends
+                    hit = (((by - each) & ~by) | ((on - each) & ~on)) & tops
+                    if hit != 0:
+                        bits_there = _zeros(hit) & ~np.uint64(7)
+                        part &= (one << bits_there) - one
+                        step = bits_there >> np.uint64(3)
+                    else:
+                        step = np.uint64(8)
+                    at = u - np.uint64(start)
+                    if at == 0:
+                        word = part
+                    elif step != 0:
+                        second = part if at == 8 else second
+                        tail = _mixed(tail, part)
+                    u += step
+                    if hit != 0:
+                        break
+                i = np.int64(u)  # type: ignore[assignment]
                 stop = i
-            hashed = (
-                not quoted and stop > start and text[stop - 1] > SPACE
-            )  # with the cell, or below without its spaces
-            while stop > start and (text[stop - 1] <= SPACE):
-                stop -= 1
-            while start < stop and text[start] <= SPACE:
-                start += 1
+            if quoted or (stop > start and (text[stop - 1] <= SPACE or text[start] <= SPACE)):
+                while stop > start and (text[stop - 1] <= SPACE):
+                    stop -= 1
+                while start < stop and text[start] <= SPACE:
+                    start += 1
+                word, second, tail = _key(text, start, stop)
             length = stop - start
             blank = blank and length == 0
-            if kind != SKIP:
+            if kind == NUMBER:
                 value = np.nan
                 absent = length == 0
-                if 0 < length <= 8 and kind != LABEL and (text[start] | np.uint8(32) == 110 or text[start] < 64):
-                    word = np.uint64(0)
-                    for t in range(start, stop):
-                        word = (word << np.uint64(8)) | np.uint64(text[t])
+                if 0 < length <= 8:
                     for t in range(missing.size):
                         absent = absent or missing[t] == word
                 if absent:
-                    value = np.nan if kind == NUMBER else -1.0
-                    facts[7] += kind == NUMBER
-                elif kind == NUMBER:
+                    facts[7] += 1
+                else:
                     stopped, inner, whole = _number(text, start, stop, fives, twos) if quoted else (-1, np.nan, True)
                     if stopped == stop:
                         value = inner
                         if not whole or abs(value) > WHOLE:
                             plain[column] = False
-                if kind == NUMBER and np.isnan(value) and not absent:
+                if np.isnan(value) and not absent:
                     odd[n_odd, 0], odd[n_odd, 1], odd[n_odd, 2], odd[n_odd, 3] = rows, column, start, stop
                     n_odd += 1
-                elif kind != NUMBER and not absent:
+            elif kind != SKIP:
+                value = -1.0
+                if length > 0:
                     slot = slots[column]
-                    if not hashed:
-                        h = np.uint64(0x9E3779B97F4A7C15)
-                        for b in range(start, stop):
-                            h = (h ^ np.uint64(text[b])) * np.uint64(0x100000001B3)
-                    h ^= h >> np.uint64(32)
-                    at = np.int64(h & np.uint64(size - 1))
-                    code = np.int64(table[slot, at])
-                    while code >= 0:
-                        other = texts[slot, code, 0]
-                        same = texts[slot, code, 1] - other == length
-                        b = 0
-                        while same and b < length:
-                            same = text[other + b] == text[start + b]
-                            b += 1
-                        if same:
-                            break
-                        at = (at + 1) & (size - 1)
-                        code = np.int64(table[slot, at])
-                    if code < 0:
+                    tag = np.uint64(length) * np.uint64(n_texts) + np.uint64(slot)
+                    h = (word ^ (word >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
+                    h = (h ^ tail ^ (tag << np.uint64(17))) * np.uint64(0xBF58476D1CE4E5B9)
+                    h ^= h >> np.uint64(31)
+                    mask = np.uint64(table.size - 1)
+                    at = h & mask
+                    text_number = np.int64(table[at])
+                    while text_number >= 0:
+                        u = np.uint64(text_number)
+                        if known[u, 0] == h and known[u, 1] == word and known[u, 2] == second and known[u, 4] == tag:
+                            there, here = known[u, 3] + np.uint64(16), np.uint64(start) + np.uint64(16)
+                            while here < np.uint64(stop) and text[there] == text[here]:
+                                there += one
+                                here += one
+                            if here >= np.uint64(stop):
+                                break
+                        at = (at + one) & mask
+                        text_number = np.int64(table[at])
+                    if text_number < 0:
                         code = counts[slot]
                         if code == MOST_TEXTS:
                             wrong = TOO_MANY_TEXTS
                             break
-                        table[slot, at] = code
-                        texts[slot, code, 0], texts[slot, code, 1], texts[slot, code, 2] = start, stop, doubled
+                        nothing = 0
+                        if kind == TEXT and length <= 8:
+                            for t in range(missing.size):
+                                nothing |= 2 * (missing[t] == word)
+                        text_number = n_known  # type: ignore[assignment]
+                        table[at] = text_number
+                        known[text_number, 0], known[text_number, 1], known[text_number, 2] = h, word, second
+                        known[text_number, 3], known[text_number, 4] = np.uint64(start), tag
+                        codes[text_number] = code
+                        n_known += 1
+                        texts[slot, code, 0], texts[slot, code, 1] = start, stop
+                        texts[slot, code, 2] = doubled | nothing
                         counts[slot] = code + 1
-                    value = np.float64(code)
+                        if 3 * n_known > table.size:
+                            bits += 2
+                            table = np.full(1 << bits, np.int32(-1))
+                            mask = np.uint64(table.size - 1)
+                            for t in range(n_known):
+                                at = known[t, 0] & mask
+                                while table[at] >= 0:
+                                    at = (at + one) & mask
+                                table[at] = t
+                    value = np.float64(codes[text_number])
+            if kind != SKIP:
                 to = place[column]
                 if to >= 0:
                     X[rows, to] = value
@@ -547,3 +681,11 @@ def scan_csv(text, separator, newline, kinds, place, missing, X, extra, fives, t
         rows += 1
     facts[0], facts[1], facts[2], facts[3] = rows, line, n_odd, wrong
     return lines, begins, odd, texts, counts, plain, facts
+
+
+@compiled
+def recode(X, columns, tables, starts):
+    """Codes of a block become those of the whole table: x in columns[k] is tables[starts[k] + x], and -1 the one before."""
+    for i in range(X.shape[0]):
+        for k in range(columns.size):
+            X[i, columns[k]] = tables[starts[k] + np.int64(X[i, columns[k]])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -141,8 +142,8 @@ def check_names(names: list[str], path: str, line: int) -> None:
 
 def textual(cells: Sequence[str]) -> bool:
     """Whether a column is one of texts: most of the cells that hold anything are no numbers."""
-    present = [cell for cell in cells if cell and cell not in MISSING]
-    return 2 * sum(map(is_number, present)) < len(present)
+    present = Counter(cell for cell in cells if cell and cell not in MISSING)
+    return 2 * sum(times for cell, times in present.items() if is_number(cell)) < present.total()
 
 
 def dates(levels: Sequence[str]) -> bool:
