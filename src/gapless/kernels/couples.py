@@ -21,6 +21,8 @@ from gapless.kernels.tiles import _map as mapped
 
 #: Rows that a thread makes at a time.
 HEIGHT = 256
+#: Threads that a budget is made for.
+ROOMS = 4
 
 
 class Together:
@@ -55,9 +57,11 @@ class Together:
 
     @staticmethod
     def bytes(classes: np.ndarray) -> int:
-        """What the blocks take."""
-        sizes = np.bincount(classes).astype(np.int64)
-        return 2 * int(sizes.sum() ** 2 + (sizes**2).sum())
+        """What the blocks take, and the rows of the largest couple on some threads, however many there are: the bits of a fit
+        that has no room do not depend on them either."""
+        sizes = np.sort(np.bincount(classes).astype(np.int64))
+        couple = int(sizes[-2:].sum())
+        return 2 * int(sizes.sum() ** 2 + (sizes**2).sum()) + 4 * ROOMS * couple * (couple + COLUMNS)
 
     def room(self, m: int) -> np.ndarray:
         """For the rows of m points: this thread's, used again and again."""
