@@ -188,15 +188,22 @@ def train(
         converged = certificate.status == "converged"
         code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
         again = "" if rows.encoding is not None or holdout is None else f" --holdout {holdout:g} --seed {seed}"
-        again += f" --weights {weights}" if weights is not None else ""
-        again += "".join(f" --drop {each}" for each in drop or [] if rows.encoding is None)
-        again += f" --target {target}" if target is not None and whole.target is None else ""
-        check = f"gapless verify {out} {data}{again}"
+        again += f" --weights {shlex.quote(weights)}" if weights is not None else ""
+        again += "".join(f" --drop {shlex.quote(each)}" for each in drop or [] if rows.encoding is None)
+        again += f" --target {shlex.quote(target)}" if target is not None and whole.target is None else ""
+        check = f"gapless verify {shlex.quote(os.fspath(out))} {shlex.quote(os.fspath(data))}{again}"
         where = None
         if page is not None:
             made = "".join(
                 f" --{name} {shlex.quote(str(each))}"
-                for name, values in (("target", [target]), ("drop", drop or []), ("category", category or []))
+                for name, values in (
+                    ("target", [target]),
+                    ("weights", [weights]),
+                    ("drop", drop or []),
+                    ("category", category or []),
+                    ("test", [test]),
+                    ("time-limit", [time_limit]),
+                )
                 for each in values
                 if each is not None
             )

@@ -4,6 +4,7 @@ error."""
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -56,7 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # 1 would say "false": a fault of the judge must not be taken for a verdict
         print(f"error: the judge failed ({type(error).__name__}: {error})", file=sys.stderr)
         return 2
-    print(verdict.to_json() if options.json else verdict)
+    try:
+        print(verdict.to_json() if options.json else verdict, flush=True)
+    except BrokenPipeError:  # who read has enough (| head): the exit code still says it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0 if verdict else 1
 
 
