@@ -104,15 +104,16 @@ def csv(place: Path, source: Path | None) -> None:
         _tell(name, path, a, b)
     if source is None:
         return
-    from benchmarks.tables import write_csv
+    from benchmarks.tables import TARGET, write_csv
 
-    path = place / "adult.csv"
-    write_csv("adult", source, path)
-    a, b = duel(
-        lambda: read_csv(path, typed=True, target="income"),
-        lambda: pd.read_csv(path, engine="c"),
-    )
-    _tell("adult", path, a, b)
+    for name in ("adult", "bank"):
+        path = place / f"{name}.csv"
+        write_csv(name, source, path)
+        a, b = duel(
+            lambda path=path, name=name: read_csv(path, typed=True, target=TARGET[name]),
+            lambda path=path: pd.read_csv(path, engine="c"),
+        )
+        _tell(name, path, a, b)
 
 
 def _tell(name: str, path: Path, ours: float, theirs: float) -> None:
