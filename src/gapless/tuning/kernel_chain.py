@@ -22,7 +22,7 @@ import numpy as np
 from gapless import kernels
 from gapless.kernels.gram import gram
 from gapless.kernels.tiles import CHUNK, COLUMNS
-from gapless.kernels.whole import Held
+from gapless.kernels.whole import Held, gather
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.loop import Loop
@@ -31,7 +31,7 @@ from gapless.solvers.smo import extremes, outside
 from gapless.solvers.solution import relative_gap
 
 #: Rows of a block, and of the first ones, which are chosen before anything is known.
-BLOCK, FIRST = 5120, 2048
+BLOCK, FIRST = 4096, 2048
 #: A block of more rows is made anew where it is so many times larger than it need be.
 SMALL, ROOM = 500, 2.0
 #: Rows so near to the margin may soon matter; others wait until they are among the worst.
@@ -40,7 +40,7 @@ NEAR, LATER = 0.1, 0.3
 STEPS, ROUNDS, TURNS = 4, 5, 60
 #: Of a block those rows go through pairs that are inside their box, or less than this part of the worst violation from it; all
 #: of them where these are more than this part.
-REACH, WHOLE = 0.5, 0.7
+REACH, WHOLE = 0.25, 0.7
 #: Blocks without progress after which a problem is left as it is.
 IDLE = 8
 #: The worst pair at which the gap is looked at first, and how much closer the next look is.
@@ -123,18 +123,40 @@ def chain(
         yield Point(scores + scalars[0], found, int(np.count_nonzero(u)), found <= tol)
 
 
+class _Square:
+    """K[index, index] for one index after another, in the same memory: fresh memory costs as much as the values."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.memory = np.empty(0, dtype)
+
+    def of(self, K: np.ndarray, index: np.ndarray) -> np.ndarray:
+        """With columns up to a whole number of tiles."""
+        columns = -(-index.size // COLUMNS) * COLUMNS
+        if self.memory.size < index.size * columns:
+            self.memory = np.empty(0, self.memory.dtype)  # the old one goes first
+            self.memory = np.empty(index.size * columns, self.memory.dtype)
+        out = self.memory[: index.size * columns].reshape(index.size, columns)
+        gather(K, index, out)
+        return out
+
+
 class _Block:
     """K[rows, rows] of the rows that are worked on."""
 
     def __init__(self, held: Held) -> None:
         self.held, self.rows = held, np.empty(0, np.int64)
         self.K, self.inside = np.empty((0, 0), held.dtype), np.zeros(held.n, bool)
+        self._square, self._part = _Square(held.dtype), _Square(held.dtype)
 
     def take(self, rows: np.ndarray) -> None:
-        self.rows, self.K = rows, np.empty((0, 0), self.held.dtype)  # the old one goes first
+        self.rows = rows
         self.inside[:] = False
         self.inside[rows] = True
-        self.K = self.held.square(rows)
+        self.K = self._square.of(self.held.K, rows)
+
+    def part(self, some: np.ndarray) -> np.ndarray:
+        """K of some of the rows, until the next call."""
+        return self._part.of(self.K, some)
 
 
 def _solve(
@@ -222,7 +244,7 @@ def _move(
         whole = some.size > WHOLE * rows.size
         if whole:
             some = np.arange(rows.size)
-        K = block.K if whole else held.square(some)
+        K = block.K if whole else block.part(some)
         du = _pairs(K, v[some] - shift, own, a, b, some, max(aim, 0.1 * violation), loop)
         moved = du != 0.0
         if not moved.any():

@@ -71,7 +71,7 @@ def tune(
     time_limit : seconds for the search; the fit of what was chosen comes after
     progress : True prints lines to stderr, a function is called with a `Step`
     file : keeps what is scored; a search that was killed goes on from it, and ends with the same answer
-    seed : of folds, random choices and the Gaussian process
+    seed : of folds and of random choices
     n_jobs : threads
 
     Ctrl-C ends the search, and the best so far is fitted and returned.
