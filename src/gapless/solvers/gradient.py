@@ -344,6 +344,7 @@ def _by_epochs(
     engine = Engine(
         risk, theta, method, rates, size=size, visits=visits, seed=seed, average=AVERAGES[average], begin=begin, every=every,
         rows=min(room, -(-steps // every) + 1) if every else 0, literal=literal, betas=betas, small=until.gradient,
+        epochs=steps / per_epoch,
     )  # fmt: skip
     out_of_time = stepwise.timer(until.seconds)
     status = "max_iter"
@@ -365,8 +366,8 @@ def _by_epochs(
     if every:
         book = engine.book
         k = int(book.filled[0])
-        lines = [risk.shown(row.reshape(risk.shape)).ravel() for row in book.theta[:k]]
-        ways = [risk.shown(row.reshape(risk.shape)).ravel() for row in book.direction[:k]]
+        lines = [risk.shown(row.reshape(risk.shape)).ravel() for row in engine.outside(book.theta[:k])]
+        ways = [risk.shown(row.reshape(risk.shape)).ravel() for row in engine.outside(book.direction[:k])]
         epochs, rest = np.divmod(book.step[:k], per_epoch)
         used = epochs * risk.n + np.minimum(risk.n, rest * size)
         record = Trace(

@@ -12,6 +12,7 @@ from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
 from gapless.rows.products import n_stored
+from gapless.rows.straight import MOST_COLUMNS, straight
 from gapless.solvers import gradient_steps as K
 from gapless.solvers.gradient_function import RISE
 from gapless.solvers.gradient_schedule import Schedule
@@ -20,6 +21,8 @@ from gapless.solvers.loop import SMALL
 
 #: Values touched between two looks at the clock: some 50 ms.
 CHUNK = 30_000_000
+#: Epochs that repay the making of a copy: it takes about as long as ten of them save.
+WORTH_A_COPY = 20
 RULES = {"gd": K.GD, "minibatch": K.GD, "sgd": K.GD, "momentum": K.MOMENTUM, "adam": K.ADAM}
 
 
@@ -44,7 +47,9 @@ class Engine:
         literal: bool = False,
         betas: tuple[float, float, float] = (0.9, 0.999, 1e-8),
         small: float = 0.0,
+        epochs: float = 0.0,
     ) -> None:
+        """``first`` is an order of the examples that does not depend on theirs; ``epochs`` how many there will be, at most."""
         problem: Any = risk.problem
         self.risk, self.schedule, self.size = risk, schedule, size
         self.loss = problem.loss if isinstance(problem, LinearERM) else K.Softmax(problem.K)
@@ -56,14 +61,23 @@ class Engine:
             raise ValueError("literal=True is the step of one score a row; softmax has several")
         self.full = self.way == "dense" and size == risk.n
         self.rule, self.betas, self.method = RULES[method], np.array(betas), method
+        self.visits = Visits(visits, problem.rows, seed, first)
+        #: A copy of the rows in the order of ``order``, and where theta's entries are beside it; or the rows themselves.
+        self.order = self.place = None
         whole = _common(problem.rows)
+        if self.way == "single" and epochs >= WORTH_A_COPY and self.visits.slow and problem.d < MOST_COLUMNS:
+            self.order = self.visits.settle()
+            whole, self.place = straight(whole, self.order)
         stepping = whole._replace(constant=0.0) if problem.free and self.way != "dense" else whole
         y = problem.y if not risk.many else problem.y.astype(np.int64, copy=False)
-        self.data = K.Data(
-            stepping, whole, y, risk.p, risk.weighted, risk.lam, problem.free, problem.d + 1
-        )  # fmt: skip
-        self.visits = Visits(visits, problem.rows, seed, first)
-        self._theta = np.ascontiguousarray(theta, float).ravel().copy()
+        p = risk.p
+        if self.order is not None:
+            y, p = y[self.order], p[self.order] if risk.weighted else p
+        self.data = K.Data(stepping, whole, y, p, risk.weighted, risk.lam, problem.free, problem.d + 1)
+        self._start = np.ascontiguousarray(theta, float).ravel().copy()
+        self._theta = self._start.copy()
+        if self.place is not None:
+            self._theta[self.place] = self._start
         m = self._theta.size
         self.state = np.zeros(8)
         self.state[[K.SCALE, K.DUAL_SCALE]] = 1.0
@@ -89,8 +103,7 @@ class Engine:
         self._order = np.arange(risk.n if self.full else 0)
         self._rates = np.empty(0 if self.full else self.per_epoch)
         self._at = self.per_epoch
-        self._start = self._theta.copy()
-        self._checkpoint = self._theta.copy(), 0
+        self._checkpoint, self._checked = self._theta.copy(), 0  # before the offset leaves it
         if problem.free and self.way in ("single", "batch"):
             self.state[K.OFFSET], self._theta[-1] = self._theta[-1], 0.0
 
@@ -111,7 +124,8 @@ class Engine:
             self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
             if self.steps:
-                self._checkpoint = self._now(), self.steps
+                self._beside(self._checkpoint)
+                self._checked = self.steps
         per_step = self.size * n_stored(self.risk.problem.rows) / self.risk.n + (
             self._theta.size if self.way != "single" else 0
         )
@@ -156,7 +170,7 @@ class Engine:
 
     def close(self, status: str) -> str:
         """Look at the last point: its value, its gradient, the last row of the trace. The status, which that may change."""
-        theta = self._now()
+        theta = self._beside()
         gradient = np.zeros_like(theta)
         self.value = float(_look(self.loss, self.data, theta, gradient))
         self.norm = float(np.linalg.norm(gradient))
@@ -173,22 +187,29 @@ class Engine:
 
     # -- points ----------------------------------------------------------------------------------------------------
 
-    def _now(self) -> np.ndarray:
-        if self.way in ("literal", "dense"):
-            return self._theta.copy()
-        theta = self._theta * self.state[K.SCALE]
-        if self.data.free:
+    def outside(self, theta: np.ndarray) -> np.ndarray:
+        """The user's theta for one beside the rows that are read."""
+        return theta if self.place is None else theta[..., self.place]
+
+    def _beside(self, theta: np.ndarray | None = None) -> np.ndarray:
+        """The point of now, beside the rows that are read; written into ``theta`` where it is given."""
+        kept = self.way in ("single", "batch")
+        theta = np.multiply(self._theta, self.state[K.SCALE] if kept else 1.0, out=theta)
+        if kept and self.data.free:
             theta[-1] = self.state[K.OFFSET]
         return theta
 
     def theta(self) -> np.ndarray:
-        return self._now().reshape(self.risk.shape)
+        return self.outside(self._beside()).reshape(self.risk.shape)
 
     def u(self) -> np.ndarray | None:
         """The dual point that the steps kept, not yet inside its box."""
         if not self.sums.keep:
             return None
-        return self.sums.u * self.state[K.DUAL_SCALE if self.way == "dense" else K.SCALE]
+        u = self.sums.u * self.state[K.DUAL_SCALE if self.way == "dense" else K.SCALE]
+        if self.order is not None:
+            u[self.order] = u.copy()
+        return u
 
     def mean(self) -> np.ndarray | None:
         weight = self.state[K.WEIGHTS]
@@ -199,7 +220,7 @@ class Engine:
             total += self.state[K.SUM] * self._theta
             if self.data.free:
                 total[-1] = self.state[K.OFFSET_SUM]
-        return total / weight
+        return self.outside(total / weight)
 
     def best(self) -> tuple[np.ndarray, float, int]:
         """The point of the lowest value seen, with its value and step."""
@@ -207,10 +228,10 @@ class Engine:
         if self.full and math.isfinite(figures[K.BEST]):
             return self.memory.best.copy(), float(figures[K.BEST]), int(figures[K.BEST_STEP])
         found = [(self.first_value, 0, self._start)]
-        checkpoint, step = self._checkpoint
-        found.append((self.risk.value(checkpoint.reshape(self.risk.shape)), step, checkpoint))
+        checkpoint = self.outside(self._checkpoint)
+        found.append((self.risk.value(checkpoint.reshape(self.risk.shape)), self._checked, checkpoint))
         found += [
-            (float(self.book.loss[k]), int(self.book.step[k]), self.book.theta[k])
+            (float(self.book.loss[k]), int(self.book.step[k]), self.outside(self.book.theta[k]))
             for k in range(int(self.book.filled[0]))
         ]
         value, step, theta = min((f for f in found if math.isfinite(f[0])), key=lambda f: f[0])

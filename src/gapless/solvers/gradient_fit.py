@@ -39,7 +39,7 @@ def gradient_fit(
     theta = np.zeros(risk.shape) if start is None else start.reshape(risk.shape)
     size = 1 if method == "sgd" else min(BATCH, risk.n) if method in ("minibatch", "adam") else risk.n
     schedule = steady_schedule(risk, method, -(-risk.n // size))
-    engine = Engine(risk, theta, method, schedule, size=size, seed=seed, first=order)
+    engine = Engine(risk, theta, method, schedule, size=size, seed=seed, first=order, epochs=loop.stop.passes)
     passes, next_look = loop.n_iter, 1
     before = np.inf
     while True:

@@ -7,7 +7,8 @@
 
 Rows that lie side by side come from the memory several times faster than rows that do not.  Where the data is larger than a
 core's cache, a shuffled order is therefore drawn in blocks: their ends are moved at random, they come in random order, and
-the rows of four of them are visited in turn, so that neighbours in the data are never neighbours in time.
+the rows of four of them are visited in turn, so that neighbours in the data are never neighbours in time.  Rows that were
+copied in a random order need no such care: their blocks are read straight through.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ CACHE = 1 << 20
 #: Bytes of a block, and how many of them are read side by side: as many as the memory follows by itself.
 BLOCK_BYTES = 1 << 17
 STREAMS = 4
+#: Of a copy's block: as small as the memory can follow, for within it the order stays.
+COPY_BLOCK_BYTES = 1 << 15
 
 
 class Visits:
@@ -39,12 +42,27 @@ class Visits:
         self.order = np.arange(self.n)
         size = rows.values.itemsize + (rows.indices.itemsize if isinstance(rows, CsrRows) else 0)
         per_row = max(1.0, size * n_stored(rows) / max(1, self.n))
-        self.block = max(1, int(BLOCK_BYTES / per_row)) if per_row * self.n > CACHE and first is None else 0
+        self.sparse, self.bytes = isinstance(rows, CsrRows), per_row * self.n
+        self.block = max(1, int(BLOCK_BYTES / per_row)) if self.bytes > CACHE and first is None else 0
         # Odd, and far from the small seeds that people choose.
         self.random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], np.uint64)
         self.epoch = 0
+        self.streams = STREAMS
         #: Whether rows come in an order that the memory cannot guess.
         self.far = self.kind in ("random", "given") or (self.kind == "shuffled" and not self.block)
+
+    @property
+    def slow(self) -> bool:
+        """Whether sparse rows larger than the cache are visited in an order that may as well be another one."""
+        return self.kind == "shuffled" and self.sparse and self.bytes > CACHE
+
+    def settle(self) -> np.ndarray:
+        """A random order in which to copy the rows; from now on the epochs are orders of the copy."""
+        shuffle(self.order, self.random)
+        settled = self.order if self.first is None else self.first[self.order]
+        self.block = max(1, int(COPY_BLOCK_BYTES / self.bytes * self.n))
+        self.order, self.first, self.streams, self.far = np.arange(self.n), None, 1, False
+        return settled
 
     def next_epoch(self) -> np.ndarray:
         """n examples; the array is overwritten by the next call."""
@@ -59,7 +77,7 @@ class Visits:
             shuffle(blocks, self.random)
             offset = np.empty(1, np.int64)
             _draw(self.n, self.random, offset)
-            _interleave(self.n, self.block, blocks, int(offset[0]), self.order)
+            _interleave(self.n, self.block, blocks, int(offset[0]), self.streams, self.order)
         self.epoch += 1
         return self.order if self.first is None else self.first[self.order]
 
@@ -114,10 +132,10 @@ def _draw(n, random, out):
 
 
 @compiled
-def _interleave(n, block, blocks, offset, out):
+def _interleave(n, block, blocks, offset, streams, out):
     k = 0
-    for first in range(0, blocks.size, STREAMS):
-        last = min(blocks.size, first + STREAMS)
+    for first in range(0, blocks.size, streams):
+        last = min(blocks.size, first + streams)
         for j in range(block):
             for q in range(first, last):
                 i = blocks[q] * block + j
