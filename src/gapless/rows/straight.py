@@ -53,7 +53,10 @@ def row_axpy(rows, i, a, theta):
 
 
 def row_fetch(rows, i):
-    ahead(rows.values, np.uint64(rows.indptr[i]))
+    # As much as `row_dot` does not ask for by itself.
+    start = np.uint64(rows.indptr[i])
+    for k in range(start, start + np.uint64(DISTANCE), np.uint64(8)):
+        ahead(rows.values, k)
 
 
 @rows(row_dot=row_dot, row_axpy=row_axpy, row_fetch=row_fetch)
@@ -66,7 +69,7 @@ class StraightRows(NamedTuple):
 
 
 def straight(rows: CsrRows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
-    """The rows ``order``, and where each entry of theta went: entry j is entry place[j] beside them. Fewer than `MOST_COLUMNS`."""
+    """The rows ``order``, fewer than `MOST_COLUMNS` wide; and where theta went: its entry j is entry place[j] beside them."""
     place = _by_frequency(rows.indices, rows.n_features)
     indptr = _ends(rows.indptr, order)
     values = np.empty(int(indptr[-1]))

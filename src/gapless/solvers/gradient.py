@@ -366,13 +366,15 @@ def _by_epochs(
     if every:
         book = engine.book
         k = int(book.filled[0])
-        lines = [risk.shown(row.reshape(risk.shape)).ravel() for row in engine.outside(book.theta[:k])]
-        ways = [risk.shown(row.reshape(risk.shape)).ravel() for row in engine.outside(book.direction[:k])]
+        lines, ways = (
+            risk.shown(engine.outside(table[:k]).reshape(k, *risk.shape)).reshape(k, -1)
+            for table in (book.theta, book.direction)
+        )
         epochs, rest = np.divmod(book.step[:k], per_epoch)
         used = epochs * risk.n + np.minimum(risk.n, rest * size)
         record = Trace(
             book.step[:k].copy(), used, book.rate[:k].copy(), book.loss[:k].copy(), book.norm[:k].copy(),
-            np.array(lines), np.array(ways), book.held[:k].copy(), int(book.every[0]), engine.steps, why,
+            lines, ways, book.held[:k].copy(), int(book.every[0]), engine.steps, why,
         )  # fmt: skip
     return _described(
         risk, view, status, engine.theta().ravel(), engine.value, engine.norm, engine.mean(), engine.u(), method, rates,

@@ -189,7 +189,7 @@ class Engine:
 
     def outside(self, theta: np.ndarray) -> np.ndarray:
         """The user's theta for one beside the rows that are read."""
-        return theta if self.place is None else theta[..., self.place]
+        return theta if self.place is None else np.take(theta, self.place, axis=-1)
 
     def _beside(self, theta: np.ndarray | None = None) -> np.ndarray:
         """The point of now, beside the rows that are read; written into ``theta`` where it is given."""

@@ -234,7 +234,9 @@ def _stretch(
     """The steps themselves: no call in the loop, for it would count a reference to every array."""
     s, b = state[SCALE], state[OFFSET]
     for k in range(first, last):
-        if far and k + AHEAD < last:
+        if (
+            far and k + AHEAD < last and order[k + AHEAD] != order[k + AHEAD - 1] + 1
+        ):  # else the memory follows by itself
             row_fetch(rows, order[k + AHEAD])
             ahead(y, order[k + AHEAD])
         i, rate = order[k], rates[k]

@@ -29,6 +29,8 @@ BLOCK_BYTES = 1 << 17
 STREAMS = 4
 #: Of a copy's block: as small as the memory can follow, for within it the order stays.
 COPY_BLOCK_BYTES = 1 << 15
+#: Bytes of a row from which on its values take longer than its visit.
+LONG = 512
 
 
 class Visits:
@@ -53,15 +55,15 @@ class Visits:
 
     @property
     def slow(self) -> bool:
-        """Whether sparse rows larger than the cache are visited in an order that may as well be another one."""
-        return self.kind == "shuffled" and self.sparse and self.bytes > CACHE
+        """Whether long sparse rows, larger than the cache together, are visited in an order that may as well be another one."""
+        return self.kind == "shuffled" and self.sparse and self.bytes > max(CACHE, LONG * self.n)
 
     def settle(self) -> np.ndarray:
         """A random order in which to copy the rows; from now on the epochs are orders of the copy."""
         shuffle(self.order, self.random)
         settled = self.order if self.first is None else self.first[self.order]
         self.block = max(1, int(COPY_BLOCK_BYTES / self.bytes * self.n))
-        self.order, self.first, self.streams, self.far = np.arange(self.n), None, 1, False
+        self.order, self.first, self.streams, self.far = np.arange(self.n), None, 1, True
         return settled
 
     def next_epoch(self) -> np.ndarray:
