@@ -140,7 +140,7 @@ def _descent() -> list[str]:
     lines = [
         "### Epochs of stochastic descent, hinge, lam = 1e-4",
         "",
-        "| data | sklearn ms | gapless ms | ratio | traced ms | ratio | epochs | in all ms | ratio | our value | its gap | theirs |",
+        "| data | sklearn ms | gapless ms | ratio | traced ms | ratio | epochs | in all ms | ratio | value | its gap | theirs |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
