@@ -33,13 +33,14 @@ def copied(monkeypatch):
     return made
 
 
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_matrix.toarray])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_of_any_length(dtype):
+def test_rows_of_any_length(dtype, form):
     X = sparse.random(40, 25, density=0.2, format="lil", random_state=3, dtype=dtype)
     X[3], X[4, :] = 0, 1.5
     X = sparse.csr_matrix(X)
     order = np.random.default_rng(0).permutation(40)
-    rows, place = straight(as_rows(X, 0.5), order)
+    rows, place = straight(as_rows(form(X), 0.5), order)
     assert sorted(place[:25]) == list(range(25))
     assert place[25] == 25
     often = np.bincount(X.indices, minlength=25)
@@ -80,6 +81,17 @@ def test_what_comes_back_is_of_the_users_columns_and_rows(data, copied, weighted
     np.testing.assert_allclose(found.trace.direction[5], -gradient / np.linalg.norm(gradient), atol=1e-12)
     assert value(found.average) < value(np.zeros(901))
     assert 0.0 <= found.relative_gap < 1.0
+
+
+def test_dense_rows_that_are_mostly_zeros_are_copied_too(data, copied):
+    X, y = data
+    sparse_rows, dense_rows = (linear_risk(form, y, loss="hinge", lam=1e-3) for form in (X, X.toarray()))
+    ways = [descend(risk, method="sgd", stop=Until(epochs=20), trace=False) for risk in (sparse_rows, dense_rows)]
+    assert len(copied) == 2
+    np.testing.assert_allclose(ways[0].theta, ways[1].theta, rtol=1e-9, atol=1e-12)
+    full = linear_risk(np.random.default_rng(0).normal(size=(2000, 100)), np.arange(2000) % 2, loss="hinge", lam=1e-3)
+    descend(full, method="sgd", stop=Until(epochs=20), trace=False)
+    assert len(copied) == 2
 
 
 def test_the_dual_point_belongs_to_the_users_rows(data, copied):
@@ -126,8 +138,8 @@ def test_few_epochs_short_rows_and_orders_of_the_user_need_no_copy(data, copied)
 
 def test_each_epoch_of_a_copy_visits_every_row_once(data):
     visits = Visits("shuffled", as_rows(data[0], 0.0), 3)
-    order = visits.settle()
-    assert sorted(order) == list(range(2500))
+    assert sorted(visits.once()) == list(range(2500))
+    visits.settle(1 << 21)
     one, two = visits.next_epoch().copy(), visits.next_epoch().copy()
     assert sorted(one) == sorted(two) == list(range(2500))
     assert (one != two).any()

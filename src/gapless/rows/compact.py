@@ -30,12 +30,11 @@ def compact(rows: Rows, worth: int = WORTH) -> Any:
     if n_stored(rows) < worth or d > 2**16:
         return rows
     if isinstance(rows, DenseRows):
-        seen = rows.values[sample(n, min(LOOK, n))]
-        filled = np.count_nonzero(seen)
-        if filled > THIN * seen.size:
+        filled = filled_share(rows)
+        if filled > THIN:
             return rows
         # Room for a third more than that, and for the padding of each row.
-        room = int(5.0 / 4.0 * (1.3 * n * filled / seen.shape[0])) + 5 * n
+        room = int(5.0 / 4.0 * (1.3 * n * d * filled)) + 5 * n
         values = np.empty(room)
         indptr = np.zeros(n + 1, np.int64)
         end = _pack(rows.values, indptr, values.view(np.uint64), values)
@@ -46,6 +45,13 @@ def compact(rows: Rows, worth: int = WORTH) -> Any:
         indices, indptr = rows.indices.astype(np.uint16), rows.indptr.astype(np.int64, copy=False)
         return PatternRows(indices, indptr, d, rows.constant)
     return rows
+
+
+def filled_share(rows: DenseRows) -> float:
+    """About how many of the values are not 0."""
+    n = n_rows(rows)
+    seen = rows.values[sample(n, min(LOOK, n))]
+    return np.count_nonzero(seen) / max(1, seen.size)
 
 
 @compiled

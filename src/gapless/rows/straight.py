@@ -1,4 +1,4 @@
-"""A copy of sparse rows for those who read it from one end to the other, many times.
+"""A copy of sparse rows, or of dense ones that are mostly zeros, for those who read it from one end to the other, many times.
 
 Where the data is larger than the cache, a visit of a sparse row waits for three memories: its values, its columns, and the
 coefficients of these.  Here rows lie in the order of their visits, three columns of 21 bits to a word and then their three
@@ -17,7 +17,9 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import rows
+from gapless.rows.compact import THIN, filled_share
 from gapless.rows.csr import CsrRows
+from gapless.rows.products import Rows, n_features
 
 #: Columns that 21 bits can number, the constant feature's among them.
 MOST_COLUMNS = 1 << 21
@@ -68,25 +70,51 @@ class StraightRows(NamedTuple):
     constant: float
 
 
-def straight(rows: CsrRows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
+def can_be_straight(rows: Rows) -> bool:
+    """Whether a copy of them would be read faster."""
+    return n_features(rows) < MOST_COLUMNS and (isinstance(rows, CsrRows) or filled_share(rows) <= THIN)
+
+
+def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
     """The rows ``order``, fewer than `MOST_COLUMNS` wide; and where theta went: its entry j is entry place[j] beside them."""
-    place = _by_frequency(rows.indices, rows.n_features)
-    indptr = _ends(rows.indptr, order)
+    sparse, d = isinstance(rows, CsrRows), n_features(rows)
+    often, lengths = np.zeros(d, np.int64), np.diff(rows.indptr) if sparse else np.empty(order.size, np.int64)
+    if sparse:
+        _count(rows.indices, often)
+    else:
+        _count_dense(rows.values, often, lengths)
+    place = _by_frequency(often)
+    indptr = np.zeros(order.size + 1, np.int64)
+    np.cumsum((lengths[order] + 2) // 3 * 4, out=indptr[1:])
     values = np.empty(int(indptr[-1]))
     words = values.view(np.uint64)
-
+    fill = _fill if sparse else _fill_dense
     ends = [*range(0, order.size, PART), order.size]
-    share(lambda k: _fill(rows, order, ends[k], ends[k + 1], place, indptr, words, values), len(ends) - 1)
-    return StraightRows(words, values, indptr, rows.n_features, rows.constant), place
+    share(lambda k: fill(rows, order, ends[k], ends[k + 1], place, indptr, words, values), len(ends) - 1)
+    return StraightRows(words, values, indptr, d, rows.constant), place
 
 
 @compiled
-def _by_frequency(indices, d):
-    """A number for each column, the most frequent first, and d for the constant feature: a counting sort."""
-    often = np.zeros(d, np.int64)
+def _count(indices, often):
     for k in range(indices.size):
         often[indices[k]] += 1
-    starts = np.zeros(often.max() + 2 if d else 2, np.int64)
+
+
+@compiled
+def _count_dense(X, often, lengths):
+    for i in range(X.shape[0]):
+        lengths[i] = 0
+        for j in range(X.shape[1]):
+            filled = X[i, j] != 0.0
+            often[j] += filled
+            lengths[i] += filled
+
+
+@compiled
+def _by_frequency(often):
+    """A number for each column, the most frequent first, and the last one for the constant feature: a counting sort."""
+    d = often.size
+    starts = np.zeros(often.max() + 1 if d else 1, np.int64)
     for j in range(d):
         starts[often[j]] += 1
     at = 0
@@ -101,24 +129,36 @@ def _by_frequency(indices, d):
 
 
 @compiled
-def _ends(indptr, order):
-    ends = np.zeros(order.size + 1, np.int64)
-    for i in range(order.size):
-        ends[i + 1] = ends[i] + (indptr[order[i] + 1] - indptr[order[i]] + 2) // 3 * 4
-    return ends
+def _fill(rows, order, first, last, place, indptr, words, values):
+    for i in range(first, last):
+        _fill_row(
+            rows.indices, rows.values, rows.indptr[order[i]], rows.indptr[order[i] + 1], place, words, values, indptr[i]
+        )
 
 
 @compiled
-def _fill(rows, order, first, last, place, indptr, words, values):
+def _fill_dense(rows, order, first, last, place, indptr, words, values):
+    d = rows.values.shape[1]
+    columns, found = np.empty(d + 1, np.int64), np.empty(d + 1)
     for i in range(first, last):
-        k, stop, at = rows.indptr[order[i]], rows.indptr[order[i] + 1], indptr[i]
-        while k < stop:
-            w = np.uint64(0)
-            for m in range(3):
-                values[at + 1 + m] = 0.0
-                if k + m < stop:
-                    w |= np.uint64(place[rows.indices[k + m]]) << np.uint64(21 * m)
-                    values[at + 1 + m] = rows.values[k + m]
-            words[at] = w
-            k += 3
-            at += 4
+        x = rows.values[order[i]]
+        count = 0
+        for j in range(d):  # a branch would cost more than writing zeros that the next value replaces
+            columns[count] = j
+            found[count] = x[j]
+            count += x[j] != 0.0
+        _fill_row(columns, found, 0, count, place, words, values, indptr[i])
+
+
+@compiled
+def _fill_row(indices, x, k, last, place, words, values, at):
+    while k < last:
+        w = np.uint64(0)
+        for m in range(3):
+            values[at + 1 + m] = 0.0
+            if k + m < last:
+                w |= np.uint64(place[indices[k + m]]) << np.uint64(21 * m)
+                values[at + 1 + m] = x[k + m]
+        words[at] = w
+        k += 3
+        at += 4

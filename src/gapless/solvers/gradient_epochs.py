@@ -12,7 +12,7 @@ from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
 from gapless.rows.products import n_stored
-from gapless.rows.straight import MOST_COLUMNS, straight
+from gapless.rows.straight import can_be_straight, straight
 from gapless.solvers import gradient_steps as K
 from gapless.solvers.gradient_function import RISE
 from gapless.solvers.gradient_schedule import Schedule
@@ -65,9 +65,10 @@ class Engine:
         #: A copy of the rows in the order of ``order``, and where theta's entries are beside it; or the rows themselves.
         self.order = self.place = None
         whole = _common(problem.rows)
-        if self.way == "single" and epochs >= WORTH_A_COPY and self.visits.slow and problem.d < MOST_COLUMNS:
-            self.order = self.visits.settle()
+        if self.way == "single" and epochs >= WORTH_A_COPY and self.visits.slow and can_be_straight(whole):
+            self.order = self.visits.once()
             whole, self.place = straight(whole, self.order)
+            self.visits.settle(whole.values.nbytes)
         stepping = whole._replace(constant=0.0) if problem.free and self.way != "dense" else whole
         y = problem.y if not risk.many else problem.y.astype(np.int64, copy=False)
         p = risk.p

@@ -44,7 +44,7 @@ class Visits:
         self.order = np.arange(self.n)
         size = rows.values.itemsize + (rows.indices.itemsize if isinstance(rows, CsrRows) else 0)
         per_row = max(1.0, size * n_stored(rows) / max(1, self.n))
-        self.sparse, self.bytes = isinstance(rows, CsrRows), per_row * self.n
+        self.bytes = per_row * self.n
         self.block = max(1, int(BLOCK_BYTES / per_row)) if self.bytes > CACHE and first is None else 0
         # Odd, and far from the small seeds that people choose.
         self.random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], np.uint64)
@@ -55,16 +55,18 @@ class Visits:
 
     @property
     def slow(self) -> bool:
-        """Whether long sparse rows, larger than the cache together, are visited in an order that may as well be another one."""
-        return self.kind == "shuffled" and self.sparse and self.bytes > max(CACHE, LONG * self.n)
+        """Whether long rows, larger than the cache together, are visited in an order that may as well be another one."""
+        return self.kind == "shuffled" and self.bytes > max(CACHE, LONG * self.n)
 
-    def settle(self) -> np.ndarray:
-        """A random order in which to copy the rows; from now on the epochs are orders of the copy."""
+    def once(self) -> np.ndarray:
+        """A random order in which to copy the rows."""
         shuffle(self.order, self.random)
-        settled = self.order if self.first is None else self.first[self.order]
-        self.block = max(1, int(COPY_BLOCK_BYTES / self.bytes * self.n))
+        return self.order.copy() if self.first is None else self.first[self.order]
+
+    def settle(self, size: int) -> None:
+        """From now on the epochs are orders of that copy, which has ``size`` bytes."""
+        self.block = max(1, COPY_BLOCK_BYTES * self.n // max(1, size))
         self.order, self.first, self.streams, self.far = np.arange(self.n), None, 1, True
-        return settled
 
     def next_epoch(self) -> np.ndarray:
         """n examples; the array is overwritten by the next call."""
