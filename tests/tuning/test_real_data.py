@@ -10,7 +10,7 @@ from gapless.tuning.methods import bisection
 from tests import shared_data
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
-#: Six sets, fixed in advance: the methods were made on others and on other folds.  Three more are looked at besides.
+#: Six sets, and three more that are looked at besides.  The settings of the methods were found on other sets and other folds.
 SIX = ["australian", "fourclass", "heart", "ionosphere", "sonar", "svmguide1"]
 MORE = ["breast-cancer-wisc", "diabetes_pima", "german.numer"]
 
