@@ -24,7 +24,7 @@ SETS = ("a9a", "mnist", "covtype", "news20")
 LAM = 1e-4
 #: Epochs of the shorter run, and how many more the longer one has.
 FEW = {"a9a": 20, "news20": 20, "mnist": 20, "covtype": 1}
-MORE = {"a9a": 40, "news20": 40, "mnist": 10, "covtype": 4}
+MORE = {"a9a": 200, "news20": 200, "mnist": 40, "covtype": 4}
 #: An epoch of ours is to take at most one over this of theirs.
 WANTED = {"plain": 3.0, "traced": 1.5}
 
