@@ -77,18 +77,18 @@ def can_be_straight(rows: Rows) -> bool:
 
 def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
     """The rows ``order``, fewer than `MOST_COLUMNS` wide; and where theta went: its entry j is entry place[j] beside them."""
-    sparse, d = isinstance(rows, CsrRows), n_features(rows)
-    often, lengths = np.zeros(d, np.int64), np.diff(rows.indptr) if sparse else np.empty(order.size, np.int64)
-    if sparse:
+    d, often = n_features(rows), np.zeros(n_features(rows), np.int64)
+    if isinstance(rows, CsrRows):
+        lengths, fill = np.diff(rows.indptr), _fill
         _count(rows.indices, often)
     else:
+        lengths, fill = np.empty(order.size, np.int64), _fill_dense
         _count_dense(rows.values, often, lengths)
     place = _by_frequency(often)
     indptr = np.zeros(order.size + 1, np.int64)
     np.cumsum((lengths[order] + 2) // 3 * 4, out=indptr[1:])
     values = np.empty(int(indptr[-1]))
     words = values.view(np.uint64)
-    fill = _fill if sparse else _fill_dense
     ends = [*range(0, order.size, PART), order.size]
     share(lambda k: fill(rows, order, ends[k], ends[k + 1], place, indptr, words, values), len(ends) - 1)
     return StraightRows(words, values, indptr, d, rows.constant), place
