@@ -22,6 +22,7 @@ from gapless.files.memory import too_large
 from gapless.files.sniff import MISSING, SEPARATORS, Sample, check_names, dates, has_header, sample, textual
 
 SHOWN = 40  # characters of a cell in a message
+WORTH_THREADS = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
 
 
 def read_csv(
@@ -520,5 +521,5 @@ def _levels(
         starts = np.cumsum([1, *(len(table) for table in tables[:-1])])
         scan.recode(X[ends[b] - rows : ends[b]], place, np.concatenate(tables), starts)
 
-    map_threads(recode, range(len(codes)), threads)
+    map_threads(recode, range(len(codes)), threads if X.shape[0] * len(ranks) > WORTH_THREADS else 1)
     return levels

@@ -134,8 +134,9 @@ def _classes(story: Story, found: Slackness, step: Any) -> list[Block]:
     m = int(np.count_nonzero(any_part))
     blocks.append(
         Text(
-            f"{plural(m, 'row')} of {count(n)} ({percent(m / n)}) carry the model; it "
-            "would be the same without the others."
+            f"{plural(m, 'row')} of {count(n)} ({percent(m / n)}) carry the model; it would be the same without the others."
+            if m < n
+            else f"All {count(n)} rows carry the model."
         )
     )
     words = MEANING if found.loss == "hinge" else WORDS_SQUARED
