@@ -21,6 +21,8 @@ from gapless.solvers.loop import Loop
 ROUNDS = 30
 LARGEST = 1500
 NOISE = 1e-10
+#: A relative gap that says nothing more.
+ROUNDING = 1e-13
 
 
 def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
@@ -54,7 +56,7 @@ def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray,
             if solved is None:
                 return False
             alpha[free] = solved
-        margin = _record(problem, loop, alpha)
+        pair, margin = _record(problem, loop, alpha)
         noise = 1e-9 * np.maximum(1.0, np.abs(margin).max(initial=0.0))
         settled = (
             np.all(margin[lower] >= 1.0 - noise)
@@ -63,6 +65,9 @@ def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray,
             and np.all((alpha[free] >= -NOISE * c[free]) & (alpha[free] <= (1.0 + NOISE) * c[free]))
         )
         if settled:
+            # Its w is that of its alpha, which two points from different passes need not have in common.
+            if pair[2] - pair[3] <= max(loop.best_primal - loop.best_dual, ROUNDING * abs(pair[2])):
+                loop.prefer(*pair)
             return True
     return False
 
@@ -109,12 +114,15 @@ def _solve_free(problem: LinearERM, loop: Loop, alpha: np.ndarray, free: np.ndar
     return nu * y[free]
 
 
-def _record(problem: LinearERM, loop: Loop, alpha: np.ndarray) -> np.ndarray:
-    """Record the point with alpha pulled into its box; its margins."""
+def _record(
+    problem: LinearERM, loop: Loop, alpha: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray, float, float], np.ndarray]:
+    """Record the point with alpha pulled into its box: theta, u, their two values; and its margins."""
     u = problem.repair(np.clip(alpha, 0.0, problem.c) * problem.y)
     combined = problem.combine(u, loop.tick)
     theta = problem.primal_from_dual(u, combined)
     z = problem.scores(theta, loop.tick)
     primal = problem.primal(theta, z)
-    loop.record(theta, u, primal, problem.dual(u, primal, combined), ends=False)
-    return problem.y * z
+    pair = theta, u, primal, problem.dual(u, primal, combined)
+    loop.record(*pair, ends=False)
+    return pair, problem.y * z
