@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from itertools import count
 from typing import Any, TypeVar
@@ -114,91 +113,17 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
     return function(*args)
 
 
-class _Helpers(ThreadPoolExecutor):
-    """Threads that, where a core is idle, begin on another one than the thread they help.
-
-    A thread that wakes up is often put on the core that woke it, where the two take turns until the system looks again, some
-    milliseconds later: as long as a small fit.  Where all cores are busy that is as good as any place, and in a long fit the
-    system finds a better one by itself: there they are left alone.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._ids: list[int] = []
-        self._apart: set[int] = set()
-        self._since = 0.0
-        super().__init__(size, initializer=self._arrive)
-
-    def _arrive(self) -> None:
-        self._ids.append(threading.get_native_id())
-        if self._apart:
-            _allow(self._ids[-1], self._apart)
-
-    def begin(self) -> None:
-        """A fit begins, in the thread that is helped."""
-        self._settle(_other_cores(self._max_workers))
-        self._since = time.perf_counter()
-
-    def go_on(self) -> None:
-        """Now and then: a fit that lasts is left to the system."""
-        if self._apart and time.perf_counter() - self._since > SHORT:
-            self._settle(set())
-
-    def _settle(self, apart: set[int]) -> None:
-        if apart or self._apart:
-            self._apart = apart
-            for helper in self._ids:
-                _allow(helper, apart or os.sched_getaffinity(0))
-
-
-#: Seconds from which a fit is long.
-SHORT = 0.05
-
-
-def _allow(thread: int, cores: set[int]) -> None:
-    with suppress(OSError):  # the cores may have been taken away meanwhile
-        os.sched_setaffinity(thread, cores)
-
-
-def _other_cores(wanted: int) -> set[int]:
-    """The cores we may use but for the one we are on, where so many are idle; none where not, or nobody knows."""
-    if _which_core is None:
-        return set()
-    try:
-        with open("/proc/loadavg", "rb", buffering=0) as file:
-            running = int(file.read(64).split()[3].split(b"/")[0])
-    except (OSError, ValueError, IndexError):
-        return set()
-    allowed = os.sched_getaffinity(0)
-    idle = min(len(allowed), (os.cpu_count() or 1) - running + 1) - 1  # we are running, too
-    return allowed - {_which_core()} if idle >= wanted else set()
-
-
-def _core_asker() -> Callable[[], int] | None:
-    if not hasattr(os, "sched_setaffinity"):
-        return None
-    try:
-        import ctypes
-
-        return ctypes.CDLL(None).sched_getcpu
-    except (ImportError, OSError, AttributeError):
-        return None
-
-
-_which_core = _core_asker()
-
-
 class _Team:
     """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self._pool: _Helpers | None = None
+        self._pool: ThreadPoolExecutor | None = None
         self._begun: list[Any] = []
 
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
         pool = self._started()
-        pool.go_on()
         return [pool.submit(work) for _ in range(self.size - 1)]
 
     def start(self, function: Callable[[], Any]) -> Any:
@@ -206,13 +131,12 @@ class _Team:
         self._begun.append(begun)
         return begun
 
-    def _started(self) -> _Helpers:
+    def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
             with _lock:
                 waiting = _idle.get(self.size)
                 self._pool = waiting.pop() if waiting else None
-            self._pool = self._pool or _Helpers(self.size - 1)
-            self._pool.begin()
+            self._pool = self._pool or ThreadPoolExecutor(self.size - 1)
         return self._pool
 
     def leave(self) -> None:
@@ -229,7 +153,7 @@ class _Team:
 
 
 #: Teams that wait for the next fit, by size, and how many of a size may.
-_idle: dict[int, list[_Helpers]] = {}
+_idle: dict[int, list[ThreadPoolExecutor]] = {}
 MOST_IDLE = 2
 
 

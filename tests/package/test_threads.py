@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -11,7 +10,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapless import _threads
 from gapless import rows as R
 from gapless._threads import aside, map_threads, share, team
 from tests.estimators.sets import bits, model
@@ -35,27 +33,6 @@ def test_helpers_take_part():
     meet = threading.Barrier(2, timeout=30)
     with team(2):
         share(lambda k: meet.wait(), 2)
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say on which cores")
-@pytest.mark.parametrize("idle", [True, False])
-def test_helpers_begin_on_another_core_where_one_is_idle(monkeypatch, idle):
-    allowed, here, helpers = os.sched_getaffinity(0), threading.get_ident(), []
-    apart = {max(allowed)} if idle else set()
-    monkeypatch.setattr(_threads, "_other_cores", lambda wanted: apart)
-    meet = threading.Barrier(2, timeout=30)
-
-    def look(k):
-        meet.wait()
-        if threading.get_ident() != here:
-            helpers.append(os.sched_getaffinity(0))
-
-    with team(2):
-        share(look, 2)
-        monkeypatch.setattr(_threads, "SHORT", 0.0)
-        share(look, 2)  # a fit that lasts
-    assert helpers == [apart or allowed, allowed]
-    assert os.sched_getaffinity(0) == allowed
 
 
 def test_tick_is_called_in_the_callers_thread_and_may_raise():
