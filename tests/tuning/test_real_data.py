@@ -10,9 +10,14 @@ from gapless.tuning.methods import bisection
 from tests import shared_data
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
-#: Six sets, and three more that are looked at besides.  The settings of the methods were found on other sets and other folds.
+#: Six sets, named when most of them had been seen once, and three more, of which one misses.  The settings of the methods were
+#: found on other sets and other folds.
 SIX = ["australian", "fourclass", "heart", "ionosphere", "sonar", "svmguide1"]
-MORE = ["breast-cancer-wisc", "diabetes_pima", "german.numer"]
+MORE = [
+    "breast-cancer-wisc",
+    pytest.param("diabetes_pima", marks=pytest.mark.xfail(strict=True, reason="bayes is 0.26 points behind the grid")),
+    "german.numer",
+]
 
 
 def scaled(name):
@@ -54,10 +59,7 @@ def test_few_fits_are_enough(name):
         f"\n{name}: grid {everything.best_score:.4f} by {everything.n_fits} fits, bayes {some.best_score:.4f} by {some.n_fits}"
     )
     assert some.n_fits <= 0.25 * everything.n_fits
-    # Of the three others the noise of the folds is asked (diabetes_pima: 0.26 points behind).
-    best = np.array(everything.scores[everything.best_index])
-    allowed = 0.002 if name in SIX else best.std(ddof=1) / np.sqrt(5)
-    assert some.best_score >= everything.best_score - allowed
+    assert some.best_score >= everything.best_score - 0.002
     assert everything.lattice.document() == default_lattice(SVC()).document()
     scores, Cs, widths = everything.surface("C", "gamma")
     for column in scores.T:
@@ -72,9 +74,7 @@ def test_few_fits_are_enough(name):
     tops = np.flatnonzero(scores[:, j] >= scores[:, j].max() - 0.5 / len(y))
     found = Cs.index(alone.best_params["C"])
     apart = int(np.abs(tops - found).min())
-    # A curve that is flat within the noise of its folds may lead elsewhere (german.numer: three steps away, 0.6 points behind);
-    # then the choice is no worse than that noise.
     folds = {at: np.array(everything.scores[everything.lattice.number(0, [at, j])]) for at in (found, int(tops[0]))}
     behind = folds[int(tops[0])] - folds[found]
     print(f"    bisection: {apart} steps from the grid's best C, {100 * behind.mean():.2f} points behind")
-    assert apart <= 1 or (name in MORE and behind.mean() <= behind.std(ddof=1) / np.sqrt(5))
+    assert apart <= 1
