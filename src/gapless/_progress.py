@@ -30,8 +30,16 @@ class Progress:
     """
 
     def __init__(
-        self, tol: float, stream: TextIO | None = None, quiet: float = QUIET, *, name: str = "", lines: bool = False
+        self,
+        tol: float,
+        stream: TextIO | None = None,
+        quiet: float = QUIET,
+        *,
+        name: str = "",
+        lines: bool = False,
+        counted: str = "pass",
     ) -> None:
+        self.counted = counted
         self.tol = max(tol, 1e-16)
         self.stream = sys.stderr if stream is None else stream
         self.name = name
@@ -72,12 +80,12 @@ class Progress:
             text += f"  dual {event.dual:.8g}  relative gap {gap:.1e} (tol {self.tol:.0e})"
         self.tell(event.pass_, text, self.share(gap))
 
-    def tell(self, passes: int, text: str, share: float | None) -> None:
+    def tell(self, passes: int | str, text: str, share: float | None) -> None:
         """Show it, unless something was shown just now; ``share`` None is a bar of unknown length."""
         seconds = time.perf_counter() - self.started
         if self.mode == "off" or seconds < self.next:
             return
-        text = f"pass {passes}  {seconds:.1f} s  {text}"
+        text = f"{self.counted} {passes}  {seconds:.1f} s  {text}"
         if self.mode == "lines":
             self.next = seconds + (0.5 if self.name else max(1.0, 0.1 * seconds))
             print(f"[{self.name}] {text}" if self.name else text, file=self.stream, flush=True)

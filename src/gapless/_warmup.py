@@ -38,6 +38,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.certificates.gap import certify
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR
+    from gapless.kernels.whole import gather
     from gapless.problems.least_squares import LeastSquares
     from gapless.problems.linear_erm import LinearERM
     from gapless.problems.multinomial import Multinomial
@@ -117,6 +118,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         rows = random.normal(size=(3100, 4))
         SVC(gamma=0.2).fit(rows, np.arange(3100) % 3)
         SVC(gamma=0.2, tol=1e-2).fit(rows, np.arange(3100) % 2)
+        gather(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=np.float32))
 
     def scan_text() -> None:
         from gapless.files import scan
@@ -140,10 +142,14 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "kernel machines of many rows, dense", run_many_classes
 
     def search() -> None:
+        from gapless.estimators.logistic import LogisticRegression
         from gapless.tuning.search import tune
 
+        bits = (thin[:, :4] != 0.0).astype(np.float64)
         with config_context(convergence="ignore"):
-            tune(SVC(), dense, y, {"C": [1.0, 1e3], "gamma": [0.1]}, cv=2)
+            for X in (dense, bits):
+                tune(SVC(), X, y, {"C": [1.0, 1e3], "gamma": [0.1]}, cv=2)
+            tune(LogisticRegression(), dense, np.arange(60) % 3, {"C": [1.0, 10.0]}, cv=2)
 
     yield "search, dense", search
 
@@ -153,6 +159,11 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         for missing in (False, True):
             leaves(pack(tree), X, missing=missing)
         finite(X)
+
+    def bag() -> None:
+        from gapless.estimators.bagging import BaggingClassifier
+
+        BaggingClassifier(n_estimators=2, random_state=0).fit(dense, y).predict(dense)
 
     for name, X in variants():
         if name in ("dense float64", "CSR float64"):
@@ -177,6 +188,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             )
         yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
     yield "trees, dense", partial(plant, dense)
+    yield "bagged trees, dense", bag
     wide = sparse.csr_matrix(thin)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     yield "fingerprint, CSR with 64-bit indices", partial(row_hashes, wide)  # all others read 32-bit ones

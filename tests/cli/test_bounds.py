@@ -77,7 +77,7 @@ def test_a_file_of_test_rows(tmp_path):
         (("--delta", "0"), "strictly between 0 and 1"),
         (("--delta", "1.5"), "strictly between 0 and 1"),
         (("--tried", "0"), "tried must be at least 1"),
-        ((), "other data"),
+        (("--holdout", "0.2"), "other data"),
         (("--holdout", "0.3", "--test", "x.csv"), "exclude each other"),
         (("--holdout", "0.3", "--target", "nobody"), "nobody"),
     ],
@@ -132,8 +132,8 @@ def test_the_settings_that_train_compared_count(tmp_path):
     assert "the error on new rows is at most" in page
     document, _ = judge.read(path)
     assert document["tuning"]["candidates"] == 10
-    told = json.loads(run("bounds", path, tmp_path / "rows.svm", "--holdout", "0.25", "--json").stdout)["bounds"]
+    told = json.loads(run("bounds", path, tmp_path / "rows.svm", "--json").stdout)["bounds"]
     assert told["tried"] == 10
-    done = run("bounds", path, tmp_path / "rows.svm", "--holdout", "0.25", "--tried", "3")
+    done = run("bounds", path, tmp_path / "rows.svm", "--tried", "3")
     assert done.exit_code == 2
     assert "may have chosen among 10 candidates" in done.output

@@ -47,7 +47,8 @@ def test_train_says_it_all(csv, tmp_path):
     assert all(len(row) <= 100 or "/" in row for row in rows)
     assert out.exists()
     assert run("verify", out, csv, "--holdout", "0.25").exit_code == 0
-    assert run("verify", out, csv).exit_code == 2  # other data: the held-out rows were not trained on
+    assert run("verify", out, csv).exit_code == 0  # the model says which rows they were
+    assert run("verify", out, csv, "--holdout", "0.2").exit_code == 2  # other data: not all of these were trained on
 
 
 @pytest.mark.parametrize(
@@ -200,6 +201,38 @@ def test_svmlight_and_npz(tmp_path):
     assert run("verify", tmp_path / "m", path).exit_code == 0
     assert run("verify", tmp_path / "m", tmp_path / "data.npz").exit_code == 0  # the same rows, dense
     assert run("predict", tmp_path / "m", path).exit_code == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--float32",)])
+def test_the_rows_that_were_held_out_of_svmlight_are_known(tmp_path, options):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 5)) * (rng.random((80, 5)) < 0.6)
+    y = (X.sum(axis=1) + 0.5 * rng.normal(size=80) > 0).astype(int)
+    path, out = tmp_path / "data.svm", tmp_path / "m.gapless"
+    path.write_text(
+        "".join(
+            f"{label} " + " ".join(f"{j}:{v!r}" for j, v in enumerate(row) if v) + "\n"
+            for row, label in zip(X.tolist(), y)
+        )
+    )
+    trained = run("train", path, "--model", "svm", "--holdout", "0.25", "--seed", "7", *options, "--out", out)
+    assert trained.exit_code == 0, trained.output
+    assert (
+        f"next gapless verify {out} {path}"
+        == " ".join(trained.stdout.split())[-len(f"next gapless verify {out} {path}") :]
+    )
+    assert run_json("verify", out, path)["holds"] is True
+    assert run("verify", out, path, "--holdout", "0.25").exit_code == 2  # the seed was another
+    rows = {row["method"]: row for row in run_json("bounds", out, path)["bounds"]["rows"]}
+    assert rows["held-out"]["figures"]["n"] == 20
+    from gapless.judge.__main__ import main
+
+    assert main([str(out), str(path)]) == 0
+    kept = np.sort(np.random.RandomState(7).permutation(80)[20:])
+    np.savez(tmp_path / "part.npz", X=X[kept].astype("f4") if options else X[kept], y=y[kept])
+    assert main([str(out), str(tmp_path / "part.npz")]) == 0  # these rows alone, as they are
+    np.savez(tmp_path / "whole.npz", X=X, y=y)
+    assert main([str(out), str(tmp_path / "whole.npz")]) == 0
 
 
 # ------------------------------------------------------------------ refusals

@@ -1,6 +1,9 @@
 """gapless report: from two files to one page."""
 
+import html
 import json
+import re
+import shlex
 
 import numpy as np
 import pytest
@@ -50,6 +53,25 @@ def test_a_page_from_files_alone(files):
     assert "could not be made" not in text
     assert f"gapless verify {model}" in text
     assert "--holdout 0.25 --seed 0" in text
+
+
+@pytest.mark.parametrize("command", ["train", "tune"])
+def test_the_two_commands_are_command_lines(files, command):
+    _, data, folder = files
+    model, page = folder / "again.gapless", folder / "p.html"
+    given = [command, data, "--model", "svm", "--holdout", "0.25", "--drop", "plain", "-o", model]
+    assert run(*given, *(["--folds", "2"] if command == "tune" else [])).exit_code == 0
+    assert run("report", model, data, "--drop", "plain", "-o", page, "--no-pictures").exit_code == 0
+    shown = [html.unescape(text) for text in re.findall("<pre><code>(.*)</code></pre>", page.read_text())]
+    make, check = [shlex.split(text) for text in shown]
+    assert make[:4] == ["gapless", command, str(data), "--model"]
+    assert make[-2:] == ["--out", str(model)]
+    before = gapless.load(model).coef_
+    model.unlink()
+    assert run(*make[1:]).exit_code == 0
+    np.testing.assert_array_equal(gapless.load(model).coef_, before)
+    assert check == ["gapless", "verify", str(model), str(data), "--drop", "plain"]
+    assert run(*check[1:]).exit_code == 0
 
 
 def test_json_and_another_test_file(files):

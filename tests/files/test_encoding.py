@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,8 +120,9 @@ def saved(tmp_path):
     split = {"rows": 200, "share": 0.25, "seed": 3}
     kept = training_rows({"split": split}, 200)
     fitted = Encoding.fit(read.rows(kept))
-    fitted = Encoding(fitted.columns, fitted.dtype, split)
     model = gapless.LinearSVC(loss="hinge").fit(fitted.transform(read.rows(kept)), read.y[kept])
+    origin = {"command": None, "dtype": "float64", "split": split}
+    model.certificate_ = replace(model.certificate_, statement={**model.certificate_.statement, "origin": origin})
     gapless.save(model, out, target="y", encoding=fitted)
     return path, out, model
 
@@ -139,6 +141,7 @@ def test_through_the_file(saved, tmp_path, capsys):
     assert main([str(out), str(path)]) == 2  # other data
     gapless.save(again, tmp_path / "n.gapless")
     assert gapless.load(tmp_path / "n.gapless").encoding_.names == again.encoding_.names
+    assert judge.read(tmp_path / "n.gapless")[0]["origin"] == judge.read(out)[0]["origin"]
     assert judge.read(out)[0]["feature_names"] == again.encoding_.names
     capsys.readouterr()
 
@@ -146,15 +149,21 @@ def test_through_the_file(saved, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda b: b.update(columns=[]), "input.columns"),
-        (lambda b: b["columns"][0].update(scale=0.0), "scale"),
-        (lambda b: b["columns"][0].update(mean="nan"), "mean"),
-        (lambda b: b["columns"][1].update(levels=["a", "a"]), "levels"),
-        (lambda b: b["columns"].pop(), "input gives"),
-        (lambda b: b["columns"][0].update(more=1), "more"),
-        (lambda b: b.update(split={"rows": 1, "share": 2.0, "seed": 0}), "share"),
-        (lambda b: b.update(dtype="object"), "dtype"),
-        (lambda b: b["columns"].__setitem__(0, 5), "no object"),
+        (lambda d: d["input"].update(columns=[]), "input.columns"),
+        (lambda d: d["input"]["columns"][0].update(scale=0.0), "scale"),
+        (lambda d: d["input"]["columns"][0].update(mean="nan"), "mean"),
+        (lambda d: d["input"]["columns"][1].update(levels=["a", "a"]), "levels"),
+        (lambda d: d["input"]["columns"].pop(), "input gives"),
+        (lambda d: d["input"]["columns"][0].update(more=1), "more"),
+        (lambda d: d["input"].update(dtype="object"), "input.dtype"),
+        (lambda d: d["input"]["columns"].__setitem__(0, 5), "no object"),
+        (lambda d: d["origin"].update(split={"rows": 1, "share": 2.0, "seed": 0}), "origin.split.share"),
+        (lambda d: d["origin"].update(split=3), "origin.split"),
+        (lambda d: d["origin"].update(command=3), "origin.command"),
+        (lambda d: d["origin"].update(dtype="int8"), "origin.dtype"),
+        (lambda d: d["origin"].pop("dtype"), "origin.dtype"),
+        (lambda d: d["origin"].update(more=1), "more"),
+        (lambda d: d.update(origin=[]), "origin is no object"),
     ],
 )
 def test_an_altered_entry_is_refused(saved, change, says):
@@ -164,7 +173,7 @@ def test_an_altered_entry_is_refused(saved, change, says):
     with zipfile.ZipFile(out) as archive:
         contents = {name: archive.read(name) for name in archive.namelist()}
     document = json.loads(contents["model.json"])
-    change(document["input"])
+    change(document)
     contents["model.json"] = json.dumps(document).encode()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = b"0" * 64

@@ -165,7 +165,9 @@ def _reduced(
         if mine.any() and not (mine & (support | ends)).any():
             for_class[np.flatnonzero(mine)[0]] = True
     rows = np.flatnonzero(support | ends | for_class)
-    stated = {key: value for key, value in certificate.statement.items() if key != "bounds"}  # these speak of all rows
+    stated = {
+        key: value for key, value in certificate.statement.items() if key not in ("bounds", "origin")
+    }  # of all rows
     parameters = dict(stated["parameters"])
     if parameters.get("class_weight") is not None:
         pairs_of = dict(zip(model.classes_.tolist(), class_weight.tolist()))

@@ -215,7 +215,9 @@ def _certified(
     class_weight: np.ndarray,
 ) -> Certificate:
     """The certificate of the same coefficients and multipliers on these rows."""
-    stated = {key: value for key, value in certificate.statement.items() if key != "bounds"}  # these speak of all rows
+    stated = {
+        key: value for key, value in certificate.statement.items() if key not in ("bounds", "origin")
+    }  # of all rows
     problem, hard = stated["problem"], decode_float(stated["problem"]["C"]) == math.inf
     if stated["parameters"].get("class_weight") is not None:
         # "balanced" would be resolved anew on fewer rows: the costs must stay.

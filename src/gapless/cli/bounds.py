@@ -38,6 +38,7 @@ def bounds(
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -50,7 +51,9 @@ def bounds(
     from gapless.theory.bounds import bounds as of_model
 
     estimator = load(model)
-    reading = {"target": target, "drop": drop, "header": header, "format": format, "index_base": index_base}
+    reading = {
+        "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding
+    }  # fmt: skip
     expected = Expected.of(estimator)
     rows = options.read(data, **reading, expected=expected)  # type: ignore[arg-type]
     new = None if test is None else options.read(test, **reading, expected=expected)  # type: ignore[arg-type]

@@ -74,24 +74,15 @@ def _table(path: Path) -> Path:
 
 def _train(home: Path, table: Path) -> bool:
     """The command itself, with its table of models."""
-    from gapless.cli.train import train
+    from gapless.cli.app import main
 
     here = Path.cwd()
     os.chdir(home)  # so that the paths it prints are short
     try:
-        train(
-            data=Path(table.name),
-            target="diagnosis",
-            out=Path("cancer.gapless"),
-            time_limit=SECONDS,
-            no_report=True,
-            quiet=True,
-        )
-    except typer.Exit as ending:
-        return ending.exit_code == 0
+        options = ["--target", "diagnosis", "--out", "cancer.gapless", "--time-limit", f"{SECONDS:g}"]
+        return main(["train", table.name, *options, "--no-report", "--quiet"]) == 0
     finally:
         os.chdir(here)
-    return True
 
 
 def _judged_by_a_stranger(home: Path) -> bool:

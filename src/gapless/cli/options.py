@@ -109,9 +109,7 @@ def read(
                 typed=typed,
                 categories=[name for name in map(column, category or []) if name is not None],
                 encoding=encoding,
-                dtype="float32"
-                if float32 or (expected and expected.encoding and expected.encoding.dtype == "float32")
-                else "float64",
+                dtype="float32" if float32 or (expected and expected.dtype == "float32") else "float64",
             )
         except ValueError as error:
             if place != os.fspath(path):
@@ -139,7 +137,7 @@ def _file(path: Path) -> Iterator[str]:
 
 def parts(rows: Any, expected: Any, holdout: float | None, seed: int) -> tuple[Any, Any]:
     """Training rows and held-out ones (or None): as asked, or as the model's file says of the whole table."""
-    known = None if expected.encoding is None else expected.encoding.split
+    known = expected.split
     if holdout is None and known is not None and known["rows"] == rows.n_rows:
         holdout, seed = known["share"], known["seed"]
         say(f"{holdout:g} of the rows were held out of training (seed {seed}), as the model says")
@@ -159,3 +157,14 @@ def split(n: int, share: float, seed: int) -> tuple[Any, Any]:
     # RandomState, because its stream is frozen: `verify` must find the same rows again with any numpy.
     order = np.random.RandomState(seed).permutation(n)
     return np.sort(order[held:]), np.sort(order[:held])
+
+
+def check_out(out: Path, option: str = "--out") -> None:
+    """Before a long fit, not after it: can the model be written there?"""
+    folder = out.parent
+    if not folder.is_dir():
+        raise typer.BadParameter(f"{option} {out}: the folder {folder} does not exist")
+    if out.is_dir():
+        raise typer.BadParameter(f"{option} {out} is a directory; give the name of a file")
+    if not os.access(folder, os.W_OK):
+        raise typer.BadParameter(f"{option} {out}: the folder {folder} cannot be written to")

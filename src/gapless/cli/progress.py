@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 from gapless._progress import Progress
 
-__all__ = ["Progress", "stage"]
+__all__ = ["Progress", "search", "stage"]
 
 
 @contextmanager
@@ -23,3 +23,21 @@ def stage(quiet: bool, stream: TextIO | None = None) -> Iterator[Callable[[str],
 
     with Console(file=out).status("reading") as status:
         yield lambda text: status.update(f"trying {text}")
+
+
+@contextmanager
+def search(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
+    """The fits of a search, and the best so far: a bar on a terminal."""
+    if quiet:
+        yield None
+        return
+    with Progress(1.0, counted="fit") as bar:
+
+        def tell(step: Any) -> None:
+            found = step.best_params or {}
+            best = ", ".join(f"{k}={v:.4g}" if isinstance(v, float) else f"{k}={v}" for k, v in found.items())
+            done = f"{step.done}" if step.total is None else f"{step.done} of {step.total}"
+            text = f"best {step.best_score:.5g} at {best}" if best else ""
+            bar.tell(done, text, None if step.total is None else step.done / step.total)
+
+        yield tell

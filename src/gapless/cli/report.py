@@ -33,6 +33,7 @@ def report(
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -45,7 +46,9 @@ def report(
 
     estimator = load(model)
     expected = Expected.of(estimator)
-    reading: dict[str, Any] = {"header": header, "format": format, "index_base": index_base, "expected": expected}
+    reading: dict[str, Any] = {
+        "header": header, "format": format, "index_base": index_base, "encoding": encoding, "expected": expected
+    }  # fmt: skip
     rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
     rows, tested_on = options.parts(rows, expected, holdout, seed)
     if test is not None:
@@ -88,12 +91,18 @@ def _given(**options_: Any) -> str:
 
 
 def _commands(estimator: Any, model: Path, data: Path, told: str) -> tuple[str, str]:
-    """How to make such a model again, in Python, and how to check this one."""
+    """How to make such a model again, by the command that did or in Python, and how to check this one."""
+    from gapless.cli.origin import make_command
     from gapless.pages.origin import call_of
 
     file, rows = shlex.quote(os.fspath(model)), shlex.quote(os.fspath(data))
+    made = (estimator.certificate_.statement.get("origin") or {}).get("command")
     make = (
-        f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of "
-        f"{rows}{told}\ngapless.save(model, {os.fspath(model)!r})"
+        make_command(made, model)
+        if made
+        else (
+            f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of "
+            f"{rows}{told}\ngapless.save(model, {os.fspath(model)!r})"
+        )
     )
     return make, f"gapless verify {file} {rows}{told}"

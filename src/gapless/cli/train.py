@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import os
-import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options
+from gapless.cli import options, origin, table
 from gapless.cli.guard import FALSE, INTERRUPTED, OK, guarded, say, stop
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
@@ -54,7 +53,6 @@ _KERNEL = ("C", "tol", "max_iter", "class_weight")  # of --model rbf too
 _SCALED = (Kind.rbf,)  # needs columns of one size
 REGRESSIONS = (Kind.linear, Kind.ridge)
 TIME_LIMIT, HOLDOUT = 60.0, 0.25  # of --model auto
-MOST_CLASSES = 30  # whole numbers with more values than that are no classes
 
 
 class Loss(StrEnum):
@@ -74,6 +72,7 @@ class ClassWeight(StrEnum):
 
 @guarded
 def train(
+    context: typer.Context,
     data: options.Data,
     model: Annotated[
         Kind,
@@ -142,10 +141,10 @@ def train(
     if model is Kind.auto and (offset is not Offset.free or any(value is not None for value in given.values())):
         model = Kind.svm  # these belong to one fit
     estimator = None if model is Kind.auto else _estimator(model, offset, time_limit, **given)
-    _check_out(out)
+    options.check_out(out)
     page = None if no_report else report or (out.with_suffix(".html") if model is Kind.auto else None)
     if page is not None:
-        _check_out(page, "--report")
+        options.check_out(page, "--report")
     reading: dict[str, Any] = {
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
         "encoding": encoding, "float32": float32,
@@ -155,9 +154,18 @@ def train(
         if model is Kind.auto and holdout is None and test is None:
             holdout = HOLDOUT
         labels = _labels(whole, model)
-        rows, tested = _prepared(whole, model, data, test, holdout, seed, reading, weights, float32)
+        rows = table.prepared(
+            whole,
+            data,
+            scale=model is Kind.auto or model in _SCALED,
+            reading=reading,
+            test=test,
+            holdout=holdout,
+            seed=seed,
+        )
+        tested = rows.tested
         if not json:
-            said = ", ".join([*whole.notes, *_types(whole)])
+            said = ", ".join([*whole.notes, *table.types(whole)])
             what = "features" if rows.encoding is None else "columns"
             line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
             if holdout is not None and tested is not None:
@@ -179,6 +187,7 @@ def train(
             import numpy as np
 
             estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
+        origin.remember(estimator, context, rows)
         save(estimator, out, target=whole.target, encoding=rows.encoding)
         if rows.encoding is not None:
             estimator.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
@@ -187,28 +196,10 @@ def train(
         new = None if tested is None else errors_of(estimator, tested.X, tested.y)
         converged = certificate.status == "converged"
         code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
-        again = "" if rows.encoding is not None or holdout is None else f" --holdout {holdout:g} --seed {seed}"
-        again += f" --weights {shlex.quote(weights)}" if weights is not None else ""
-        again += "".join(f" --drop {shlex.quote(each)}" for each in drop or [] if rows.encoding is None)
-        again += f" --target {shlex.quote(target)}" if target is not None and whole.target is None else ""
-        check = f"gapless verify {shlex.quote(os.fspath(out))} {shlex.quote(os.fspath(data))}{again}"
+        check = origin.check_command(context, out, data, whole, rows)
         where = None
         if page is not None:
-            made = "".join(
-                f" --{name} {shlex.quote(str(each))}"
-                for name, values in (
-                    ("target", [target]),
-                    ("weights", [weights]),
-                    ("drop", drop or []),
-                    ("category", category or []),
-                    ("test", [test]),
-                    ("time-limit", [time_limit]),
-                )
-                for each in values
-                if each is not None
-            )
-            made = f"gapless train {shlex.quote(os.fspath(data))}{made} --seed {seed}"
-            made += "" if model is Kind.auto else f" --model {model}"
+            made = origin.make_command(origin.typed(context), out)
             where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
     if json:
         print_json(
@@ -219,7 +210,7 @@ def train(
                 "features": rows.data.n_features,
                 "classes": estimator.classes_.tolist() if hasattr(estimator, "classes_") else None,
                 "target": whole.target,
-                "notes": [*whole.notes, *_types(whole)],
+                "notes": [*whole.notes, *table.types(whole)],
                 "left_out": rows.left_out,
                 "compared": None if comparison is None else [each.document() for each in comparison.tried],
                 "not_compared": None if comparison is None else comparison.left_out,
@@ -251,110 +242,17 @@ def train(
     raise typer.Exit(code)
 
 
-class Rows(NamedTuple):
-    """What is trained on."""
-
-    data: Any  # features
-    encoding: Any  # how they come from the columns; None: they are the columns
-    left_out: list[str]
-
-
-def _prepared(
-    whole: Any,
-    model: Kind,
-    data: Path,
-    test: Path | None,
-    holdout: float | None,
-    seed: int,
-    reading: dict[str, Any],
-    weights: str | None,
-    float32: bool,
-) -> tuple[Rows, Any]:
-    """Training rows and rows to test on, as features. What is learned of the columns is learned from the training rows."""
-    from gapless.files.encoding import Encoding, useless
-
-    table, left_out, kept = whole, [], list(range(whole.n_features))
-    dense = not hasattr(whole.X, "indptr")
-    if dense:
-        found = useless(whole)
-        kept = [j for j in kept if j not in found]
-        names = whole.names or [f"column {j + 1}" for j in range(whole.n_features)]
-        left_out = [f"{names[j]!r}: {reason}" for j, reason in found.items()]
-        if not kept:
-            raise ValueError(f"{data}: no column is left to learn from ({'; '.join(left_out)})")
-        table = whole.columns(kept) if found else whole
-    rows, tested = table, None
-    if holdout is not None:
-        train, held = options.split(table.n_rows, holdout, seed)
-        rows, tested = table.rows(train), table.rows(held)
-    encoding = None
-    if dense and (model is Kind.auto or model in _SCALED or left_out or float32 or not _plain(table)):
-        empty = useless(rows)
-        if any(reason.startswith("no row") for reason in empty.values()):
-            raise ValueError(f"{data}: a column has values in the held-out rows alone; give another --seed, or drop it")
-        encoding = Encoding.fit(rows, scale=model is Kind.auto or model in _SCALED)
-        if holdout is not None:
-            split = {"rows": whole.n_rows, "share": float(holdout), "seed": seed}
-            encoding = Encoding(encoding.columns, encoding.dtype, split)
-        rows = encoding.applied(rows)
-    if test is not None:
-        tested = _read_test(test, table, reading, weights, encoding)
-    elif tested is not None and encoding is not None:
-        tested = encoding.applied(tested)
-    return Rows(rows, encoding, left_out), tested
-
-
-def _plain(table: Any) -> bool:
-    """Numbers, and all of them there."""
-    import numpy as np
-
-    return table.levels is None and not np.isnan(table.X).any()
-
-
-def _types(table: Any) -> list[str]:
-    """What the columns hold, in words."""
-    import numpy as np
-
-    told = []
-    levels = [each for each in table.levels or [] if each is not None]
-    if levels:
-        yes_no = sum(
-            {text.lower() for text in each} <= {"true", "false", "yes", "no", "t", "f", "y", "n"} for each in levels
-        )
-        numbers = table.n_features - len(levels)
-        told.append(
-            f"{numbers} of numbers, {len(levels) - yes_no} of texts" + (f", {yes_no} of yes and no" if yes_no else "")
-        )
-    if not hasattr(table.X, "indptr"):
-        gone = np.isnan(table.X)
-        if gone.any():
-            told.append(f"{int(gone.sum())} cells missing in {int(gone.any(axis=0).sum())} columns")
-    return told
-
-
 def _labels(whole: Any, model: Kind) -> bool:
     """Whether the target holds classes; a regression is said to be one, and what there is for it."""
-    import numpy as np
-
-    name = "the target" if whole.target is None else f"the target {whole.target!r}"
-    numbers = whole.y.dtype.kind in "fiu"
     if model in REGRESSIONS:
-        if not numbers:
+        if whole.y.dtype.kind not in "fiu":
             raise typer.BadParameter(f"--model {model}: the column {whole.target!r} does not hold numbers")
         return False
-    values = np.unique(whole.y)
-    if len(values) < 2:
-        raise ValueError(
-            f"{name} has one value in all rows ({str(values[0])[:40]!r}): there is one class, and nothing to learn"
-        )
-    fractions = whole.y.dtype.kind == "f" and bool((whole.y != np.trunc(whole.y)).any())
-    if fractions or (numbers and len(values) > MOST_CLASSES):
-        if model is Kind.auto:
-            return False
-        if fractions:
-            what = f"{len(values)} different numbers, not class labels"
-            raise ValueError(f"{name} holds {what}: a regression; --model linear, ridge or auto")
-    return True
+    labels = table.holds_classes(whole)
+    if model is Kind.auto or not table.fractions(whole):
+        return labels or model is not Kind.auto
+    what = "numbers with fractions, not class labels"
+    raise ValueError(f"{table.name_of(whole)} holds {what}: a regression; --model linear, ridge or auto")
 
 
 def _compare(rows: Any, tested: Any, labels: bool, seconds: float, seed: int, quiet: bool) -> Any:
@@ -420,32 +318,6 @@ def _report(
         say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")
         return None
     return page
-
-
-def _check_out(out: Path, option: str = "--out") -> None:
-    """Before a long fit, not after it: can the model be written there?"""
-    folder = out.parent
-    if not folder.is_dir():
-        raise typer.BadParameter(f"{option} {out}: the folder {folder} does not exist")
-    if out.is_dir():
-        raise typer.BadParameter(f"{option} {out} is a directory; give the name of a file")
-    if not os.access(folder, os.W_OK):
-        raise typer.BadParameter(f"{option} {out}: the folder {folder} cannot be written to")
-
-
-def _read_test(path: Path, table: Any, reading: dict[str, Any], weights: str | None, encoding: Any) -> Any:
-    """Test rows, their columns matched with the training file's. Weights are not used on test rows."""
-    from gapless.files.dataset import Expected
-
-    kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(table.y.dtype.kind)
-    texts = frozenset(j for j, each in enumerate(table.levels or []) if each is not None)
-    expected = Expected(
-        table.n_features, table.names, table.target, kind, texts, typed=encoding is not None, encoding=encoding
-    )
-    drop = list(reading["drop"] or [])
-    if weights is not None:
-        drop.append(weights)
-    return options.read(path, **{**reading, "weights": None, "drop": drop}, expected=expected)
 
 
 def _estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options
+from gapless.cli import options, origin, progress, table
 from gapless.cli.guard import INTERRUPTED, OK, guarded
 from gapless.cli.output import figures, line, print_json
 
@@ -41,6 +41,7 @@ Values = Annotated[
 
 @guarded
 def tune(
+    context: typer.Context,
     data: options.Data,
     model: Annotated[
         Kind, typer.Option(help="SVC (Gaussian kernel), LinearSVC, LogisticRegression, Ridge.")
@@ -52,65 +53,92 @@ def tune(
         int | None,
         typer.Option(help="Candidates that bayes and random visit [default: a quarter].", show_default=False),
     ] = None,
-    scale: Annotated[bool, typer.Option("--scale", help="Standardise the columns, inside each fold.")] = False,
+    scale: Annotated[
+        bool | None,
+        typer.Option(
+            "--scale/--no-scale",
+            help="Standardise the columns [default: where there are texts or missing cells].",
+            show_default=False,
+        ),
+    ] = None,
     scoring: Annotated[str | None, typer.Option(help="A score of scikit-learn by name.", show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds of the search.", show_default=False)] = None,
     file: Annotated[
         Path | None, typer.Option(help="Keeps the scores; a killed search goes on from it.", show_default=False)
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the model.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Where to write the model.", show_default=False)
+    ] = None,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1: all cores.")] = -1,
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,
-    seed: Annotated[int, typer.Option(help="Draws the folds.", min=0, max=2**32 - 1)] = 0,
+    category: options.Category = None,
+    test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
+    holdout: options.Holdout = None,
+    seed: Annotated[int, typer.Option(help="Draws the folds, and the rows of --holdout.", min=0, max=2**32 - 1)] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
+    float32: options.Float32 = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Choose C, gamma or alpha by cross-validation; fit, certify, save. Ctrl-C fits the best so far."""
-    import gapless
-
-    rows = options.read(
-        data, target=target, weights=weights, drop=drop, header=header, format=format, index_base=index_base
-    )
-    if model is Kind.ridge and rows.y.dtype.kind not in "fiu":
-        raise typer.BadParameter(f"--model ridge: the column {rows.target!r} does not hold numbers")
-    if scale and out is not None:
-        raise typer.BadParameter("--scale makes a pipeline, which a model file does not hold: leave --out away")
-    estimator = getattr(gapless, ESTIMATORS[model])()
-    prefix = ""
-    if scale:
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-
-        prefix = f"{type(estimator).__name__.lower()}__"
-        estimator = make_pipeline(StandardScaler(), estimator)
-    if not json:
-        line("data", f"{data}: {rows.n_rows} rows, {rows.n_features} features ({', '.join(rows.notes)})")
-    found = gapless.tune(
-        estimator, rows.X, rows.y, _grid(grid, prefix), method=method.value, cv=folds, scoring=scoring,
-        sample_weight=rows.weights, n_iter=n_iter, time_limit=time_limit, progress=not quiet, file=file, seed=seed,
-        n_jobs=n_jobs,
-    )  # fmt: skip
-    tuning = found.tuning_
-    last = found.steps[-1][1] if scale else found
+    if test is not None and holdout is not None:
+        raise typer.BadParameter("--test and --holdout exclude each other")
+    candidates = _grid(grid)
     if out is not None:
-        if rows.names is not None:
-            import numpy as np
+        options.check_out(out)
+    import gapless
+    from gapless.cli.interval import errors_of
 
-            last.feature_names_in_ = np.asarray(rows.names, dtype=object)
-        gapless.save(last, out, target=rows.target)
+    reading: dict[str, Any] = {
+        "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
+        "encoding": encoding, "float32": float32,
+    }  # fmt: skip
+    whole = options.read(data, target=target, typed=True, category=category, **reading)
+    _check_target(whole, model)
+    if scale and hasattr(whole.X, "indptr"):
+        raise typer.BadParameter("--scale: the rows are sparse, and would not be after it; scale them in the file")
+    rows = table.prepared(whole, data, scale=scale, reading=reading, test=test, holdout=holdout, seed=seed)
+    if not json:
+        what = "features" if rows.encoding is None else f"columns, {rows.data.n_features} features"
+        said = ", ".join([*whole.notes, *table.types(whole)])
+        line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
+        if holdout is not None:
+            line("split", f"{rows.data.n_rows} rows to search and train, {rows.tested.n_rows} held out (seed {seed})")
+        for told in rows.left_out:
+            line("left out", told)
+    with progress.search(quiet or json) as told_of:
+        found = gapless.tune(
+            getattr(gapless, ESTIMATORS[model])(), rows.data.X, rows.data.y, candidates, method=method.value, cv=folds,
+            scoring=scoring, sample_weight=rows.data.weights, n_iter=n_iter, time_limit=time_limit,
+            progress=told_of or False, file=file, seed=seed, n_jobs=n_jobs,
+        )  # fmt: skip
+    tuning, certificate = found.tuning_, found.certificate_
+    if rows.encoding is None and rows.data.names is not None:
+        import numpy as np
+
+        found.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
+    if out is not None:
+        origin.remember(found, context, rows)
+        gapless.save(found, out, target=whole.target, encoding=rows.encoding)
+    new = None if rows.tested is None else errors_of(found, rows.tested.X, rows.tested.y)
     code = INTERRUPTED if tuning.status == "interrupted" else OK
     if json:
         print_json(
             {
                 "command": "tune",
                 "data": os.fspath(data),
-                "estimator": type(last).__name__,
+                "rows": rows.data.n_rows,
+                "features": rows.data.n_features,
+                "target": whole.target,
+                "notes": [*whole.notes, *table.types(whole)],
+                "left_out": rows.left_out,
+                "estimator": type(found).__name__,
                 "method": tuning.method,
                 "status": tuning.status,
                 "candidates": tuning.n_candidates,
@@ -120,7 +148,8 @@ def tune(
                 "params": tuning.best_params,
                 "score": tuning.best_score,
                 "table": tuning.table,
-                "certificate": figures(last.certificate_),
+                "certificate": figures(certificate),
+                "test": None if new is None else new.document(interval=True),
                 "model": None if out is None else os.fspath(out),
                 "exit": code,
             }
@@ -131,14 +160,27 @@ def tune(
     for row in tuning.table[1:4]:
         told = ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in row["params"].items())
         line("next best", f"{row['score']:.6g} at {told}")
-    line("certificate", last.certificate_)
+    line("certificate", certificate)
+    if new is not None:
+        line("test", f"error {new.with_interval()}")
     if out is not None:
-        line("saved", f"{out} (status {last.certificate_.status})")
-        line("next", f"gapless verify {out} {data}" + (f" --weights {weights}" if weights is not None else ""))
+        line("saved", f"{out} (status {certificate.status})")
+        line("next", origin.check_command(context, out, data, whole, rows))
+    else:
+        line("next", "add --out FILE to keep the model")
     raise typer.Exit(code)
 
 
-def _grid(given: list[str] | None, prefix: str) -> dict[str, list[Any]] | None:
+def _check_target(whole: Any, model: Kind) -> None:
+    """Numbers for a regression, classes for the others."""
+    if model is Kind.ridge:
+        if whole.y.dtype.kind not in "fiu":
+            raise typer.BadParameter(f"--model ridge: {table.name_of(whole)} does not hold numbers")
+    elif not table.holds_classes(whole) and table.fractions(whole):
+        raise ValueError(f"{table.name_of(whole)} holds numbers with fractions: a regression; --model ridge")
+
+
+def _grid(given: list[str] | None) -> dict[str, list[Any]] | None:
     """name=v1,v2 or name=low:high:points, as numbers where they are."""
     if not given:
         return None
@@ -147,7 +189,7 @@ def _grid(given: list[str] | None, prefix: str) -> dict[str, list[Any]] | None:
         name, sign, values = text.partition("=")
         if not sign or not name or not values:
             raise typer.BadParameter(f"--grid {text}: write name=v1,v2,... or name=low:high:points")
-        found[prefix + name] = _range(text, values) if ":" in values else [_value(v) for v in values.split(",")]
+        found[name] = _range(text, values) if ":" in values else [_value(v) for v in values.split(",")]
     return found
 
 

@@ -55,7 +55,9 @@ def verify(
     )
     new = None
     if test is not None:
-        reading = {"target": target, "drop": drop, "header": header, "format": format, "index_base": index_base}
+        reading = {
+            "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding
+        }  # fmt: skip
         new = options.read(test, **reading, expected=Expected.by(document))  # type: ignore[arg-type]
     rows, held = options.parts(rows, expected, holdout, seed)
     new = held if new is None else new

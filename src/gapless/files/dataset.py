@@ -90,18 +90,22 @@ class Expected:
     categories: frozenset[int] = frozenset()  # columns of texts
     typed: bool = False  # missing values and texts are features of the model
     encoding: Any = None  # how columns become features (`Encoding`)
+    dtype: str = "float64"  # that numbers are read as
+    split: Mapping[str, Any] | None = None  # rows, share and seed: which rows of the file were trained on
 
     @classmethod
     def by(cls, document: Mapping[str, Any]) -> Expected:
         """Read off a model document (`judge.read(path)[0]`)."""
         kind = "float" if document["classes"] is None else document["classes"]["type"]
-        given = document.get("input")
+        given, origin = document.get("input"), document.get("origin") or {"dtype": "float64", "split": None}
         if given is None:
             return cls(
                 n_features=int(document["n_features"]),
                 names=document.get("feature_names"),
                 target=document.get("target"),
                 label_kind=kind,
+                dtype=origin["dtype"],
+                split=origin["split"],
             )
         from gapless.files.encoding import Encoding
 
@@ -114,6 +118,8 @@ class Expected:
             categories=frozenset(j for j, column in enumerate(given["columns"]) if column["kind"] == "category"),
             typed=True,
             encoding=Encoding.of_document(given),
+            dtype=given["dtype"],
+            split=origin["split"],
         )
 
     @classmethod

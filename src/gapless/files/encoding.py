@@ -25,7 +25,6 @@ class Encoding:
 
     columns: list[dict[str, Any]]
     dtype: str = "float64"
-    split: Mapping[str, Any] | None = None  # rows, share and seed: which rows of the file were trained on
 
     @classmethod
     def fit(cls, data: Dataset, *, scale: bool = True) -> Encoding:
@@ -202,12 +201,11 @@ class Encoding:
 
     def document(self) -> dict[str, Any]:
         """The entry `input` of a model document."""
-        split = None if self.split is None else dict(self.split)
-        return {"columns": self.columns, "dtype": self.dtype, "split": split}
+        return {"columns": self.columns, "dtype": self.dtype}
 
     @classmethod
     def of_document(cls, block: Mapping[str, Any]) -> Encoding:
-        return cls([dict(column) for column in block["columns"]], block["dtype"], block["split"])
+        return cls([dict(column) for column in block["columns"]], block["dtype"])
 
 
 def useless(data: Dataset) -> dict[int, str]:

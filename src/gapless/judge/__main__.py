@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         document, arrays = (read_proof(options.model), {}) if is_proof(options.model) else read(options.model)
         data = read_data(options.data, document, options.target, options.weights)
-        new = read_data(options.test, document, options.target, options.weights) if options.test else None
+        new = read_data(options.test, document, options.target, options.weights, whole=True) if options.test else None
         test = (None, None) if new is None else (new.X, new.y)
         verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous, *test)
     except (CertificateError, DataError, ModelFileError) as error:

@@ -16,7 +16,7 @@ import numpy as np
 from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
 from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
-from .inputs import flaw_of_input, learned, without_input
+from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
@@ -54,19 +54,35 @@ def check(
         raise ValueError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     made = document.get("input") if isinstance(document, Mapping) else None
     document = without_input(dict(document)) if isinstance(document, Mapping) else document
-    if flaw_of_tuning(document):
-        raise CertificateError(f"the certificate cannot be read: {flaw_of_tuning(document)}")
+    beside = flaw_of_tuning(document) or flaw_of_origin(document)
+    if beside:
+        raise CertificateError(f"the certificate cannot be read: {beside}")
+    verdict = _claims(document, made, arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+    if isinstance(document, dict) and "origin" in document:
+        verdict.unchecked.append("origin: by which command, and why these rows")
+    return verdict
+
+
+def _claims(
+    document: Any,
+    made: Any,
+    arrays: Mapping[str, Any],
+    data: tuple[Any, Any, Any],
+    rigorous: Rigour,
+    new: tuple[Any, Any],
+) -> Verdict:
+    """What is claimed of the fit, and of new rows."""
     if not isinstance(document, dict) or "bounds" not in document:
-        return _check(document, arrays, X, y, sample_weight, rigorous)
+        return _check(document, arrays, *data, rigorous)
     block = document.pop("bounds")
     if bounds.flaw(block):
         raise CertificateError(f"the certificate cannot be read: {bounds.flaw(block)}")
     if made is not None and flaw_of_input({"input": made, "n_features": document.get("n_features")}):
         raise CertificateError("the certificate cannot be read: the entry input says nothing of these features")
     by_rows = made is not None and learned(made["columns"])
-    verdict = _check(document, arrays, X, y, sample_weight, rigorous)
-    test = None if X_test is None or y_test is None else (X_test, y_test)
-    return bounds.judged(verdict, block, document, arrays, (X, y, sample_weight), test, by_rows)
+    verdict = _check(document, arrays, *data, rigorous)
+    test = None if any(each is None for each in new) else new
+    return bounds.judged(verdict, block, document, arrays, data, test, by_rows)
 
 
 def _check(document: Any, arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour) -> Verdict:

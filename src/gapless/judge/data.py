@@ -14,7 +14,7 @@ import numpy as np
 from .errors import DataError
 from .inputs import MISSING, training_rows
 from .inputs import features as features_of
-from .rows import as_rows
+from .rows import as_rows, single, some
 
 LABEL_NAMES = ("y", "label", "target", "class")
 TRUE, FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
@@ -32,9 +32,29 @@ def read_data(
     document: dict[str, Any],
     target: str | Sequence[str] | None = None,
     weights: str | None = None,
+    whole: bool = False,
 ) -> Data:
     """Rows, labels and weights of a data file, for the model of ``document``: its features, its type of
-    labels. A regression on several targets takes several columns of a CSV file."""
+    labels. A regression on several targets takes several columns of a CSV file. Where the model says which rows
+    of the file it was trained on these alone, unless ``whole``."""
+    data = _read(path, document, target, weights)
+    origin = document.get("origin")
+    X = data.X
+    if origin is not None and origin["dtype"] == "float32" and "input" not in document:
+        X = single(as_rows(X))
+    kept = None if whole else training_rows(origin, len(data.y))
+    if kept is None:
+        return Data(X, data.y, data.sample_weight)
+    w = data.sample_weight
+    return Data(some(as_rows(X), kept), data.y[kept], None if w is None else w[kept])
+
+
+def _read(
+    path: str | os.PathLike[str],
+    document: dict[str, Any],
+    target: str | Sequence[str] | None,
+    weights: str | None,
+) -> Data:
     names = [target] if isinstance(target, str) else list(target or [])
     where = os.fspath(path)
     try:
@@ -152,11 +172,7 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     answers, weighed = _answers(y, numbers[1:], marked, names, file, document), np.array(w) if w else None
     if given is None:
         return Data(np.array(X), answers, weighed)
-    encoded = features_of(given, [[row[k] for row in X] for k in range(len(features))])
-    kept = training_rows(given, len(X))
-    if kept is None:
-        return Data(encoded, answers, weighed)
-    return Data(encoded[kept], answers[kept], None if weighed is None else weighed[kept])
+    return Data(features_of(given, [[row[k] for row in X] for k in range(len(features))]), answers, weighed)
 
 
 def _cell(text: str, kind: str, file: str, line: int, name: str) -> Any:

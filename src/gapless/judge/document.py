@@ -28,7 +28,7 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 REALS = {"float64": "<f8", "float32": "<f4"}
 
 #: Entries that a document may have or not.
-OPTIONAL = ("arrays", "bounds", "tuning")
+OPTIONAL = ("arrays", "bounds", "origin", "tuning")
 
 Test = Callable[[Any], bool]
 Arrays = dict[str, tuple[str, list[int]]]

@@ -9,7 +9,7 @@ from .boosting import document as boosting
 from .bounds import document as bounds
 from .ensemble import document as ensemble
 from .gradient import document as gradient
-from .inputs import flaw_of_input, without_input
+from .inputs import flaw_of_input, flaw_of_origin, without_input
 from .kernel_machines import document as kernel_machines
 from .least_squares import document as least_squares
 from .mistakes import document as mistakes
@@ -42,7 +42,7 @@ def flaw(document: Any) -> str | None:
             return wrong
         document = without_input(document)
     found: str | None = _form(document).flaw(document)
-    found = found or classifier.flaw_of_tuning(document)
+    found = found or classifier.flaw_of_tuning(document) or flaw_of_origin(document)
     return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)
 
 

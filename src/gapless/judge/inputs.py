@@ -1,8 +1,8 @@
-"""How the rows of a fit come from the cells of a file: the entry ``input`` of a model document.
+"""How the rows of a fit come from the cells of a file: the entries ``input`` and ``origin`` of a model document.
 
 A column of numbers becomes (x − mean) / scale, where a missing x is ``fill``, and, with ``indicator``, a second column that
 is 1 where x was missing. A column of texts becomes one column for each of its ``levels``, and, with ``missing``, one more; a
-text that is no level is 0 in all of them. ``split`` says which rows of the file were trained on.
+text that is no level is 0 in all of them. The ``split`` of ``origin`` says which rows of the file were trained on.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ def _is_flag(value: Any) -> bool:
 
 _TOP: dict[str, Test] = {
     "columns": lambda value: isinstance(value, list) and len(value) > 0,
+    "dtype": one_of("float64", "float32"),
+}
+_ORIGIN: dict[str, Test] = {
+    "command": lambda value: value is None or isinstance(value, str),
     "dtype": one_of("float64", "float32"),
     "split": lambda value: value is None or isinstance(value, dict),
 }
@@ -61,8 +65,6 @@ def flaw_of_input(document: dict[str, Any]) -> str | None:
     if not isinstance(block, dict):
         return "the entry input is no object"
     found = flaw_of(block, _TOP, "input.")
-    if found is None and block["split"] is not None:
-        found = flaw_of(block["split"], _SPLIT, "input.split.")
     if found:
         return found
     for k, column in enumerate(block["columns"]):
@@ -76,6 +78,19 @@ def flaw_of_input(document: dict[str, Any]) -> str | None:
     if width != document.get("n_features"):
         return f"input gives {width} features, the model has {document.get('n_features')}"
     return None
+
+
+def flaw_of_origin(document: Any) -> str | None:
+    """What is wrong with the entry that says how a model was made of a file."""
+    if not isinstance(document, dict) or "origin" not in document:
+        return None
+    block = document["origin"]
+    if not isinstance(block, dict):
+        return "the entry origin is no object"
+    found = flaw_of(block, _ORIGIN, "origin.")
+    if found is None and block["split"] is not None:
+        found = flaw_of(block["split"], _SPLIT, "origin.split.")
+    return found
 
 
 def without_input(document: dict[str, Any]) -> dict[str, Any]:
@@ -125,9 +140,9 @@ def features(block: dict[str, Any], cells: Sequence[Any]) -> np.ndarray:
     return np.column_stack(parts).astype(block["dtype"]).astype(np.float64)
 
 
-def training_rows(block: dict[str, Any] | None, rows: int) -> np.ndarray | None:
+def training_rows(origin: dict[str, Any] | None, rows: int) -> np.ndarray | None:
     """The rows of the file that were trained on; None: all, or the file is not the whole one."""
-    split = None if block is None else block["split"]
+    split = None if origin is None else origin["split"]
     if split is None or split["rows"] != rows:
         return None
     # RandomState, because its stream is frozen.

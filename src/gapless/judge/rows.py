@@ -264,6 +264,23 @@ def _canonical(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, d: int
     return SparseRows(data, indices, indptr, d)
 
 
+def some(rows: Rows, index: np.ndarray) -> Rows:
+    """These rows, in this order."""
+    if isinstance(rows, DenseRows):
+        return DenseRows(rows.values[index])
+    counts = np.diff(rows.indptr)[index]
+    indptr = np.concatenate(([0], np.cumsum(counts)))
+    place = np.repeat(rows.indptr[index] - indptr[:-1], counts) + np.arange(indptr[-1])
+    return SparseRows(rows.data[place], rows.indices[place], indptr, rows.n_features)
+
+
+def single(rows: Rows) -> Rows:
+    """The values as float32 has them."""
+    if isinstance(rows, DenseRows):
+        return DenseRows(rows.values.astype(np.float32))
+    return SparseRows(rows.data.astype(np.float32), rows.indices, rows.indptr, rows.n_features)
+
+
 def first_non_finite(rows: Rows) -> int | None:
     """The number of the first row with a value that is not finite."""
     if isinstance(rows, SparseRows):

@@ -1,0 +1,77 @@
+"""How a model came from a file, kept in it: the command as it was typed, and which rows were held out."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from gapless.cli.table import Rows
+
+#: Options that say where things go and what is shown, not what is fitted.
+ELSEWHERE = ("out", "report", "no_report", "file", "n_jobs", "strict", "quiet", "json", "debug")
+#: Options that say how a file is read, for every command alike.
+READING = ("weights", "header", "format", "index_base", "encoding")
+
+
+def typed(context: typer.Context, only: Iterable[str] | None = None) -> str:
+    """The command line as it was given, in one that a shell can read: all that a fit depends on, or the options of ``only``."""
+    first, rest = [], []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        value = context.params.get(name)
+        if source is None or source.name != "COMMANDLINE" or value is None or name in ELSEWHERE:
+            continue
+        if parameter.param_type_name == "argument":
+            first += [_word(value)]
+        elif only is None or name in only:
+            rest += _option(parameter, value)
+    if only is not None:
+        return "".join(f" {shlex.quote(word)}" for word in rest)
+    return shlex.join(["gapless", str(context.info_name), *first, *rest])
+
+
+def _option(parameter: Any, value: Any) -> list[str]:
+    long = max(parameter.opts, key=len)
+    if isinstance(value, bool):
+        return [long if value else max(parameter.secondary_opts, key=len, default=long)]
+    values = value if isinstance(value, list | tuple) else [value]
+    return [word for each in values for word in (long, _word(each))]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return str(value)
+
+
+def remember(model: Any, context: typer.Context, rows: Rows) -> None:
+    """Put it into the certificate's statement, which the model file carries."""
+    dtype = "float32" if str(rows.data.X.dtype) == "float32" else "float64"
+    origin = {"command": typed(context), "dtype": dtype, "split": rows.split}
+    certificate = model.certificate_
+    model.certificate_ = replace(certificate, statement={**certificate.statement, "origin": origin})
+
+
+def check_command(context: typer.Context, model: Path, data: Path, whole: Any, rows: Rows) -> str:
+    """The command that verifies what was saved."""
+    told = typed(context, READING)
+    if whole.target is None:
+        told += typed(context, ("target",))
+    if rows.encoding is None:  # else the columns of the model are known by name
+        told += typed(context, ("drop",))
+    return f"gapless verify {shlex.quote(os.fspath(model))} {shlex.quote(os.fspath(data))}{told}"
+
+
+def make_command(command: str, model: Path) -> str:
+    """The command that makes the model again, where it lies."""
+    return f"{command} --out {shlex.quote(os.fspath(model))}"
