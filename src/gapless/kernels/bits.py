@@ -18,8 +18,8 @@ from scipy import sparse
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.rbf import RBF
-from gapless.kernels.single import Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, TERMS, Tiles
+from gapless.kernels.single import TERMS, Rates
+from gapless.kernels.tiles import CHUNK, COLUMNS, Tiles
 
 #: Features up to which counting bits is the faster way.
 WIDEST = 2048
@@ -69,9 +69,9 @@ class BitTiles(Tiles):
         return Rates(np.zeros(self.n) if single else None)
 
     def _add(
-        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, q: np.ndarray, out: np.ndarray, off: np.ndarray
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, rates: np.ndarray, out: np.ndarray, off: np.ndarray
     ) -> None:
-        _add(left, right, w, q, self.table, self.apart, out, off)
+        _add(left, right, w, rates, self.table, self.apart, out, off)
 
     def _add_both(
         self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
@@ -126,9 +126,8 @@ def _count(row, block, apart, counts):
 
 
 @compiled(vectorise=True)
-def _add(left, right, v, q, table, apart, out, off):
+def _add(left, right, v, rates, table, apart, out, off):
     counts = np.zeros(COLUMNS, np.int64)
-    bounded = off.shape[0] > 0  # counts are exact: of the two sums the second is not needed
     for block in range(right.shape[0]):
         for i in range(left.shape[0]):
             _count(left[i], right[block], apart, counts)
@@ -138,21 +137,13 @@ def _add(left, right, v, q, table, apart, out, off):
                 w = v[block * COLUMNS + first : block * COLUMNS + first + TERMS]
                 found = counts[first : first + TERMS]
                 s = table.dtype.type(0.0)
-                if bounded:
-                    p = q[0, block * COLUMNS + first : block * COLUMNS + first + TERMS]
-                    b = table.dtype.type(0.0)
-                    for j in range(TERMS):
-                        value = table[found[j]]
-                        s += value * w[j]
-                        b += value * p[j]
-                    bound += b
-                else:
-                    for j in range(TERMS):
-                        s += table[found[j]] * w[j]
+                for j in range(TERMS):
+                    s += table[found[j]] * w[j]
                 total += s
+                bound += abs(s)
             out[i] += total
-            if bounded:
-                off[i, 0] += bound
+            if rates.size:  # counts are exact: all rates are the same, and the second sum is not needed
+                off[i, 0] += rates[0] * bound
 
 
 @compiled(vectorise=True)

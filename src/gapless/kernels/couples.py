@@ -14,10 +14,10 @@ import numpy as np
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram, Part
-from gapless.kernels.kept import NO_BOUND, NO_WEIGHTS, add_rows
-from gapless.kernels.single import Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, Tick, Tiles, mirror, right_of
-from gapless.kernels.tiles import _map as mapped
+from gapless.kernels.kept import add_rows, sums_of
+from gapless.kernels.panels import fill as fill_panels
+from gapless.kernels.single import TERMS, Rates
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, Tick, Tiles, mirror, panels_of
 
 #: Rows that a thread makes at a time.
 HEIGHT = 256
@@ -34,7 +34,7 @@ class Together:
         tiles = laid_out.taken(self.order, np.float32)
         self.rates = Rates.of(tiles.kernel, tiles.rows)
         runs = [slice(a, b) for a, b in zip(self.starts, self.starts[1:])]
-        right = [right_of(tiles.kernel, tiles.rows[run])[: run.stop - run.start] for run in runs]
+        right = [panels_of(tiles.kernel, tiles.rows, np.arange(run.start, run.stop)) for run in runs]
         self.blocks = {
             (i, j): np.empty((runs[i].stop - runs[i].start, runs[j].stop - runs[j].start), np.float32)
             for i in range(n_classes)
@@ -46,10 +46,8 @@ class Together:
             i, j, a = parts[k]
             out = self.blocks[i, j]
             left = tiles.rows[runs[i]][a : a + HEIGHT]
-            if i == j:  # up to the diagonal
-                _fill_below(left, right[j], *tiles.map, out, a)
-            else:
-                _fill(left, right[j], *tiles.map, out[a : a + HEIGHT])
+            panels = right[j][: -(-(a + HEIGHT) // TERMS)] if i == j else right[j]  # up to the diagonal
+            fill_panels(left, panels, *tiles.map, out[a : a + HEIGHT])
 
         share(fill, len(parts), tick)
         share(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)
@@ -115,11 +113,14 @@ class CoupleTiles:
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         self.bring(columns)
-        q = NO_WEIGHTS if off is None else self.rates.weights(columns, v)
-        bound, every = NO_BOUND if off is None else off, np.arange(0) if at is None else at
+        w, ends, rates, bound = v.astype(np.float32), sums_of(columns.size), NO_RATES, NO_BOUND
+        if off is not None:
+            order, ends, rates = self.rates.grouped(columns, v)
+            columns, w, bound = columns[order], w[order], off
+        every = np.arange(0) if at is None else at
         for start in range(0, out.size, CHUNK):
             stop = min(out.size, start + CHUNK)
-            add_rows(self.rows, columns, v.astype(np.float32), q, every, out, bound, start, stop)
+            add_rows(self.rows, columns, w, ends, rates, every, out, bound, start, stop)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
@@ -127,25 +128,6 @@ class CoupleTiles:
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         out[:, : index.size] = self.rows[np.ix_(index, index)]
         return out
-
-
-@compiled(vectorise=True)
-def _fill(left, right, kind, degree, shift, out):
-    np.dot(left, right.T, out)
-    mapped(out, kind, degree, shift)
-
-
-@compiled(vectorise=True)
-def _fill_below(left, right, kind, degree, shift, out, a):
-    """out[a:] of these rows, up to its diagonal."""
-    width = a + left.shape[0]
-    tile = np.empty((left.shape[0], width), left.dtype)
-    np.dot(left, right[:width].T, tile)
-    mapped(tile, kind, degree, shift)
-    for i in range(left.shape[0]):
-        into, row = out[a + i], tile[i]
-        for j in range(width):
-            into[j] = row[j]
 
 
 @compiled

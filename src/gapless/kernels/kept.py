@@ -12,13 +12,11 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless._threads import share
-from gapless.kernels.single import Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles
+from gapless.kernels.single import TERMS, Rates
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles
 
 #: Columns of X from which on rows are kept.
 LONG = 200
-#: For products whose bound nobody asks for.
-NO_WEIGHTS, NO_BOUND = np.zeros((2, 0)), np.zeros((0, 2))
 
 
 class Kept:
@@ -64,12 +62,13 @@ class Kept:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
-            q, bound = NO_WEIGHTS, NO_BOUND
+            ends, rates, bound = sums_of(slots.size), NO_RATES, NO_BOUND
             if off is not None:
-                q, bound = self.rates.weights(columns[known], v[known]), off
+                order, ends, rates = self.rates.grouped(columns[known], v[known])
+                slots, w, bound = slots[order], w[order], off
 
             def fill(k: int) -> None:
-                add_rows(self.rows, slots, w, q, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
+                add_rows(self.rows, slots, w, ends, rates, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
 
             share(fill, -(-n // CHUNK), tick)
         if not known.all():
@@ -149,34 +148,34 @@ def _place(new, missing, there, out, start, stop):
                 out[missing[i], there[j]] = out[there[j], missing[i]]
 
 
+def sums_of(terms: int) -> np.ndarray:
+    """Where the sums of some terms end that may be rounded in the precision of the rows."""
+    return np.append(np.arange(TERMS, terms, TERMS), terms)
+
+
 @compiled(vectorise=True)
-def add_rows(rows, slots, v, q, at, out, off, start, stop):
-    bounded = off.shape[0] > 0
-    sums, bounds = np.zeros(stop - start), np.zeros((2, stop - start if bounded else 0))
-    for k in range(slots.size):
-        w = v[k]
-        row = rows[slots[k]]
-        if at.size:
-            for i in range(stop - start):
-                sums[i] += w * row[at[start + i]]
-        else:
-            part = row[start:stop]
-            for i in range(part.size):
-                sums[i] += w * part[i]
-        if bounded:
-            p, r, first, second = q[0, k], q[1, k], bounds[0], bounds[1]
+def add_rows(rows, slots, v, ends, rates, at, out, off, start, stop):
+    """out += v'rows[slots], sums up to each of the ``ends`` in the precision of the rows; off as in `single`."""
+    sums = np.zeros(stop - start, rows.dtype)
+    k = 0
+    for group in range(ends.size):
+        while k < ends[group]:
+            w = v[k]
+            row = rows[slots[k]]
             if at.size:
                 for i in range(stop - start):
-                    first[i] += p * row[at[start + i]]
-                    second[i] += r * row[at[start + i]]
+                    sums[i] += w * row[at[start + i]]
             else:
                 part = row[start:stop]
                 for i in range(part.size):
-                    first[i] += p * part[i]
-                    second[i] += r * part[i]
-    for i in range(stop - start):
-        out[start + i] += sums[i]
-    if bounded:
+                    sums[i] += w * part[i]
+            k += 1
+        if rates.size:
+            rate = rates[group]
+            for i in range(stop - start):
+                size = abs(float(sums[i]))
+                off[start + i, 0] += rate * size
+                off[start + i, 1] += size
         for i in range(stop - start):
-            off[start + i, 0] += bounds[0, i]
-            off[start + i, 1] += bounds[1, i]
+            out[start + i] += sums[i]
+            sums[i] = 0.0

@@ -1,4 +1,4 @@
-"""Tiles of a Gram matrix that are made, used and forgotten in the cache: a product by BLAS, the kernel's map, a sum.
+"""Tiles of a Gram matrix that are made, used and forgotten in the cache: a product (`panels`), the kernel's map, a sum.
 
     add(out, columns, v, at)     out[at] += K[at, columns] v
     add_among(out, index, v)     out += K[index, index] v, each value made once
@@ -16,20 +16,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from scipy import sparse
-from scipy.linalg import cython_blas  # noqa: F401  (what np.dot calls in a kernel: loaded before its threads are held)
 
 from gapless._jit import compiled
 from gapless._threads import share
-from gapless.kernels._single import exp_single
+from gapless.kernels import panels as P
 from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
 from gapless.kernels.sigmoid import Sigmoid
-from gapless.kernels.single import Rates
-from gapless.losses._scalar import exp_below
+from gapless.kernels.single import TERMS, Rates
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
 ROWS, COLUMNS = 128, 256
@@ -37,10 +33,11 @@ ROWS, COLUMNS = 128, 256
 LONG = 200
 #: Rows that a thread takes at a time.
 CHUNK = 1024
-#: Values whose sum may be rounded in the precision of the tile; these sums are added in float64.
-TERMS = 64
 #: Pieces of a symmetric product's side, at most.
 PIECES = 32
+
+#: For products whose bound nobody asks for.
+NO_RATES, NO_BOUND = np.zeros(0), np.zeros((0, 2))
 
 Tick = Callable[[], None]
 #: How the map of a kernel is named in compiled code.
@@ -107,17 +104,25 @@ class Tiles:
 
         The two columns of ``off`` grow by the sums of which `single` makes a bound on what ``out`` is off by.
         """
-        right = self._right(columns)
-        w, q = self._padded(v, right), np.zeros((2, 0), self.dtype)
+        if columns.size == 0:
+            return
+        rates = NO_RATES
         if off is not None:
-            q = np.stack([self._padded(row, right) for row in self.rates.weights(columns, v)])
+            groups = self.rates.grouped(columns, v)
+            place, rates = groups.places, groups.rates
+            everywhere = np.full(rates.size * TERMS, columns[0])
+            w = np.zeros(everywhere.size)
+            everywhere[place], w[place] = columns[groups.order], v[groups.order]
+            columns, v = everywhere, w
+        right = self._right(columns)
+        w = self._padded(v, right)
         n = self.n if at is None else at.size
-        bound = np.zeros((0, 2)) if off is None else off
+        bound = NO_BOUND if off is None else off
         chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # of few rows all threads shall have some
 
         def fill(k: int) -> None:
             part = slice(k * chunk, min(n, (k + 1) * chunk))
-            self._add(self.rows[part if at is None else at[part]], right, w, q, out[part], bound[part])
+            self._add(self.rows[part if at is None else at[part]], right, w, rates, out[part], bound[part])
 
         share(fill, -(-n // chunk), tick)
 
@@ -136,7 +141,7 @@ class Tiles:
             w = self._padded(v[columns], right)
             left = self.rows[index[rows]]
             if i == j:
-                self._add(left, right, w, np.zeros((2, 0), self.dtype), own, np.zeros((0, 2)))
+                self._add(left, right, w, NO_RATES, own, NO_BOUND)
             else:
                 other = np.zeros(w.size)
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
@@ -164,8 +169,7 @@ class Tiles:
             left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X, k, left)
             if columns.shape[1] == 1:
-                none = np.zeros((2, 0), self.dtype), np.zeros((0, 2))
-                self._add(left, right, weights.ravel(), none[0], into.reshape(-1), none[1])
+                self._add(left, right, weights.ravel(), NO_RATES, into.reshape(-1), NO_BOUND)
             else:
                 tile = np.empty((ROWS, len(weights)), self.dtype)
                 for a in range(0, left.shape[0], ROWS):
@@ -176,17 +180,17 @@ class Tiles:
         share(fill, -(-X.shape[0] // CHUNK))
 
     def _add(
-        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, q: np.ndarray, out: np.ndarray, off: np.ndarray
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, rates: np.ndarray, out: np.ndarray, off: np.ndarray
     ) -> None:
-        _add(left, right, w, q, *self.map, out, off)
+        P.add(left, right, w, rates, *self.map, out, off)
 
     def _add_both(
         self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
     ) -> None:
-        _add_both(left, right, w, v, *self.map, out, across)
+        P.add_both(left, right, w, v, *self.map, out, across)
 
     def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-        _fill(left, right, *self.map, out)
+        P.fill(left, right, *self.map, out)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
@@ -200,7 +204,7 @@ class Tiles:
             if left.shape[1] <= LONG:
                 self._fill(left[a:b], right, out[a:b])
             else:  # long rows: what is above the diagonal is the mirror image of what is below
-                self._fill(left[a:b], right[: -(-b // TERMS) * TERMS], out[a:b])
+                self._fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
                 mirror(out, a, b)
 
         share(fill, len(starts), tick)
@@ -222,7 +226,7 @@ class Tiles:
 
         def fill(k: int) -> None:
             part = slice(start + k * CHUNK, min(self.n, start + (k + 1) * CHUNK))
-            _fill_columns(self.rows[part], right, *self.map, out[:, part])
+            P.fill_across(self.rows[part], right, *self.map, out[:, part])
 
         share(fill, -(-(self.n - start) // CHUNK), tick)
 
@@ -233,8 +237,8 @@ class Tiles:
         return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
 
     def _right(self, index: np.ndarray) -> np.ndarray:
-        """The rows that stand on the right of a product."""
-        return right_of(self.kernel, self.rows[index])
+        """The rows that stand on the right of a product, in panels."""
+        return panels_of(self.kernel, self.rows, index)
 
     def _padded(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
         """As many numbers as the right has columns, the last ones 0."""
@@ -243,31 +247,22 @@ class Tiles:
         return full
 
     def _width(self, right: np.ndarray) -> int:
-        return right.shape[0]
+        return right.shape[0] * TERMS
 
 
-def right_of(kernel: Any, rows: np.ndarray) -> np.ndarray:
-    """Rows of the left as what stands on the right of them, up to a whole number of sums."""
-    m, k = rows.shape
-    full = np.zeros((-(-m // TERMS) * TERMS, k), rows.dtype)
-    if isinstance(kernel, RBF):
-        np.multiply(rows[:, : k - 2], full.dtype.type(2.0 * kernel.gamma), out=full[:m, : k - 2])
-        full[:m, k - 2], full[:m, k - 1] = 1.0, rows[:, k - 2]
-    else:
-        np.multiply(rows, full.dtype.type(getattr(kernel, "gamma", 1.0)), out=full[:m])
-    return full
+def panels_of(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Rows of the left as what stands on the right of them."""
+    panels = np.empty((-(-index.size // TERMS), rows.shape[1], TERMS), rows.dtype)
+    gaussian = isinstance(kernel, RBF)
+    scale = 2.0 * kernel.gamma if gaussian else float(getattr(kernel, "gamma", 1.0))
+    some = CHUNK // TERMS
 
+    def fill(k: int) -> None:
+        part = slice(k * some, (k + 1) * some)
+        P.pack(rows, index[k * CHUNK : (k + 1) * CHUNK], scale, gaussian, panels[part])
 
-def _exp(t: float) -> float:
-    """e^t in the precision of t."""
-    return float(np.exp(t))
-
-
-@overload(_exp, inline="always")
-def _exp_of(t):
-    if t == types.float32:
-        return lambda t: exp_single(t)
-    return lambda t: exp_below(t)
+    share(fill, -(-panels.shape[0] // some))
+    return panels
 
 
 @compiled(vectorise=True)
@@ -283,130 +278,6 @@ def _lay_out(X, centre, width, rows):
             row[j] = x[j] - centre[j]
         row[d] = -width * norm2
         row[d + 1] = 1.0
-
-
-@compiled(vectorise=True)
-def _map(tile, kind, degree, shift):
-    """The kernel's map of a tile of products, in place."""
-    for i in range(tile.shape[0]):
-        row = tile[i]
-        if kind == 1:
-            for j in range(row.size):
-                row[j] = _exp(row[j])
-        elif kind == 2:
-            for j in range(row.size):
-                base = row[j] + row.dtype.type(shift)
-                p = row.dtype.type(1.0)
-                for _ in range(degree):
-                    p *= base
-                row[j] = p
-        elif kind == 3:
-            for j in range(row.size):
-                row[j] = np.tanh(row[j] + row.dtype.type(shift))
-
-
-@compiled(vectorise=True)
-def _add(left, right, v, q, kind, degree, shift, out, off):
-    # BLAS packs the columns for every tile: where they are long, higher tiles share that work.
-    height = 2 * ROWS if left.shape[1] <= LONG else 4 * ROWS
-    tile = np.empty(height * COLUMNS, left.dtype)
-    bounded = off.shape[0] > 0
-    for start in range(0, left.shape[0], height):
-        stop = min(left.shape[0], start + height)
-        for block in range(0, right.shape[0], COLUMNS):
-            end = min(right.shape[0], block + COLUMNS)
-            part = tile[: (stop - start) * (end - block)].reshape(stop - start, end - block)
-            np.dot(left[start:stop], right[block:end].T, part)
-            if kind > 1:
-                _map(part, kind, degree, shift)
-            for i in range(stop - start):
-                total = 0.0
-                bound = 0.0
-                size = 0.0
-                for first in range(0, end - block, TERMS):
-                    row = part[i, first : first + TERMS]
-                    w = v[block + first : block + first + TERMS]
-                    s = left.dtype.type(0.0)
-                    if bounded:
-                        p = q[0, block + first : block + first + TERMS]
-                        r = q[1, block + first : block + first + TERMS]
-                        b = left.dtype.type(0.0)
-                        a = left.dtype.type(0.0)
-                        for j in range(TERMS):
-                            value = _exp(row[j])
-                            s += value * w[j]
-                            b += value * p[j]
-                            a += value * r[j]
-                        bound += b
-                        size += a
-                    elif kind == 1:
-                        for j in range(TERMS):
-                            s += _exp(row[j]) * w[j]
-                    else:
-                        for j in range(TERMS):
-                            s += row[j] * w[j]
-                    total += s
-                out[start + i] += total
-                if bounded:
-                    off[start + i, 0] += bound
-                    off[start + i, 1] += size
-
-
-@compiled(vectorise=True)
-def _add_both(left, right, w, v, kind, degree, shift, out, across):
-    """out += K w and across += K'v."""
-    height = ROWS if left.shape[1] <= LONG else 4 * ROWS
-    tile = np.empty(height * COLUMNS, left.dtype)
-    for start in range(0, left.shape[0], height):
-        stop = min(left.shape[0], start + height)
-        for block in range(0, right.shape[0], COLUMNS):
-            end = min(right.shape[0], block + COLUMNS)
-            part = tile[: (stop - start) * (end - block)].reshape(stop - start, end - block)
-            np.dot(left[start:stop], right[block:end].T, part)
-            if kind > 1:
-                _map(part, kind, degree, shift)
-            u, down = w[block:end], across[block:end]
-            for i in range(stop - start):
-                row, own = part[i], v[start + i]
-                s = left.dtype.type(0.0)
-                if kind == 1:
-                    for j in range(row.size):
-                        value = _exp(row[j])
-                        s += value * u[j]
-                        down[j] += value * own
-                else:
-                    for j in range(row.size):
-                        s += row[j] * u[j]
-                        down[j] += row[j] * own
-                out[start + i] += s
-
-
-@compiled(vectorise=True)
-def _fill(left, right, kind, degree, shift, out):
-    tile = np.empty(left.shape[0] * COLUMNS, left.dtype)
-    for block in range(0, right.shape[0], COLUMNS):
-        end = min(right.shape[0], block + COLUMNS)
-        part = tile[: left.shape[0] * (end - block)].reshape(left.shape[0], end - block)
-        np.dot(left, right[block:end].T, part)
-        _map(part, kind, degree, shift)
-        for i in range(left.shape[0]):
-            into, row = out[i, block:end], part[i]
-            for j in range(row.size):
-                into[j] = row[j]
-
-
-@compiled(vectorise=True)
-def _fill_columns(left, right, kind, degree, shift, out):
-    tile = np.empty(left.shape[0] * COLUMNS, left.dtype)
-    for block in range(0, out.shape[0], COLUMNS):
-        end = min(out.shape[0], block + COLUMNS)
-        part = tile[: left.shape[0] * (end - block)].reshape(end - block, left.shape[0])
-        np.dot(right[block:end], left.T, part)
-        _map(part, kind, degree, shift)
-        for i in range(end - block):
-            into, row = out[block + i], part[i]
-            for j in range(row.size):
-                into[j] = row[j]
 
 
 @compiled

@@ -10,8 +10,8 @@ import numpy as np
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram
-from gapless.kernels.kept import NO_BOUND, NO_WEIGHTS, add_rows
-from gapless.kernels.tiles import CHUNK, COLUMNS, ROWS, Tick, Tiles, mirror
+from gapless.kernels.kept import add_rows, sums_of
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles, mirror
 
 
 class Whole(Gram):
@@ -94,11 +94,12 @@ def _add(
     K: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, out: np.ndarray, tick: Tick | None
 ) -> None:
     every = np.arange(0) if at is None else np.asarray(at)
-    share(
-        lambda k: add_rows(K, columns, v, NO_WEIGHTS, every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)),
-        -(-out.size // CHUNK),
-        tick,
-    )
+    ends = sums_of(columns.size)
+
+    def fill(k: int) -> None:
+        add_rows(K, columns, v, ends, NO_RATES, every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK))
+
+    share(fill, -(-out.size // CHUNK), tick)
 
 
 @compiled
