@@ -69,9 +69,16 @@ class BitTiles(Tiles):
         return Rates(np.zeros(self.n) if single else None)
 
     def _add(
-        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, rates: np.ndarray, out: np.ndarray, off: np.ndarray
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        w: np.ndarray,
+        rates: np.ndarray,
+        mixed: int,
+        out: np.ndarray,
+        off: np.ndarray,
     ) -> None:
-        _add(left, right, w, rates, self.table, self.apart, out, off)
+        _add(left, right, w, rates, mixed, self.table, self.apart, out, off)
 
     def _add_both(
         self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
@@ -126,7 +133,7 @@ def _count(row, block, apart, counts):
 
 
 @compiled(vectorise=True)
-def _add(left, right, v, rates, table, apart, out, off):
+def _add(left, right, v, rates, mixed, table, apart, out, off):
     counts = np.zeros(COLUMNS, np.int64)
     for block in range(right.shape[0]):
         for i in range(left.shape[0]):
@@ -140,6 +147,10 @@ def _add(left, right, v, rates, table, apart, out, off):
                 for j in range(TERMS):
                     s += table[found[j]] * w[j]
                 total += s
+                if block * COLUMNS + first == mixed * TERMS:
+                    s = table.dtype.type(0.0)
+                    for j in range(TERMS):
+                        s += table[found[j]] * abs(w[j])
                 bound += abs(s)
             out[i] += total
             if rates.size:  # counts are exact: all rates are the same, and the second sum is not needed

@@ -115,7 +115,7 @@ class CoupleTiles:
         self.bring(columns)
         w, ends, rates, bound = v.astype(np.float32), sums_of(columns.size), NO_RATES, NO_BOUND
         if off is not None:
-            order, ends, rates = self.rates.grouped(columns, v)
+            order, ends, rates, _ = self.rates.grouped(columns, v, apart=True)
             columns, w, bound = columns[order], w[order], off
         every = np.arange(0) if at is None else at
         for start in range(0, out.size, CHUNK):

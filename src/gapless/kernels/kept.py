@@ -64,7 +64,7 @@ class Kept:
             every = np.arange(0) if at is None else at
             ends, rates, bound = sums_of(slots.size), NO_RATES, NO_BOUND
             if off is not None:
-                order, ends, rates = self.rates.grouped(columns[known], v[known])
+                order, ends, rates, _ = self.rates.grouped(columns[known], v[known], apart=True)
                 slots, w, bound = slots[order], w[order], off
 
             def fill(k: int) -> None:

@@ -179,8 +179,8 @@ def _map(tile, kind, degree, shift):
 
 
 @compiled(vectorise=True)
-def add(left, panels, v, rates, kind, degree, shift, out, off):
-    """out += K v; where there are ``rates``, one to a panel of one sign of v, off grows by what `single` asks for."""
+def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
+    """out += K v; where there are ``rates``, one to a panel of one sign of v but for ``mixed``, off grows as `single` asks."""
     tile = np.empty((GROUP, WIDTH), left.dtype)
     n = left.shape[0]
     height = max(8, NEAR // (left.shape[1] * left.itemsize * GROUP)) * GROUP
@@ -203,6 +203,10 @@ def add(left, panels, v, rates, kind, degree, shift, out, off):
                             s += row[j] * w[j]
                     out[start + i] += s
                     if rates.size:
+                        if p == mixed:
+                            s = left.dtype.type(0.0)
+                            for j in range(WIDTH):
+                                s += _exp(row[j]) * abs(w[j])
                         size = abs(float(s))
                         off[start + i, 0] += rates[p] * size
                         off[start + i, 1] += size
@@ -211,7 +215,7 @@ def add(left, panels, v, rates, kind, degree, shift, out, off):
 @compiled(vectorise=True)
 def add_both(left, panels, w, v, kind, degree, shift, out, across):
     """out += K w and across += K'v."""
-    tile = np.empty((GROUP, WIDTH), left.dtype)
+    tile, own = np.empty((GROUP, WIDTH), left.dtype), np.zeros(GROUP, left.dtype)
     n = left.shape[0]
     for p in range(panels.shape[0]):
         u, down = w[p * WIDTH : (p + 1) * WIDTH], across[p * WIDTH : (p + 1) * WIDTH]
@@ -219,19 +223,24 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
             product(left, start, panels[p], tile)
             if kind > 1:
                 _map(tile, kind, degree, shift)
-            for i in range(min(GROUP, n - start)):
-                row, own = tile[i], v[start + i]
+            for i in range(GROUP):
+                row = tile[i]
                 s = left.dtype.type(0.0)
                 if kind == 1:
                     for j in range(WIDTH):
-                        value = _exp(row[j])
-                        s += value * u[j]
-                        down[j] += value * own
+                        row[j] = _exp(row[j])
+                        s += row[j] * u[j]
                 else:
                     for j in range(WIDTH):
                         s += row[j] * u[j]
-                        down[j] += row[j] * own
-                out[start + i] += s
+                own[i] = 0.0
+                if start + i < n:
+                    out[start + i] += s
+                    own[i] = v[start + i]
+            a, b, c, d, e, f = own[0], own[1], own[2], own[3], own[4], own[5]
+            for j in range(WIDTH):
+                s = a * tile[0, j] + b * tile[1, j] + c * tile[2, j]
+                down[j] += s + (d * tile[3, j] + e * tile[4, j] + f * tile[5, j])
 
 
 @compiled(vectorise=True)

@@ -106,14 +106,10 @@ class Tiles:
         """
         if columns.size == 0:
             return
-        rates = NO_RATES
+        rates, mixed = NO_RATES, -1
         if off is not None:
-            groups = self.rates.grouped(columns, v)
-            place, rates = groups.places, groups.rates
-            everywhere = np.full(rates.size * TERMS, columns[0])
-            w = np.zeros(everywhere.size)
-            everywhere[place], w[place] = columns[groups.order], v[groups.order]
-            columns, v = everywhere, w
+            order, _, rates, mixed = self.rates.grouped(columns, v, apart=False)
+            columns, v = columns[order], v[order]
         right = self._right(columns)
         w = self._padded(v, right)
         n = self.n if at is None else at.size
@@ -122,7 +118,7 @@ class Tiles:
 
         def fill(k: int) -> None:
             part = slice(k * chunk, min(n, (k + 1) * chunk))
-            self._add(self.rows[part if at is None else at[part]], right, w, rates, out[part], bound[part])
+            self._add(self.rows[part if at is None else at[part]], right, w, rates, mixed, out[part], bound[part])
 
         share(fill, -(-n // chunk), tick)
 
@@ -141,7 +137,7 @@ class Tiles:
             w = self._padded(v[columns], right)
             left = self.rows[index[rows]]
             if i == j:
-                self._add(left, right, w, NO_RATES, own, NO_BOUND)
+                self._add(left, right, w, NO_RATES, -1, own, NO_BOUND)
             else:
                 other = np.zeros(w.size)
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
@@ -169,7 +165,7 @@ class Tiles:
             left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X, k, left)
             if columns.shape[1] == 1:
-                self._add(left, right, weights.ravel(), NO_RATES, into.reshape(-1), NO_BOUND)
+                self._add(left, right, weights.ravel(), NO_RATES, -1, into.reshape(-1), NO_BOUND)
             else:
                 tile = np.empty((ROWS, len(weights)), self.dtype)
                 for a in range(0, left.shape[0], ROWS):
@@ -180,9 +176,16 @@ class Tiles:
         share(fill, -(-X.shape[0] // CHUNK))
 
     def _add(
-        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, rates: np.ndarray, out: np.ndarray, off: np.ndarray
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        w: np.ndarray,
+        rates: np.ndarray,
+        mixed: int,
+        out: np.ndarray,
+        off: np.ndarray,
     ) -> None:
-        P.add(left, right, w, rates, *self.map, out, off)
+        P.add(left, right, w, rates, mixed, *self.map, out, off)
 
     def _add_both(
         self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
