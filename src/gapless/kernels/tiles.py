@@ -124,8 +124,13 @@ class Tiles:
 
     def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
         """out += K[index, index] v: every value stands for two, its own and its mirror image."""
-        step = max(4 * ROWS, -(-index.size // (PIECES * ROWS)) * ROWS)
+        if index.size == 0:
+            return
+        step = max(4 * ROWS, -(-index.size // (PIECES * COLUMNS)) * COLUMNS)
         starts = range(0, index.size, step)
+        every = self._right(index)
+        weights = self._padded(v, every)
+        wide = weights.size // every.shape[0]
         half = [(i, j) for i in range(len(starts)) for j in range(i + 1)]
         found = [(np.zeros(0), np.zeros(0))] * len(half)
 
@@ -133,8 +138,7 @@ class Tiles:
             i, j = half[k]
             rows, columns = (slice(starts[b], starts[b] + step) for b in (i, j))
             own, other = np.zeros(index[rows].size), np.zeros(0)
-            right = self._right(index[columns])
-            w = self._padded(v[columns], right)
+            w, right = weights[columns], every[columns.start // wide : columns.stop // wide]
             left = self.rows[index[rows]]
             if i == j:
                 self._add(left, right, w, NO_RATES, -1, own, NO_BOUND)
