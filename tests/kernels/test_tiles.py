@@ -10,7 +10,9 @@ from scipy.spatial.distance import cdist
 from gapless._threads import one_blas_thread, team
 from gapless.kernels import RBF, Linear, Polynomial, Sigmoid, gram
 from gapless.kernels.bits import BitTiles, zeros_and_ones
+from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.kept import Kept
+from gapless.kernels.panels import bytes_are_fast
 from gapless.kernels.tiles import Tiles
 from gapless.kernels.whole import Whole
 
@@ -202,3 +204,51 @@ def test_no_bound_where_none_is_small():
     X = 300.0 * real(100, 40)
     assert not gram(RBF(1.0), X).tiles(np.arange(100), np.float32).rates.known
     assert not gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known
+
+
+def images(n, d, step, seed=0):
+    random = np.random.default_rng(seed)
+    return random.integers(0, 256, (n, d)) * (random.random((n, d)) < 0.3) * step
+
+
+@pytest.mark.skipif(not bytes_are_fast(), reason="this machine has no such instruction")
+@pytest.mark.parametrize(("d", "step"), [(200, 1.0), (203, 1.0 / 255.0), (785, 0.25), (8000, 1.0)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_whole_steps(d, step, dtype):
+    """Sums, mirrored sums, squares, columns and other rows, against values written out: exact but for e^t."""
+    X = images(700, d, step)
+    X[0], X[1], X[2] = 255.0 * step, 0.0, X[3]  # the furthest, the nearest
+    kernel = RBF(1.0 / (step**2 * 255.0 * 255.0 * 0.2 * d))
+    tiles = ByteTiles.packed(kernel, X, dtype)
+    assert tiles is not None
+    assert tiles.step == pytest.approx(step, rel=1e-14)
+    random = np.random.default_rng(1)
+    columns, at, v = random.choice(700, 301, replace=False), random.choice(700, 77), random.normal(size=301)
+    K = values(kernel, X, X)
+    close = (1e-14 if dtype == np.float64 else 4e-6) * np.abs(v).sum()
+    out = np.zeros(77)
+    tiles.add(out, columns, v, at)
+    np.testing.assert_allclose(out, K[at][:, columns] @ v, atol=close)
+    among = np.zeros(301)
+    tiles.add_among(among, columns, v)
+    np.testing.assert_allclose(among, K[columns][:, columns] @ v, atol=close)
+    np.testing.assert_allclose(tiles.square(columns)[:, :301], K[columns][:, columns], atol=close)
+    across = np.zeros((301, 700), dtype)
+    tiles.fill_columns(columns, across, None)
+    np.testing.assert_allclose(across, K[columns], atol=close)
+    new, several = np.zeros((50, 2)), random.normal(size=(600, 2))
+    tiles.first(600).add_to(new, X[-50:], several)
+    np.testing.assert_allclose(new, K[-50:, :600] @ several, atol=4.0 * close)
+
+
+@pytest.mark.skipif(not bytes_are_fast(), reason="this machine has no such instruction")
+def test_what_is_no_whole_step():
+    X = images(70, 210, 1.0 / 255.0)
+    for bad in (-1.0 / 255.0, 256.0, 0.5 / 255.0, 1.0 / 255.0 + 1e-15, np.nan, np.inf):
+        other = X.copy()
+        other[69, 209] = bad
+        assert ByteTiles.packed(RBF(1.0), other, np.float64) is None
+    assert ByteTiles.packed(RBF(1.0), X[:, :100], np.float64) is None
+    assert ByteTiles.packed(Linear(), X, np.float64) is None
+    assert ByteTiles.packed(RBF(1.0), sparse.csr_matrix(X), np.float64) is None
+    assert ByteTiles.packed(RBF(1.0), X, np.float64) is not None

@@ -25,6 +25,7 @@ from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
 from gapless.encode.width import resolve_gamma
+from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.couples import Couple, Together
 from gapless.kernels.gram import Gram, Part, gram
 from gapless.kernels.positive import MOST_ROWS, Positive, positive
@@ -187,7 +188,12 @@ def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Toge
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = ready.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
-    worth = len(ready.pairs) > 1 and n > HELD and type(laid_out) is Tiles and isinstance(data.kernel, kernels.RBF)
+    worth = (
+        len(ready.pairs) > 1
+        and n > HELD
+        and type(laid_out) in (Tiles, ByteTiles)
+        and isinstance(data.kernel, kernels.RBF)
+    )
     if not worth or Together.bytes(data.index) > task.cache_bytes or math.isinf(task.C):
         return None
     assert laid_out is not None

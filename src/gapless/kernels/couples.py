@@ -15,9 +15,8 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram, Part
 from gapless.kernels.kept import add_rows, sums_of
-from gapless.kernels.panels import fill as fill_panels
 from gapless.kernels.single import TERMS, Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, Tick, Tiles, mirror, panels_of
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, Tick, Tiles, mirror
 
 #: Rows that a thread makes at a time.
 HEIGHT = 256
@@ -32,9 +31,9 @@ class Together:
         self.order = np.argsort(classes, kind="stable")
         self.starts = np.concatenate(([0], np.cumsum(np.bincount(classes, minlength=n_classes))))
         tiles = laid_out.taken(self.order, np.float32)
-        self.rates = Rates.of(tiles.kernel, tiles.rows)
+        self.rates = tiles.rates
         runs = [slice(a, b) for a, b in zip(self.starts, self.starts[1:])]
-        right = [panels_of(tiles.kernel, tiles.rows, np.arange(run.start, run.stop)) for run in runs]
+        right = [tiles._right(np.arange(run.start, run.stop)) for run in runs]
         self.blocks = {
             (i, j): np.empty((runs[i].stop - runs[i].start, runs[j].stop - runs[j].start), np.float32)
             for i in range(n_classes)
@@ -47,7 +46,7 @@ class Together:
             out = self.blocks[i, j]
             left = tiles.rows[runs[i]][a : a + HEIGHT]
             panels = right[j][: -(-(a + HEIGHT) // TERMS)] if i == j else right[j]  # up to the diagonal
-            fill_panels(left, panels, *tiles.map, out[a : a + HEIGHT])
+            tiles._fill(left, panels, out[a : a + HEIGHT])
 
         share(fill, len(parts), tick)
         share(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from gapless._threads import share
 from gapless.kernels.bits import BitTiles, zeros_and_ones
+from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
@@ -144,6 +145,9 @@ class _Points(Gram):
             self.X = X
             self.laid_out = BitTiles.packed(kernel, X, np.float64)
             self.norms2 = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        elif (laid_out := ByteTiles.packed(kernel, X, np.float64)) is not None:
+            self.X, self.laid_out = X, laid_out
+            self.norms2 = laid_out.step**2 * laid_out.squares
         elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
             centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if isinstance(kernel, RBF) else None
             self.laid_out = Tiles.of(kernel, X, np.float64, centre)

@@ -15,9 +15,6 @@ from gapless._threads import share
 from gapless.kernels.single import TERMS, Rates
 from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles
 
-#: Columns of X from which on rows are kept.
-LONG = 200
-
 
 class Kept:
     """``smaller``: of the first of these points; what it keeps is not made again, until `forget`."""

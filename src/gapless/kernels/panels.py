@@ -38,32 +38,61 @@ def _registers() -> tuple[int, int]:
     return (16, 4) if features.get("neon") else (16, 2)
 
 
-def _tile_function(module, word, size):
-    """A function of its own: inlined, its registers would be shared with the constants of the map."""
-    name = f"gapless_tile_{size}"
+def bytes_are_fast() -> bool:
+    """Whether this machine multiplies and adds four bytes of each lane in one step."""
+    features = binding.get_host_cpu_features()
+    return bool(features.get("avx512f") and features.get("avx512vnni"))
+
+
+def _tile_function(module, of, to):
+    """A function of its own: inlined, its registers would be shared with the constants of the map.
+
+    Floats of type ``to``, or words of four bytes (`bytes`), whose last ones make whole numbers that become floats.
+    """
+    name = f"gapless_tile_{of}_{to}"
     if name in module.globals:
         return module.globals[name]
     i32, i64, place = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [place, i64, i64, place, i64, place]), name)
+    result = ir.FloatType() if to == types.float32 else ir.DoubleType()
+    whole = of == types.uint32
+    word, size = (i32, 4) if whole else (result, to.bitwidth // 8)
+    kind = ir.FunctionType(ir.VoidType(), [place, i64, i64, place, i64, place, result])
+    function = ir.Function(module, kind, name)
     function.linkage = "internal"
     function.attributes.add("noinline")
-    left, stride, last, panel, depth, tile = function.args
+    left, stride, last, panel, depth, tile, scale = function.args
     width, across = _registers()
     lanes = width // size
-    vector = ir.VectorType(word, lanes)
+    vector, results = ir.VectorType(word, lanes), ir.VectorType(result, lanes)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
 
     def number(value):
         return ir.Constant(i64, value)
 
-    def vector_at(base, offset):
-        return builder.bitcast(builder.gep(base, [offset]), vector.as_pointer())
+    def everywhere(x, kind):
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), x, ir.Constant(i32, 0))
+        same = ir.Constant(ir.VectorType(i32, lanes), [0] * lanes)
+        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), same)
+
+    def read(base, offset):
+        found = builder.load(builder.bitcast(builder.gep(base, [offset]), vector.as_pointer()))
+        found.align = size
+        return found
+
+    def plus_product(total, x, factor):
+        if whole:
+            four = cgutils.get_or_insert_function(
+                module, ir.FunctionType(vector, [vector] * 3), "llvm.x86.avx512.vpdpbusd.512"
+            )
+            return builder.call(four, [total, x, factor])
+        fused = ("contract",)
+        return builder.fadd(total, builder.fmul(x, factor, flags=fused), flags=fused)
 
     rows = []
     for r in range(GROUP):  # beyond the last row: that row again
         own = builder.select(builder.icmp_signed("<", number(r), last), number(r), last)
         rows.append(builder.bitcast(builder.gep(left, [builder.mul(own, stride)]), word.as_pointer()))
-    right, into = (builder.bitcast(base, word.as_pointer()) for base in (panel, tile))
+    right, into = builder.bitcast(panel, word.as_pointer()), builder.bitcast(tile, result.as_pointer())
     for start in range(0, WIDTH, lanes * across):
         before = builder.block
         loop, done = function.append_basic_block("depth"), function.append_basic_block("done")
@@ -71,55 +100,58 @@ def _tile_function(module, word, size):
         builder.position_at_end(loop)
         k = builder.phi(i64)
         sums = [[builder.phi(vector) for _ in range(across)] for _ in range(GROUP)]
-        place_k = builder.add(builder.mul(k, number(WIDTH)), number(start))
-        factors = []
-        for c in range(across):
-            factors.append(builder.load(vector_at(right, builder.add(place_k, number(c * lanes)))))
-            factors[-1].align = size
+        line = builder.add(builder.mul(k, number(WIDTH)), number(start))
+        factors = [read(right, builder.add(line, number(c * lanes))) for c in range(across)]
         new = []
-        for r in range(GROUP):
-            x = builder.load(builder.gep(rows[r], [k]))
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), x, ir.Constant(i32, 0))
-            same = ir.Constant(ir.VectorType(i32, lanes), [0] * lanes)
-            all_ = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), same)
-            fused = ("contract",)
-            new.append([builder.fadd(s, builder.fmul(all_, f, flags=fused), flags=fused) for s, f in zip(sums[r], factors)])
+        for own, row in zip(rows, sums):
+            x = everywhere(builder.load(builder.gep(own, [k])), vector)
+            new.append([plus_product(total, x, factor) for total, factor in zip(row, factors)])
         following = builder.add(k, number(1))
         k.add_incoming(number(0), before)
         k.add_incoming(following, loop)
         for row, now in zip(sums, new):
-            for s, t in zip(row, now):
-                s.add_incoming(ir.Constant(vector, [0.0] * lanes), before)
-                s.add_incoming(t, loop)
+            for total, then in zip(row, now):
+                total.add_incoming(ir.Constant(vector, [0 if whole else 0.0] * lanes), before)
+                total.add_incoming(then, loop)
         builder.cbranch(builder.icmp_signed("<", following, depth), loop, done)
         builder.position_at_end(done)
         for r in range(GROUP):
             for c in range(across):
-                builder.store(new[r][c], vector_at(into, number(r * WIDTH + start + c * lanes))).align = size
+                found = new[r][c]
+                if whole:
+                    line = builder.add(builder.mul(depth, number(WIDTH)), number(start + c * lanes))
+                    ends = builder.add(
+                        everywhere(builder.load(builder.gep(rows[r], [depth])), vector), read(right, line)
+                    )
+                    found = builder.sub(ends, builder.add(found, found))
+                    found = builder.fmul(builder.sitofp(found, results), everywhere(scale, results))
+                at = builder.gep(into, [number(r * WIDTH + start + c * lanes)])
+                builder.store(found, builder.bitcast(at, results.as_pointer())).align = to.bitwidth // 8
     builder.ret_void()
     return function
 
 
 @intrinsic
-def product(typingctx, left, first, panel, tile):
-    """tile = left[first : first + GROUP] panel, as far as there are rows; all of them C-contiguous but for left's rows."""
+def product(typingctx, left, first, panel, tile, scale):
+    """tile = left[first : first + GROUP] panel, as far as there are rows; bytes make squared distances, times ``scale``."""
 
     def build(context, builder, signature, arguments):
         i64, place = ir.IntType(64), ir.IntType(8).as_pointer()
         a, b, t = (context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 3))
-        single = signature.args[0].dtype == types.float32
+        of, to = signature.args[0].dtype, signature.args[3].dtype
         height = cgutils.unpack_tuple(builder, a.shape, 2)[0]
         stride = cgutils.unpack_tuple(builder, a.strides, 2)[0]
         depth = cgutils.unpack_tuple(builder, b.shape, 2)[0]
+        if of == types.uint32:
+            depth = builder.sub(depth, ir.Constant(i64, 1))
         start = builder.gep(builder.bitcast(a.data, place), [builder.mul(arguments[1], stride)])
         last = builder.sub(builder.sub(height, arguments[1]), ir.Constant(i64, 1))
-        word, size = (ir.FloatType(), 4) if single else (ir.DoubleType(), 8)
-        function = _tile_function(builder.module, word, size)
+        by = builder.fptrunc(arguments[4], ir.FloatType()) if to == types.float32 else arguments[4]
         places = [builder.bitcast(array.data, place) for array in (b, t)]
-        builder.call(function, [start, stride, last, places[0], depth, places[1]])
+        builder.call(_tile_function(builder.module, of, to), [start, stride, last, places[0], depth, places[1], by])
         return context.get_dummy_value()
 
-    return types.void(left, types.int64, panel, tile), build
+    return types.void(left, types.int64, panel, tile, types.float64), build
 
 
 def _exp(t: float) -> float:
@@ -181,7 +213,7 @@ def _map(tile, kind, degree, shift):
 @compiled(vectorise=True)
 def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
     """out += K v; where there are ``rates``, one to a panel of one sign of v but for ``mixed``, off grows as `single` asks."""
-    tile = np.empty((GROUP, WIDTH), left.dtype)
+    tile = np.empty((GROUP, WIDTH), v.dtype)
     n = left.shape[0]
     height = max(8, NEAR // (left.shape[1] * left.itemsize * GROUP)) * GROUP
     for above in range(0, n, height):
@@ -189,12 +221,12 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
         for p in range(panels.shape[0]):
             w = v[p * WIDTH : (p + 1) * WIDTH]
             for start in range(above, below, GROUP):
-                product(left, start, panels[p], tile)
+                product(left, start, panels[p], tile, shift)
                 if kind > 1:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     row = tile[i]
-                    s = left.dtype.type(0.0)
+                    s = v.dtype.type(0.0)
                     if kind == 1:
                         for j in range(WIDTH):
                             s += _exp(row[j]) * w[j]
@@ -204,7 +236,7 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
                     out[start + i] += s
                     if rates.size:
                         if p == mixed:
-                            s = left.dtype.type(0.0)
+                            s = v.dtype.type(0.0)
                             for j in range(WIDTH):
                                 s += _exp(row[j]) * abs(w[j])
                         size = abs(float(s))
@@ -215,17 +247,17 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
 @compiled(vectorise=True)
 def add_both(left, panels, w, v, kind, degree, shift, out, across):
     """out += K w and across += K'v."""
-    tile, own = np.empty((GROUP, WIDTH), left.dtype), np.zeros(GROUP, left.dtype)
+    tile, own = np.empty((GROUP, WIDTH), w.dtype), np.zeros(GROUP, w.dtype)
     n = left.shape[0]
     for p in range(panels.shape[0]):
         u, down = w[p * WIDTH : (p + 1) * WIDTH], across[p * WIDTH : (p + 1) * WIDTH]
         for start in range(0, n, GROUP):
-            product(left, start, panels[p], tile)
+            product(left, start, panels[p], tile, shift)
             if kind > 1:
                 _map(tile, kind, degree, shift)
             for i in range(GROUP):
                 row = tile[i]
-                s = left.dtype.type(0.0)
+                s = w.dtype.type(0.0)
                 if kind == 1:
                     for j in range(WIDTH):
                         row[j] = _exp(row[j])
@@ -246,14 +278,14 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
 @compiled(vectorise=True)
 def fill(left, panels, kind, degree, shift, out):
     """out = K, as far as it has columns."""
-    tile = np.empty((GROUP, WIDTH), left.dtype)
+    tile = np.empty((GROUP, WIDTH), out.dtype)
     n = left.shape[0]
     height = max(8, NEAR // (left.shape[1] * left.itemsize * GROUP)) * GROUP
     for above in range(0, n, height):
         below = min(n, above + height)
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
-                product(left, start, panels[p], tile)
+                product(left, start, panels[p], tile, shift)
                 _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     into, row = out[start + i, p * WIDTH : (p + 1) * WIDTH], tile[i]
@@ -265,13 +297,13 @@ def fill(left, panels, kind, degree, shift, out):
 def fill_across(left, panels, kind, degree, shift, out):
     """out = K', as far as it has rows."""
     height = 16 * GROUP
-    tile, some = np.empty((GROUP, WIDTH), left.dtype), np.empty((height, WIDTH), left.dtype)
+    tile, some = np.empty((GROUP, WIDTH), out.dtype), np.empty((height, WIDTH), out.dtype)
     n = left.shape[0]
     for above in range(0, n, height):
         below = min(n, above + height)
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
-                product(left, start, panels[p], tile)
+                product(left, start, panels[p], tile, shift)
                 _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     into, row = some[start - above + i], tile[i]

@@ -10,9 +10,10 @@ a = 1.1 u (p_1 + ... + p_d + 10 p_d) of a row (small: else nothing is said) and 
 
     |computed f_i - f_i| <= sum_j |v_j| K_ij (B + a_i + a_j) = sum_j K_ij (B + a_j) |v_j| + a_i sum_j K_ij |v_j|,
 
-where K may be the computed values: each is as good as its own bound.  Of 64 terms that are summed together and have one sign of v,
-sum_j K_ij |v_j| is the size of their sum, and a_j is at most the largest of theirs: the bound costs nothing beside the score.  Counted bits have exact t and a rounded table: a = 0.  Of scores that are sums of updates the bounds add up;
-scores divided by r have theirs divided by r.
+where K may be the computed values: each is as good as its own bound.  Of 64 terms that are summed together and have one sign of
+v, sum_j K_ij |v_j| is the size of their sum, and a_j is at most the largest of theirs: the bound costs nothing beside the score.
+Counted bits have exact t and a rounded table: a = 0.  Of scores that are sums of updates the bounds add up; scores divided by r
+have theirs divided by r.
 """
 
 from __future__ import annotations

@@ -77,6 +77,11 @@ class Tiles:
     def dtype(self) -> Any:
         return self.rows.dtype
 
+    @property
+    def long(self) -> bool:
+        """A value costs more than reading it again."""
+        return self.rows.shape[1] > LONG
+
     def taken(self, order: np.ndarray, dtype: Any) -> Tiles:
         """The Gram matrix of rows in this order, in this precision."""
         rows = np.empty((order.size, self.rows.shape[1]), dtype)
@@ -105,6 +110,8 @@ class Tiles:
         The two columns of ``off`` grow by the sums of which `single` makes a bound on what ``out`` is off by.
         """
         if columns.size == 0:
+            if tick is not None:
+                tick()
             return
         rates, mixed = NO_RATES, -1
         if off is not None:
@@ -203,12 +210,12 @@ class Tiles:
         """K[index, index], with columns up to a whole number of tiles."""
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         right, left = self._right(index), self.rows[index]
-        height = ROWS if left.shape[1] <= LONG else 2 * ROWS
+        height = 2 * ROWS if self.long else ROWS
         starts = range(0, index.size, height)
 
         def fill(k: int) -> None:
             a, b = starts[k], min(index.size, starts[k] + height)
-            if left.shape[1] <= LONG:
+            if not self.long:
                 self._fill(left[a:b], right, out[a:b])
             else:  # long rows: what is above the diagonal is the mirror image of what is below
                 self._fill(left[a:b], right[: -(-b // TERMS)], out[a:b])

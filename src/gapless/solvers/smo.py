@@ -25,7 +25,7 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless.kernels.couples import CoupleTiles
-from gapless.kernels.kept import LONG, Kept
+from gapless.kernels.kept import Kept
 from gapless.kernels.single import UNKNOWN, Rates
 from gapless.kernels.tiles import Tick, Tiles
 from gapless.problems.kernel_dual import KernelDual, figures
@@ -120,7 +120,7 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
     try:
         for size in sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
             part: Any = tiles if size == problem.n_points else tiles.first(size)
-            if isinstance(part, Tiles) and part.rows.shape[1] > LONG:
+            if isinstance(part, Tiles) and part.long:
                 before = None if level is None else level.tiles
                 part = Kept(part, problem.gram.cache_bytes, before if isinstance(before, Kept) else None)
             following = Level(problem, part, order[:size], problem.n_points / size)

@@ -15,7 +15,7 @@ from gapless.certificates.kernel_machine import certify_kernel
 from gapless.encode.frames import refuse_lazy
 from gapless.estimators._kernel_fit import Prepared, Solved, _build, _one, decode_kernel, prepare
 from gapless.kernels.gram import Part
-from gapless.kernels.kept import LONG, Kept
+from gapless.kernels.kept import Kept
 from gapless.kernels.tiles import Tiles
 from gapless.problems.between import Shape
 from gapless.solvers.kernel_fit import SMALL
@@ -76,7 +76,7 @@ class KernelSession:
             data = self.ready.data
             whole = data.gram if inside.size == data.gram.n else Part(data.gram, inside)
             tiles = whole.tiles(np.arange(inside.size), np.float64)
-            if isinstance(tiles, Tiles) and tiles.rows.shape[1] > LONG:
+            if isinstance(tiles, Tiles) and tiles.long:
                 tiles = Kept(tiles, self.task.cache_bytes)
             self.tiles[k] = tiles
         return self.tiles[k]
