@@ -120,6 +120,10 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         SVC(gamma=0.2, tol=1e-2).fit(rows, np.arange(3100) % 2)
         gather(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=np.float32))
 
+    def run_images() -> None:
+        rows = random.integers(0, 256, size=(3100, 200)).astype(float)
+        SVC(gamma=1e-6, tol=1e-2).fit(rows, np.arange(3100) % 2).predict(rows)
+
     def scan_text() -> None:
         from gapless.files import scan
 
@@ -138,6 +142,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield f"kernel machine, dense {what}", partial(run_machine, X)
+    yield "kernel machine, dense images", run_images
 
     yield "kernel machines of many rows, dense", run_many_classes
 

@@ -62,8 +62,8 @@ class ByteTiles(Tiles):
         return None
 
     def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
-        part = X[k * CHUNK : (k + 1) * CHUNK]
-        assert self._lay_out(part, rows, np.empty(len(part), np.uint32))
+        """X are rows that were laid out with the same step."""
+        rows[:] = X[k * CHUNK : (k + 1) * CHUNK]
 
     def _lay_out(self, X: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> bool:
         """False where some number is not a whole number of steps."""
@@ -105,19 +105,6 @@ class ByteTiles(Tiles):
 
         share(fill, -(-panels.shape[0] // some))
         return panels
-
-
-def whole_steps(X: Any, step: float) -> bool:
-    """Whether all numbers of X are whole steps; looked at only as far as they are."""
-    if sparse.issparse(X) or X.dtype != np.float64:
-        return False
-    words = -(-X.shape[1] // 4) + 1
-    rows, squares = np.zeros((CHUNK, words), np.uint32), np.empty(CHUNK, np.uint32)
-    for start in range(0, X.shape[0], CHUNK):
-        part = np.ascontiguousarray(X[start : start + CHUNK])
-        if not _lay_out(part, step, rows[: len(part)].view(np.uint8), rows[: len(part)], squares[: len(part)]):
-            return False
-    return True
 
 
 def _steps(X: np.ndarray) -> list[float]:

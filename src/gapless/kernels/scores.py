@@ -13,6 +13,7 @@ from scipy import sparse
 
 from gapless._threads import share
 from gapless.kernels.bits import BitTiles, zeros_and_ones
+from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
@@ -45,6 +46,11 @@ def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.nd
     elif not sparse.issparse(X) and not sparse.issparse(vectors):
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         V = np.asarray(vectors)
+        tiles = ByteTiles.packed(kernel, V, dtype)
+        laid_out = None if tiles is None else ByteTiles.packed(kernel, X, dtype, tiles.step)
+        if tiles is not None and laid_out is not None:
+            tiles.add_to(out, laid_out.rows, columns)
+            return out
         centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
         Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns)
     else:
