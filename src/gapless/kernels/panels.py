@@ -13,7 +13,7 @@ import llvmlite.binding as binding
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
 from gapless._jit import compiled
@@ -39,7 +39,9 @@ def _registers() -> tuple[int, int]:
 
 
 def bytes_are_fast() -> bool:
-    """Whether this machine multiplies and adds four bytes of each lane in one step."""
+    """Whether this machine multiplies and adds four bytes of each lane in one step, and numba compiles for it."""
+    if config.CPU_NAME or config.CPU_FEATURES or not config.ENABLE_AVX:
+        return False
     features = binding.get_host_cpu_features()
     return bool(features.get("avx512f") and features.get("avx512vnni"))
 
