@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from itertools import count
 from typing import Any, TypeVar
@@ -78,6 +78,9 @@ if hasattr(os, "register_at_fork"):
 
 def available_cores() -> int:
     """Cores this process may use: affinity and container quota included."""
+    members = _team.get()
+    if members is not None and members.cores:  # dealt out: this thread is on its own
+        return members.cores
     from joblib import cpu_count
 
     return int(cpu_count())
@@ -102,6 +105,9 @@ def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | No
     if threads <= 1:
         return [function(item) for item in todo]
 
+    members = _team.get()
+    if members is not None:
+        members.gather()  # new threads begin where we may be
     with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(copy_context().run, _alone, function, item) for item in todo]
         return [future.result() for future in futures]
@@ -113,13 +119,78 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
     return function(*args)
 
 
-class _Team:
-    """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new."""
+class _Helpers(ThreadPoolExecutor):
+    """Threads that stay on the cores they are told to."""
 
     def __init__(self, size: int) -> None:
+        self._cores: set[int] = set()
+        self._ids: list[int] = []
+        super().__init__(size, initializer=self._arrive)
+
+    def _arrive(self) -> None:
+        self._ids.append(threading.get_native_id())
+        _stay_on(self._ids[-1], self._cores)
+
+    def stay_on(self, cores: set[int]) -> None:
+        if cores != self._cores:
+            self._cores = cores
+            for helper in self._ids:
+                _stay_on(helper, cores)
+
+
+def _stay_on(thread: int, cores: set[int]) -> None:
+    """A thread by its number, 0 is the one that asks."""
+    if cores:
+        with suppress(OSError):  # they may have been taken away meanwhile
+            os.sched_setaffinity(thread, cores)
+
+
+def _core_asker() -> Callable[[], int] | None:
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    try:
+        import ctypes
+
+        return ctypes.CDLL(None).sched_getcpu
+    except (ImportError, OSError, AttributeError):
+        return None
+
+
+_which_core = _core_asker()
+
+
+class _Team:
+    """Threads that help the one that holds the contract; taken when first needed, from those of earlier fits or new.
+
+    A thread that is woken is often put on the core of the one that woke it, where the two take turns until the system looks
+    again, some milliseconds later: as long as a small fit, or as a part of a large one.  So the cores are dealt out for as long
+    as the team is together: to the thread that is helped its own and as many more as each other has, to the helpers the rest.
+    """
+
+    def __init__(self, size: int, cores: int = 0) -> None:
         self.size = size
-        self._pool: ThreadPoolExecutor | None = None
+        self.cores = cores  # how many there are, if that was asked for
+        self._all: set[int] = set()  # what the thread that is helped may use again in the end
+        self._pool: _Helpers | None = None
         self._begun: list[Any] = []
+
+    def _deal(self, pool: _Helpers) -> None:
+        if _which_core is None:
+            return
+        every = os.sched_getaffinity(0)
+        if len(every) < self.size:
+            pool.stay_on(every)
+            return
+        here = _which_core()
+        mine = {here, *sorted(every - {here})[: len(every) // self.size - 1]}
+        pool.stay_on(every - mine)
+        self._all = every
+        _stay_on(0, mine)
+
+    def gather(self) -> None:
+        """The thread that is helped may go where it could before."""
+        _stay_on(0, self._all)
+        self._all = set()
 
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
@@ -131,18 +202,20 @@ class _Team:
         self._begun.append(begun)
         return begun
 
-    def _started(self) -> ThreadPoolExecutor:
+    def _started(self) -> _Helpers:
         if self._pool is None:
             with _lock:
                 waiting = _idle.get(self.size)
                 self._pool = waiting.pop() if waiting else None
-            self._pool = self._pool or ThreadPoolExecutor(self.size - 1)
+            self._pool = self._pool or _Helpers(self.size - 1)
+            self._deal(self._pool)
         return self._pool
 
     def leave(self) -> None:
         """The threads wait for the next fit: to start and to end one takes as long as a small part of a fit."""
         if self._pool is None:
             return
+        self.gather()
         wait(self._begun)
         with _lock:
             waiting = _idle.setdefault(self.size, [])
@@ -153,7 +226,7 @@ class _Team:
 
 
 #: Teams that wait for the next fit, by size, and how many of a size may.
-_idle: dict[int, list[ThreadPoolExecutor]] = {}
+_idle: dict[int, list[_Helpers]] = {}
 MOST_IDLE = 2
 
 
@@ -164,7 +237,7 @@ _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)
 def team(n_jobs: int | None) -> Iterator[None]:
     """``share`` uses n_jobs threads until the end of the block."""
     size = n_threads(n_jobs)
-    members = _Team(size) if size > 1 else None
+    members = _Team(size, available_cores() if n_jobs is not None and n_jobs < 0 else 0) if size > 1 else None
     token = _team.set(members)
     try:
         yield

@@ -43,7 +43,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.problems.linear_erm import LinearERM
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
-    from gapless.rows.compact import compact
+    from gapless.rows.compact import WORTH, compact
     from gapless.rows.moments import moments
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
@@ -199,6 +199,14 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "fingerprint, CSR with 64-bit indices", partial(row_hashes, wide)  # all others read 32-bit ones
     yield "perceptron, dense thin rows", partial(visit, thin)
     yield "perceptron, CSR rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
+
+    def run_ones() -> None:
+        signs = np.tile(y[:50], WORTH // 1250)
+        ones = sparse.csr_matrix(np.tile(np.tri(50), (WORTH // 1250, 1)))  # rows of many lengths
+        problem = LinearERM.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
+        solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
+
+    yield "hinge by coordinate_descent, CSR rows of ones", run_ones
 
 
 def _nothing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -11,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
-from gapless._threads import aside, map_threads, share, team
+from gapless._threads import aside, available_cores, map_threads, n_threads, share, team
 from tests.estimators.sets import bits, model
 
 
@@ -33,6 +34,33 @@ def test_helpers_take_part():
     meet = threading.Barrier(2, timeout=30)
     with team(2):
         share(lambda k: meet.wait(), 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say on which cores")
+@pytest.mark.parametrize("threads", [2, -1])
+def test_helpers_have_cores_of_their_own(threads):
+    every, cores, here, seen = os.sched_getaffinity(0), available_cores(), threading.get_ident(), {}
+    size = n_threads(threads)
+    if len(every) < size or size < 2:
+        pytest.skip("too few cores")
+    meet = threading.Barrier(size, timeout=30)
+
+    def look(k):
+        meet.wait()
+        seen[threading.get_ident()] = os.sched_getaffinity(0)
+
+    with team(threads):
+        share(look, size)
+        mine = os.sched_getaffinity(0)
+        theirs = {frozenset(found) for thread, found in seen.items() if thread != here}
+        assert theirs == {frozenset(every - mine)}
+        assert seen[here] == mine
+        assert threads != -1 or n_threads(-1) == cores  # what is left to this thread is not what there is
+        assert map_threads(lambda k: os.sched_getaffinity(0), range(2), 2) == [every, every]
+    assert os.sched_getaffinity(0) == every
+    with pytest.raises(ZeroDivisionError), team(threads):
+        share(lambda k: 1 / 0, size)
+    assert os.sched_getaffinity(0) == every
 
 
 def test_tick_is_called_in_the_callers_thread_and_may_raise():

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
+from gapless.rows.compact import by_length, compact
 
 FORMS = [("dense", None), ("csr", np.int32), ("csr", np.int64)]
 
@@ -58,3 +59,24 @@ def test_duplicates_in_a_sparse_row_are_added():
     rows = R.as_rows(X, 0.0)
     assert list(R.combine(rows, np.ones(1))) == [5.0, 3.0, 0.0]
     assert X.nnz == 3  # the user's matrix is left as it was
+
+
+@pytest.mark.parametrize("constant", [0.0, 2.5])
+def test_rows_of_ones_without_their_values(constant, dtype):
+    random = np.random.default_rng(0)
+    n, d = 1500, 30
+    X = (random.random((n, d)) < random.random((n, 1))).astype(dtype)
+    rows = R.as_rows(sparse.csr_matrix(X), constant)
+    short = compact(rows, worth=0)
+    assert (R.n_rows(short), R.n_features(short), R.n_stored(short)) == (n, d, int(X.sum()))
+    theta, u = random.normal(size=d + 1), random.normal(size=n)
+    np.testing.assert_allclose(R.scores(short, theta), R.scores(rows, theta), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(R.combine(short, u), R.combine(rows, u), rtol=1e-12, atol=1e-11)
+    order = random.permutation(n)
+    wanted = order[np.argsort((X > 0).sum(1)[order], kind="stable")]
+    np.testing.assert_array_equal(by_length(short, order), wanted)
+    np.testing.assert_array_equal(by_length(rows, order), wanted)
+    assert by_length(R.as_rows(sparse.csr_matrix(np.eye(d)), 0.0), np.arange(d)) is None  # all of one length
+    assert (
+        compact(R.as_rows(sparse.csr_matrix(X + (np.arange(d) == d - 1)), 0.0), worth=0).values.size > 0
+    )  # some are 2

@@ -176,6 +176,26 @@ def test_large_and_sparse_both_ways(loss, offset):
     assert problem.gap(solution.theta, solution.u) <= 1e-5 * problem.primal(solution.theta)
 
 
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_rows_of_ones_of_many_lengths(offset):
+    """Coordinate descent reads them without their values, by length: the same optimum as by Newton's steps."""
+    random = np.random.default_rng(0)
+    n, d = 12_000, 60
+    X = sparse.csr_matrix((random.random((n, d)) < 0.3 * random.random((n, 1)) + 0.02).astype(float))
+    assert X.nnz > 100_000
+    y = np.where(X @ random.normal(size=d) + random.normal(size=n) > 0, np.int8(1), np.int8(-1))
+    problem = LinearERM.build(X, y, np.full(n, 0.01), losses.BY_NAME["hinge"], offset)
+    found = solve(problem, Stop(1e-4, 1000), solver="coordinate_descent")
+    best = solve(problem, Stop(1e-9, 1000), solver="semismooth")
+    assert problem.gap(found.theta, found.u) <= 1e-4 * problem.primal(found.theta)
+    assert problem.dual(found.u, found_primal := problem.primal(found.theta)) <= problem.primal(best.theta) * (
+        1 + 1e-12
+    )
+    assert problem.primal(best.theta) <= found_primal * (1 + 1e-9)
+    if found.scores is not None:
+        np.testing.assert_allclose(found.scores, problem.scores(found.theta), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_any_C(C, offset):

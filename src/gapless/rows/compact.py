@@ -41,7 +41,7 @@ def compact(rows: Rows, worth: int = WORTH) -> Any:
         if end < 0:
             return rows
         return PackedRows(values[:end].view(np.uint64), values[:end], indptr, d, rows.constant)
-    if (rows.values == 1.0).all():
+    if rows.values[0] == 1.0 and (rows.values == 1.0).all():
         indices, indptr = rows.indices.astype(np.uint16), rows.indptr.astype(np.int64, copy=False)
         return PatternRows(indices, indptr, d, rows.constant)
     return rows
@@ -52,6 +52,27 @@ def filled_share(rows: DenseRows) -> float:
     n = n_rows(rows)
     seen = rows.values[sample(n, min(LOOK, n))]
     return np.count_nonzero(seen) / max(1, seen.size)
+
+
+def by_length(rows: Rows | PatternRows, order: np.ndarray) -> np.ndarray | None:
+    """``order`` with rows of one length together, the shortest first; None where most rows have one length anyway.
+
+    A core that reads rows of one length after the other knows where they end; guessing wrong costs as much as a dozen values.
+    """
+    lengths = np.diff(rows.indptr)
+    counts = np.bincount(lengths)
+    return None if 2 * counts.max() > lengths.size else _sorted(lengths, counts, order)
+
+
+@compiled
+def _sorted(lengths, counts, order):
+    places = np.cumsum(counts) - counts
+    out = np.empty_like(order)
+    for i in order:
+        place = places[lengths[i]]
+        out[place] = i
+        places[lengths[i]] = place + 1
+    return out
 
 
 @compiled

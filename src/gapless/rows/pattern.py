@@ -37,7 +37,7 @@ def row_fetch(rows, i):
     ahead(rows.indices, np.uint64(rows.indptr[i]))
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_fetch=row_fetch)
+@rows(row_dot=row_dot, row_axpy=row_axpy, row_ahead=row_fetch, row_fetch=row_fetch)
 class PatternRows(NamedTuple):
     indices: np.ndarray
     indptr: np.ndarray

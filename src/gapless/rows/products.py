@@ -67,15 +67,15 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def n_rows(rows: Rows) -> int:
-    return rows.indptr.size - 1 if isinstance(rows, CsrRows) else rows.values.shape[0]
+    return rows.values.shape[0] if isinstance(rows, DenseRows) else rows.indptr.size - 1
 
 
 def n_features(rows: Rows) -> int:
-    return rows.n_features if isinstance(rows, CsrRows) else rows.values.shape[1]
+    return rows.values.shape[1] if isinstance(rows, DenseRows) else rows.n_features
 
 
 def n_stored(rows: Rows) -> int:
-    return rows.values.size
+    return rows.values.size if isinstance(rows, DenseRows) else rows.indices.size
 
 
 def part(rows: Rows, start: int, stop: int) -> Rows:

@@ -6,7 +6,8 @@ A step solves D exactly along one u_i and keeps theta up to date (Hsieh et al., 
 with a slope that keeps them there are left out (shrinking) and all come back before the gap is computed.  A pass
 visits the examples in random order; each row is asked for some steps ahead, so that the memory has time to bring it.
 Neighbours are read faster than strangers, so that the first pass, which brings much in whatever order, visits stretches
-of a few rows, and passes over long rows do so ever after.
+of a few rows, and passes over long rows do so ever after.  For the hinge rows of zeros and ones are read without their values,
+and where they are of many lengths stretches are of one.
 
 A free offset has the constraint sum u = 0.  It is met by the method of multipliers: the constant feature s penalises
 (b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is
@@ -17,6 +18,7 @@ solvers take over.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +30,8 @@ from gapless.problems.linear_erm import LinearERM
 from gapless.rows import CsrRows, DenseRows
 from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import row_ahead, row_axpy, row_dot
+from gapless.rows.compact import by_length, compact
+from gapless.rows.pattern import PatternRows
 from gapless.rows.products import CHUNK, n_stored
 from gapless.solvers.loop import Loop
 
@@ -49,7 +53,9 @@ def coordinate_descent(
     """
     n = problem.n
     q = problem.norms2
-    rows = problem.rows
+    rows: CsrRows | DenseRows | PatternRows = problem.rows
+    if isinstance(problem.loss, Hinge) and isinstance(rows, CsrRows):
+        rows = compact(rows)
     s = rows.constant
     b0 = 0.0
     if problem.free:
@@ -71,10 +77,14 @@ def coordinate_descent(
     top = np.full(n, np.inf) if isinstance(problem.loss, SquaredHinge) else problem.c
     logits = _logits(u, problem.y, problem.c) if isinstance(problem.loss, Logistic) else None
 
+    random = np.array([seed * 2 + 1], np.uint64)
+    equal = False
+    if order is None and isinstance(rows, PatternRows):
+        order = by_length(rows, _shuffled(n, random))
+        equal = order is not None
     everybody = np.arange(n) if order is None else order
     active = everybody.copy()
     size, above, below = n, np.inf, -np.inf
-    random = np.array([seed * 2 + 1], np.uint64)
     work, enough, last = 0.0, 0.0, n
     next_look, passes, gap_then, then = 2, 0, np.inf, 0
     gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
@@ -82,7 +92,8 @@ def coordinate_descent(
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
     step = max(1, int(CHUNK / 20.0 / per_row))
     # Rows that stand together may be alike, and then slow the progress down; long rows gain more than they lose.
-    together = STRETCH if n_stored(rows) > LONG * n and not problem.free else 1
+    long = n_stored(rows) > LONG * n and not problem.free
+    together = STRETCH if long or equal else 1
     while True:
         _shuffle(active[:size], random, STRETCH if passes == 0 else together)
         stays = np.ones(size, dtype=bool)
@@ -109,7 +120,7 @@ def coordinate_descent(
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if done or (passes >= next_look and work >= enough) or passes >= last or loop.n_iter >= loop.stop.passes:
-            gap, z, best = _look(problem, loop, u, theta)
+            gap, z, best = _look(problem, loop, rows, u, theta)
             left = _work_left(loop, gaps, work, gap)
             if done:
                 # The slopes of those that are left are small and the gap is not: look at everybody.
@@ -156,14 +167,22 @@ def _logits(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
         return np.log(share) - np.log1p(-share)
 
 
-def _combined(rows: DenseRows | CsrRows, problem: LinearERM, u: np.ndarray) -> np.ndarray:
+def _shuffled(n: int, random: np.ndarray) -> np.ndarray:
+    everybody = np.arange(n)
+    _shuffle(everybody, random, 1)
+    return everybody
+
+
+def _combined(rows: Any, problem: LinearERM, u: np.ndarray) -> np.ndarray:
     theta = problem.combine(u)
     theta[-1] = rows.constant * float(u.sum())
     return theta
 
 
-def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """Record u and its theta; the gap, the scores, and the offset in them.
+def _look(
+    problem: LinearERM, loop: Loop, rows: Any, u: np.ndarray, combined: np.ndarray
+) -> tuple[float, np.ndarray, float]:
+    """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them.
 
     Theta is at hand: it is the sum that the steps kept, but for the few examples that give way to a free offset's sum u = 0.
     """
@@ -178,7 +197,7 @@ def _look(problem: LinearERM, loop: Loop, u: np.ndarray, combined: np.ndarray) -
             theta[:-1] += problem.combine(moved - u, loop.tick)[:-1]
         u, combined = moved, theta.copy()
         theta[-1] = 0.0
-    z = problem.scores(theta, loop.tick)
+    z = R.scores(rows, theta, loop.tick)
     if problem.free:
         theta[-1] = problem.best_offset(z)
         z += theta[-1]
