@@ -196,6 +196,21 @@ def test_rows_of_ones_of_many_lengths(offset):
         np.testing.assert_allclose(found.scores, problem.scores(found.theta), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "squared"])
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_the_sum_that_newton_hands_over_is_that_of_its_dual_point(loss, offset, form):
+    random = np.random.default_rng(3)
+    X = random.normal(size=(9000, 50)) * (random.random((9000, 50)) < 0.3)
+    y = np.where(X[:, 0] + random.normal(size=9000) > 0, np.int8(1), np.int8(-1))
+    problem = LinearERM.build(form(X), y, np.full(9000, 0.1), losses.BY_NAME[loss], offset)
+    found = solve(problem, Stop(1e-6, 100), solver="newton")
+    assert (found.combined is None) == (offset == "free")
+    if found.combined is not None:
+        np.testing.assert_array_equal(problem.repair(found.u), found.u)
+        np.testing.assert_allclose(found.combined, problem.combine(found.u), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_any_C(C, offset):

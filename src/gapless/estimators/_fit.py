@@ -273,8 +273,9 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
     u = problem.repair(data.expand(solution.u))
-    known = kept is not None and data.groups is None and np.array_equal(u, solution.u)
-    combined = kept.combined if known and kept is not None else None
+    combined = solution.combined if kept is None else kept.combined
+    if combined is not None and not (data.groups is None and np.array_equal(u, solution.u)):
+        combined = None
     solution = replace(solution, u=u)
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapless._jit import compiled
+from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 from gapless.rows.packed import PackedRows
 from gapless.rows.pattern import PatternRows
@@ -54,7 +55,7 @@ def filled_share(rows: DenseRows) -> float:
     return np.count_nonzero(seen) / max(1, seen.size)
 
 
-def by_length(rows: Rows | PatternRows, order: np.ndarray) -> np.ndarray | None:
+def by_length(rows: CsrRows | PatternRows, order: np.ndarray) -> np.ndarray | None:
     """``order`` with rows of one length together, the shortest first; None where most rows have one length anyway.
 
     A core that reads rows of one length after the other knows where they end; guessing wrong costs as much as a dozen values.

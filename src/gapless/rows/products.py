@@ -290,6 +290,11 @@ def twice_read(rows: Rows) -> tuple[list[int], np.ndarray, int]:
     return ends, sums, block
 
 
+def read_alike(rows: Rows) -> bool:
+    """Whether such a pass adds up as `combine` does, so that `sum_length` holds for its sums, too."""
+    return not isinstance(rows, DenseRows) or 16 * BLOCK * n_features(rows) <= TILE
+
+
 def block_rows(rows: Rows) -> int:
     """Rows that are summed before they join the total: the rounding error of a sum grows with this and with n / this."""
     if isinstance(rows, DenseRows):

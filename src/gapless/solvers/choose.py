@@ -218,18 +218,18 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
 
 
 def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
-    theta, u, scores = loop.best_theta, loop.best_u, loop.best_scores
+    theta, u, scores, combined = loop.best_theta, loop.best_u, loop.best_scores, loop.best_combined
     if theta is None or u is None:
-        theta, u, scores = np.zeros(problem.d + 1), np.zeros(problem.n), None
+        theta, u, scores, combined = np.zeros(problem.d + 1), np.zeros(problem.n), None, None
     if loop.status not in (None, "converged", "not_finite") or (loop.status == "not_finite" and solver in DESCENTS):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
         own = problem.rescaled(problem.dual_from_primal(theta))
         if problem.dual(own, loop.best_primal) > loop.best_dual:
-            u = own
+            u, combined = own, None
     if problem.free and isinstance(problem.loss, Hinge) and scores is None:
         # Where the scores are known the offset is the best one for them already: see `coordinate_descent`.
         theta = theta.copy()
         theta[-1] = 0.0
         theta[-1] = problem.best_offset(problem.scores(theta))
     status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
-    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history, scores)
+    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history, scores, combined)

@@ -27,7 +27,7 @@ from gapless._jit import compiled
 from gapless.losses import Hinge, Logistic, SquaredHinge
 from gapless.losses._protocol import dual_slope, dual_step
 from gapless.problems.linear_erm import LinearERM
-from gapless.rows import CsrRows, DenseRows
+from gapless.rows import CsrRows
 from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import row_ahead, row_axpy, row_dot
 from gapless.rows.compact import by_length, compact
@@ -53,7 +53,7 @@ def coordinate_descent(
     """
     n = problem.n
     q = problem.norms2
-    rows: CsrRows | DenseRows | PatternRows = problem.rows
+    rows: Any = problem.rows
     if isinstance(problem.loss, Hinge) and isinstance(rows, CsrRows):
         rows = compact(rows)
     s = rows.constant

@@ -88,7 +88,7 @@ def solve_kernel(
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
     if status is None or (status == "converged" and not reached):
         status = "converged" if reached else ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off)
+    return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
 
 
 def _figures(problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Blurred) -> Figures:

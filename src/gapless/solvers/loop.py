@@ -87,6 +87,7 @@ class Loop:
         self.history: list[Event] = []
         self.best_theta: np.ndarray | None = None
         self.best_scores: np.ndarray | None = None
+        self.best_combined: np.ndarray | None = None
         self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
@@ -159,7 +160,7 @@ class Loop:
                 self._best_u[...] = u  # no second copy beside the old one
             else:
                 self._best_u = u.copy() if isinstance(u, np.ndarray) else u
-            self.best_dual = dual
+            self.best_dual, self.best_combined = dual, None
         event = Event(self.n_iter, self.seconds, self.best_primal, self.best_dual)
         self._remember(event)
         if self.callback is not None:
@@ -177,13 +178,19 @@ class Loop:
         if self.best_theta is not None and np.array_equal(self.best_theta, theta):
             self.best_scores = scores
 
+    def know_combined(self, dual: float, combined: np.ndarray) -> None:
+        """This is sum u x of the dual point of that value, if it is the best one."""
+        if dual == self.best_dual:
+            self.best_combined = combined
+
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
         """Return this pair: the two belong together, and their gap is as small as rounding lets it be.
 
         The lowest primal and the highest dual point may come from passes whose w differ by the root of a gap of 1e-14.
         """
         if primal - dual <= (self.best_primal - self.best_dual) + 1e-9 * abs(primal):
-            self.best_theta, self.best_scores, self._best_u = theta.copy(), None, u.copy()
+            self.best_theta, self.best_scores = theta.copy(), None
+            self._best_u, self.best_combined = u.copy(), None
             self.best_primal, self.best_dual = primal, dual
 
     def _remember(self, event: Event) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
-from gapless.rows.products import curved_cost, gram_cost
+from gapless.rows.products import curved_cost, gram_cost, read_alike
 from gapless.solvers.line_search import walk
 from gapless.solvers.loop import SMALL, Loop
 from gapless.solvers.nested import from_subset
@@ -77,6 +77,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
             loop.know_scores(theta, z)
+            if not problem.free and read_alike(problem.rows):
+                loop.know_combined(primal - gap, -data_part)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):

@@ -25,6 +25,8 @@ from gapless.solvers.normal_equations import DIRECT
 SAMPLE = 8
 PATIENCE = 60
 MOST = 500
+#: The diagonal, less the penalty's 1, up to which it is not worth a pass over the data.
+FLAT = 0.01
 
 
 class Preconditioned:
@@ -59,8 +61,11 @@ class Preconditioned:
         self.stale = False
         rows, d = self.problem.rows, ridge.size
         if not self.direct:
-            diagonal = R.squares(rows, h, self.tick) + ridge
-            self.apart = lambda v: v / diagonal
+            if not self.problem.free and float(h @ self.problem.norms2) <= FLAT * d:
+                self.apart = np.copy  # hardly a column weighs anything beside the penalty
+            else:
+                diagonal = R.squares(rows, h, self.tick) + ridge
+                self.apart = lambda v: v / diagonal
             self.factor_cost = 3.0 * curved_cost(rows)  # it says less than a factor does, and changes less
             return
         size, grown = max(SAMPLE * d, h.size // 8), 1.0
