@@ -28,7 +28,7 @@ from numba.core.runtime import rtsys
 
 PACKAGE = Path(__file__).resolve().parent
 #: Rooms whose files can end up inside a kernel.
-COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates")
+COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates", "files")
 #: Those whose functions are found by the type of an argument: they can be in any kernel, imported by it or not.
 VERBS = ("losses", "rows")
 _IMPORT = re.compile(

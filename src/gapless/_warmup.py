@@ -125,18 +125,27 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         SVC(gamma=1e-6, tol=1e-2).fit(rows, np.arange(3100) % 2).predict(rows)
 
     def scan_text() -> None:
-        from gapless.files import scan
+        from gapless.files import scan_bytes, scan_cells, scan_columns, scan_svmlight
+        from gapless.files.scan_number import powers_of_five, powers_of_two
 
-        powers = scan.powers_of_five(), scan.powers_of_two()
+        powers = powers_of_five(), powers_of_two()
         lines = np.frombuffer(bytearray(b"1 1:2.5\n"), dtype=np.uint8)
-        scan.scan_svmlight(lines, *powers)
-        kinds, place, missing = np.ones(2, dtype=np.int8), np.array([0, -1]), np.zeros(1, dtype=np.uint64)
-        cells = np.frombuffer(bytearray(b"1,2\n"), dtype=np.uint8)
-        scan.scan_csv(cells, 44, 10, kinds, place, missing, np.empty((1, 1)), np.empty((1, 2)), *powers)
-        scan.end_of_records(cells, cells.size, 44, 10)
-        scan.count_of(cells, 10)
+        scan_svmlight.scan_svmlight(lines, *powers)
+        scan_bytes.count_of(lines, 10)
+        cells = np.full(2 * scan_bytes.PAD + 2, 10, dtype=np.uint8)
+        cells[scan_bytes.PAD] = 49  # the digit 1
+        ends, begins, odd = (np.empty(shape, dtype=np.uint32) for shape in (8, 8, (1, 4)))
+        where = np.zeros(1, dtype=np.int64)
+        scan_cells.cut(cells, scan_bytes.PAD, scan_bytes.PAD + 2, 1, 44, 10, True, ends, begins)
+        facts, known, X = np.zeros(5, dtype=np.int64), np.empty((1, scan_columns.KNOWN), dtype=np.uint64), np.empty((1, 1))
+        table = np.zeros(scan_columns.SPARSE, dtype=np.int32)
+        scan_columns.scan_columns(
+            cells, ends, begins, 1, np.ones(1, dtype=np.int8), where, 0, X, X, np.zeros(1, dtype=np.uint64), odd, facts, facts,
+            where, table, known, cells, *powers,
+        )  # fmt: skip
+        scan_columns.place_texts(table, known, 0)
         for dtype in (np.float64, np.float32):
-            scan.recode(np.zeros((1, 1), dtype=dtype), place[:1], np.zeros(2), place[:1] + 1)
+            scan_columns.recode(np.zeros((1, 1), dtype=dtype), where, np.zeros(2), where + 1)
 
     yield "readers of files, CSR and dense", scan_text
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):

@@ -59,8 +59,7 @@ def test_dates_are_refused_with_advice(write, text):
 
 def test_random_tables_against_the_standard_library(tmp_path, monkeypatch):
     """Quotes, line ends in quotes, commas in quotes, blank lines, spaces; in blocks of a few bytes."""
-    monkeypatch.setattr(blocks, "LARGE", 64)
-    monkeypatch.setattr(blocks, "SMALL", 64)
+    monkeypatch.setattr(blocks, "CELLS", 64)
     draw = random.Random(7)
     for trial in range(40):
         words = ["", "red", "blue", "a b", 'q"q', "x,y", "two\nlines", "é", "NA", "0x"]
@@ -217,8 +216,7 @@ def test_a_file_that_does_not_fit_is_refused_with_the_numbers(write, monkeypatch
 def test_memory_holds_little_more_than_the_arrays(write, monkeypatch):
     """The buffers of some hundred blocks are a few, used again."""
     path = write("a,b,c,y\n" + "1.25,2.5,-3.125,0\n" * 200_000)
-    monkeypatch.setattr(blocks, "LARGE", 1 << 15)
-    monkeypatch.setattr(blocks, "SMALL", 1 << 15)
+    monkeypatch.setattr(blocks, "CELLS", 1 << 15)
     read_csv(path)
     tracemalloc.start()
     data = read_csv(path)
@@ -238,7 +236,7 @@ def test_texts_of_any_length_across_blocks_are_told_apart(tmp_path, monkeypatch)
     """Against the csv module: the first sixteen bytes, the length and the rest of a text each have to matter."""
     from gapless.files import blocks
 
-    monkeypatch.setattr(blocks, "LARGE", 1 << 12)
+    monkeypatch.setattr(blocks, "CELLS", 1 << 12)
     random = np.random.default_rng(3)
     stem = "abcdefghijklmnopqrstuvwxyz0123456789"
     pool = [stem[:k] for k in range(1, 36)] + [stem[: k - 1] + "!" for k in range(1, 36)]

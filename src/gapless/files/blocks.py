@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy as np
 
 LARGE, SMALL, MORE = 1 << 22, 1 << 19, 1 << 16  # bytes of a block
+CELLS = 1 << 18  # bytes of one that is read column by column: it stays in a core's cache
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 T = TypeVar("T")
@@ -83,7 +84,7 @@ class Text(NamedTuple):
         return self.buffer[self.begin + begin : min(self.begin + end, self.end)].decode("utf-8")
 
     def count(self, mark: bytes) -> int:
-        from gapless.files.scan import count_of
+        from gapless.files.scan_bytes import count_of
 
         return int(count_of(self.array, mark[0]))
 
@@ -184,42 +185,20 @@ class Room:
 
     def __init__(self, rows: int, width: int, dtype: Any) -> None:
         self.arrays = [np.empty((rows, width), dtype=dtype)]
-        self.used = 0  # rows of the last array that are given away
-        self.given: list[list[np.ndarray]] = [[]]
+        self.used = [0]  # rows of each array
 
     def take(self, rows: int) -> np.ndarray:
-        """Room for a block of at most so many rows."""
-        last = self.arrays[-1]
-        if self.used + rows > len(last):
-            more = max(rows, len(last) // 8)
-            last = np.empty((more, last.shape[1]), dtype=last.dtype)
+        """Room for the next rows."""
+        last, used = self.arrays[-1], self.used[-1]
+        if used + rows > len(last):
+            last, used = np.empty((max(rows, len(last) // 8), last.shape[1]), dtype=last.dtype), 0
             self.arrays.append(last)
-            self.given.append([])
-            self.used = 0
-        part = last[self.used : self.used + rows]
-        self.used += rows
-        return part
-
-    def keep(self, part: np.ndarray) -> None:
-        """A block, in its turn: what of its room was filled."""
-        k = next(k for k, array in enumerate(self.arrays) if part.base is array)
-        self.given[k].append(part)
+            self.used.append(0)
+        self.used[-1] += rows
+        return last[used : used + rows]
 
     def whole(self) -> np.ndarray:
-        """All rows. Where blocks used less than their room the later ones move up."""
-        parts: list[np.ndarray] = []
-        for array, given in zip(self.arrays, self.given, strict=True):
-            at = 0
-            for part in given:
-                rows = len(part)
-                if part.__array_interface__["data"][0] != array[at:].__array_interface__["data"][0]:
-                    array[at : at + rows] = part
-                at += rows
-            parts.append(array[:at])
-        self.given = []
-        if len(parts) == 1:
-            self.arrays = []
-            return parts.pop()
+        """All rows."""
+        parts = [array[:used] for array, used in zip(self.arrays, self.used, strict=True)]
         self.arrays = []
-        del array, part, given
-        return joined(parts)
+        return parts[0] if len(parts) == 1 else joined(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from gapless.files.blocks import open_text
@@ -142,8 +142,21 @@ def check_names(names: list[str], path: str, line: int) -> None:
 
 def textual(cells: Sequence[str]) -> bool:
     """Whether a column is one of texts: most of the cells that hold anything are no numbers."""
-    present = Counter(cell for cell in cells if cell and cell not in MISSING)
+    present = Counter(cells)
+    for nothing in ("", *MISSING):
+        del present[nothing]
+    if numeric(present):
+        return False
     return 2 * sum(times for cell, times in present.items() if is_number(cell)) < present.total()
+
+
+def numeric(cells: Collection[str]) -> bool:
+    """Whether all cells are numbers."""
+    try:
+        list(map(float, cells))  # one exception, if any
+    except ValueError:
+        return False
+    return all("_" not in cell for cell in cells)
 
 
 def dates(levels: Sequence[str]) -> bool:

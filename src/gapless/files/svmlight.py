@@ -133,13 +133,15 @@ def _newline(path: str) -> bytes:
 
 def _scan(text: Text, textual: bool) -> _Block:
     """One block; what is wrong with it is kept until its turn, because lines before it are not counted yet."""
-    from gapless.files import scan
+    from gapless.files import scan_svmlight as scan
+    from gapless.files.scan_bytes import CR, LF
+    from gapless.files.scan_number import powers_of_five, powers_of_two
 
     array = text.array
     if text.count(b"\r") and not text.count(b"\n"):
-        array[array == scan.CR] = scan.LF
+        array[array == CR] = LF
     values, indices, ends, labels, spans, lines, odd, facts = scan.scan_svmlight(
-        array, scan.powers_of_five(), scan.powers_of_two()
+        array, powers_of_five(), powers_of_two()
     )
     n_rows, n_entries, n_odd = (int(k) for k in facts[1:4])
     problem = None

@@ -1,0 +1,366 @@
+"""A CSV file in blocks of whole records: one thread at a time reads a block and cuts it into cells; what the cells say is scanned
+side by side.
+
+A block is small enough to stay in a core's cache, its memory is used for the next one, and each worker keeps the texts it knows:
+memory that is touched for the first time costs as much as scanning it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless.files import blocks, csv_words
+from gapless.files.blocks import Room, open_text
+from gapless.files.columns import Roles
+from gapless.files.labels import strict_float
+from gapless.files.sniff import MISSING
+
+FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
+
+
+class Plan(NamedTuple):
+    """What the blocks are scanned for."""
+
+    path: str
+    separator: str
+    newline: str
+    encoding: str
+    names: list[str] | None
+    kinds: np.ndarray  # of every column of the file
+    place: np.ndarray  # of every column in X; negative: label and weights
+    roles: Roles
+    typed: bool
+    fixed: bool  # the columns are a model's
+    head: int  # lines before the first row
+
+    @property
+    def texts(self) -> list[int]:
+        """The columns of texts, in the order of the file."""
+        from gapless.files import scan_columns as scan
+
+        return [int(j) for j in np.flatnonzero((self.kinds == scan.TEXT) | (self.kinds == scan.LABEL))]
+
+
+class Block(NamedTuple):
+    """What a block gave. A `problem` waits until all blocks before it are known to have none."""
+
+    number: int
+    rows: int
+    worker: int
+    whole: bool  # labels are plain whole numbers
+    problem: tuple[int, int | None, str] | None  # bytes of the file before its record, column, words
+    change: dict[int, int]  # columns that are of another kind
+
+
+class Table(NamedTuple):
+    """All blocks: the rows, with the codes of each block's worker where a column holds texts."""
+
+    X: np.ndarray
+    extra: np.ndarray  # labels and weights
+    whole: bool
+    codes: list[tuple[int, int]]  # (rows, worker) of each block
+    texts: list[list[list[str | None]]]  # of each worker, of each column of texts: in the order of its codes; None is no value
+
+
+def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Block:
+    """All blocks, by so many threads; or the first one with a problem or a column to change. `rows` is an estimate."""
+    from gapless._threads import share, team
+
+    stream, _ = open_text(plan.path, plan.encoding)
+    with stream:
+        source = _Source(stream, plan, rows, dtype)
+        threads = min(threads, math.ceil(os.path.getsize(plan.path) / source.size)) or 1
+        workers = [_Worker(k, plan, source) for k in range(threads)]
+        if threads == 1:
+            workers[0].run()
+        else:
+            with team(threads):
+                share(lambda k: workers[k].run(), threads)
+    done = sorted(block for worker in workers for block in worker.done)
+    for block in done:
+        if block.problem is not None or block.change:
+            return block
+    return Table(
+        source.X.whole(),
+        source.extra.whole(),
+        all(block.whole for block in done),
+        [(block.rows, block.worker) for block in done],
+        [worker.texts.told(plan) for worker in workers],
+    )
+
+
+class _Task(NamedTuple):
+    """A block that is cut into cells, and the room for its rows."""
+
+    number: int
+    offset: int  # what to add to a place in the buffer: bytes of the file before it
+    begin: int
+    end: int
+    rows: int
+    X: np.ndarray
+    extra: np.ndarray
+    wrong: int  # with the record behind the last row
+    wrong_at: int
+    cells: int
+
+
+class _Source:
+    """Hands out the blocks in order, to one thread at a time."""
+
+    def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
+        self.stream, self.plan = stream, plan
+        self.size = blocks.CELLS
+        self.X = Room(rows, len(plan.roles.features), dtype)
+        self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
+        self.direct = np.dtype(dtype) == np.float64
+        self.lock = threading.Lock()
+        self.rest = b""
+        self.number, self.offset = 0, 0
+        self.ended = self.stopped = False  # by the end of the file, by a worker
+
+    def next(self, worker: _Worker) -> _Task | None:
+        with self.lock:
+            while not self.ended and not self.stopped:
+                task = self._cut(worker)
+                if task is not None:
+                    return task
+        return None
+
+    def _cut(self, worker: _Worker) -> _Task | None:
+        """The next block, into the worker's memory; None where it has no record."""
+        from gapless.files.scan_bytes import PAD
+        from gapless.files.scan_cells import FINE, cut
+
+        plan, rest = self.plan, self.rest
+        want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
+        worker.make_room(want)
+        buffer = worker.buffer
+        buffer[PAD : PAD + len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+        end = PAD + len(rest)
+        with memoryview(buffer) as view:
+            while end < PAD + want and (got := self.stream.readinto(view[end : PAD + want])):
+                end += got
+        last = self.ended = end < PAD + want
+        begin = PAD
+        mark = ord(plan.newline)
+        if last and end > begin and buffer[end - 1] != mark:
+            buffer[end] = mark
+            end += 1
+        if self.offset == 0 and plan.head:
+            begin += _behind(buffer[begin:end].tobytes(), plan.newline.encode(), plan.head)
+        rows, stop, wrong, cells = cut(
+            buffer, begin, end, plan.kinds.size, ord(plan.separator), mark, last, worker.ends, worker.begins
+        )
+        self.rest = buffer[stop:end].tobytes()
+        offset = self.offset - PAD
+        if wrong != FINE:
+            self.ended = True
+        elif rows == 0 and not last and stop == begin:  # no line end in it
+            self.rest = buffer[PAD:end].tobytes()
+            return None
+        self.offset += stop - PAD
+        if rows == 0 and wrong == FINE:
+            return None
+        self.number += 1
+        return _Task(
+            self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, stop, cells
+        )
+
+
+def _behind(text: bytes, mark: bytes, lines: int) -> int:
+    """Where so many lines end, or all that there are."""
+    if lines >= len(text):
+        return text.rfind(mark) + 1
+    at = 0
+    for _ in range(lines):
+        at = text.find(mark, at) + 1 or len(text)
+    return at
+
+
+class _Texts:
+    """The texts that a worker knows."""
+
+    def __init__(self, columns: int) -> None:
+        from gapless.files.scan_columns import KNOWN, SPARSE
+
+        self.state = np.zeros(2, dtype=np.int64)
+        self.counts = np.zeros(columns, dtype=np.int64)
+        self.table = np.zeros(SPARSE * FIRST_TEXTS, dtype=np.int32)
+        self.known = np.empty((FIRST_TEXTS, KNOWN), dtype=np.uint64)
+        self.pool = np.empty(FIRST_POOL, dtype=np.uint8)
+
+    def grow(self) -> None:
+        from gapless.files.scan_columns import SPARSE, place_texts
+
+        n, used = self.state.tolist()
+        if n < len(self.known):
+            pool = np.empty(4 * self.pool.size, dtype=np.uint8)
+            pool[:used] = self.pool[:used]
+            self.pool = pool
+            return
+        known = np.empty((4 * n, self.known.shape[1]), dtype=np.uint64)
+        known[:n] = self.known
+        self.known = known
+        self.table = np.zeros(SPARSE * len(known), dtype=np.int32)
+        place_texts(self.table, known, n)
+
+    def told(self, plan: Plan) -> list[list[str | None]]:
+        """For each column of texts, what its codes stand for."""
+        from gapless.files.scan_columns import TEXT
+
+        columns = plan.texts
+        told: list[list[str | None]] = [[] for _ in columns]
+        raw = self.pool[: self.state[1]].tobytes()
+        plain = raw.decode("ascii") if raw.isascii() else None
+        for begin, tag in self.known[: self.state[0], 3:5].tolist():
+            tag, slot = divmod(tag, len(columns))
+            end = begin + (tag >> 1)
+            text = (plain[begin:end] if plain is not None else raw[begin:end].decode("utf-8")).strip()
+            text = text.replace('""', '"') if tag & 1 else text
+            told[slot].append(None if text in MISSING and plan.kinds[columns[slot]] == TEXT else text)
+        return told
+
+
+class _Worker:
+    """Scans one block after the other."""
+
+    def __init__(self, number: int, plan: Plan, source: _Source) -> None:
+        self.number, self.plan, self.source = number, plan, source
+        self.columns = len(plan.texts)
+        self.texts = _Texts(self.columns)
+        self.missing = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
+        self.done: list[Block] = []
+        self.buffer = np.empty(0, dtype=np.uint8)
+        self.ends = self.begins = np.empty(0, dtype=np.uint32)
+        self.odd = np.empty((0, 4), dtype=np.uint32)
+
+    def make_room(self, size: int) -> None:
+        """For a block of so many bytes, a line end that is added and what is read for nothing."""
+        from gapless.files.scan_bytes import PAD
+
+        if self.buffer.size < size + 2 * PAD + 1:
+            size += size // 4  # and the usual rest of a record
+            self.buffer = np.empty(size + 2 * PAD + 1, dtype=np.uint8)
+            self.ends = np.empty(size + 8, dtype=np.uint32)
+            self.begins = np.empty(size // self.plan.kinds.size + 8, dtype=np.uint32)
+
+    def run(self) -> None:
+        try:
+            while (task := self.source.next(self)) is not None:
+                block = self._scan(task)
+                self.done.append(block)
+                if block.problem is not None or block.change:
+                    self.source.stopped = True
+        except BaseException:
+            self.source.stopped = True  # the others need not go on
+            raise
+
+    def _scan(self, task: _Task) -> Block:
+        """One block by the compiled scanner; what it leaves open is read here."""
+        from gapless.files import scan_columns as scan
+        from gapless.files.scan_number import POINT, WHOLE, powers_of_five, powers_of_two
+
+        plan, texts, rows, roles = self.plan, self.texts, task.rows, self.plan.roles
+        X = task.X if self.source.direct else np.empty(task.X.shape)
+        cells = rows * int((plan.kinds == scan.NUMBER).sum())
+        if len(self.odd) < cells:
+            self.odd = np.empty((cells + cells // 4, 4), dtype=np.uint32)
+        facts = np.zeros(5, dtype=np.int64)
+        while True:
+            status = scan.scan_columns(
+                self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
+                self.missing, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
+                powers_of_five(), powers_of_two(),
+            )  # fmt: skip
+            if status != scan.FULL:
+                break
+            texts.grow()
+        problems: list[tuple[int, int, str]] = []  # row, column, words
+        change: dict[int, int] = {}
+        if status == scan.TOO_MANY_TEXTS:
+            problems.append((int(facts[4]), int(facts[3]), csv_words.too_many(plan, int(facts[3]))))
+        whole = not facts[2]
+        if facts[0]:
+            whole = self._odd_cells(task, X, int(facts[0]), problems, change) and whole
+        label = task.extra[:, 0]
+        if roles.label is not None and plan.kinds[roles.label] == scan.NUMBER:
+            huge = not whole and bool((np.abs(label) > WHOLE).any())
+            if np.isnan(label).any() or (huge and not (self.buffer[task.begin : task.end] == POINT).any()):
+                change[roles.label] = scan.LABEL  # what stands there is told by the text
+        if not problems and not change and facts[1]:
+            problems += self._absent(task, X)
+        if roles.weights is not None and (task.extra[:, 1] < 0).any():
+            i = int(np.argmax(task.extra[:, 1] < 0))
+            problems.append((i, roles.weights, f"the weight {task.extra[i, 1]:g} is negative"))
+        problem: tuple[int, int | None, str] | None = None
+        if problems:
+            row, column, words = min(problems)
+            problem = (task.offset + int(self.begins[row]), column, words)
+        elif task.wrong and not change:
+            problem = (task.offset + task.wrong_at, None, csv_words.wrong(plan, task.wrong, task.cells))
+        if not self.source.direct:
+            task.X[:] = X
+        return Block(task.number, rows, self.number, whole, problem, {} if problem else change)
+
+    def _decoded(self, begin: int, end: int) -> str:
+        return self.buffer[begin:end].tobytes().decode("utf-8")
+
+    def _odd_cells(
+        self, task: _Task, X: np.ndarray, n: int, problems: list[tuple[int, int, str]], change: dict[int, int]
+    ) -> bool:
+        """Number cells that Python has to read: each into its place, or what is wrong with it; whether labels are whole."""
+        from gapless.files import scan_columns as scan
+
+        plan, roles = self.plan, self.plan.roles
+
+        def values(column: int) -> np.ndarray:
+            to = int(plan.place[column])
+            return X[:, to] if to >= 0 else task.extra[:, -1 - to]
+
+        whole = True
+        bad: dict[int, list[tuple[int, str]]] = {}
+        for row, column, begin, end in self.odd[:n].tolist():
+            token = self._decoded(begin, end)
+            try:
+                value = strict_float(token)
+            except ValueError:
+                bad.setdefault(column, []).append((row, token))
+                continue
+            values(column)[row] = value
+            whole = whole and column != roles.label
+            if not np.isfinite(value):
+                problems.append((row, column, f"the value is {value}; it must be finite"))
+        for column, found in bad.items():
+            present = int(np.isfinite(values(column)).sum())
+            if column == roles.label:
+                change[column] = scan.LABEL
+            elif plan.typed and not plan.fixed and column in roles.features and len(found) > present:
+                change[column] = scan.TEXT
+            else:
+                row, token = found[0]
+                first = task.offset + int(self.begins[row]) == 0
+                problems.append((row, column, csv_words.no_number(token, plan, first)))
+        return whole
+
+    def _absent(self, task: _Task, X: np.ndarray) -> list[tuple[int, int, str]]:
+        """The first missing value where there may be none: any feature of a table that is not typed, any weight."""
+        plan, weights = self.plan, self.plan.roles.weights
+        found: list[tuple[int, int]] = []
+        if not plan.typed and np.isnan(X).any():
+            i, k = (int(each[0]) for each in np.nonzero(np.isnan(X)))
+            found.append((i, plan.roles.features[k]))
+        if weights is not None and np.isnan(task.extra[:, 1]).any():
+            found.append((int(np.argmax(np.isnan(task.extra[:, 1]))), weights))
+        if not found:
+            return []
+        i, j = min(found)
+        k = i * plan.kinds.size + j
+        begin = int(self.begins[i] if j == 0 else self.ends[k - 1] + 1)
+        cell = self._decoded(begin, int(self.ends[k])).strip()
+        cell = cell[1:-1].strip() if cell[:1] == '"' else cell
+        return [(i, j, csv_words.no_number(cell, plan, task.offset + int(self.begins[i]) == 0))]

@@ -1,0 +1,76 @@
+"""What is said of a CSV file that cannot be read: which cell, which line, what is wrong with it."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from gapless.files.blocks import open_text
+from gapless.files.labels import is_number
+
+if TYPE_CHECKING:
+    from gapless.files.csv_blocks import Plan
+
+SHOWN = 40  # characters of a cell in a message
+
+
+def name(plan: Plan, j: int) -> str | int:
+    return j + 1 if plan.names is None else plan.names[j]
+
+
+def no_number(text: str, plan: Plan, first: bool) -> str:
+    """What is wrong with a cell that should be a number; `first`: it is of the first line."""
+    if not text:
+        return "the cell is empty; fill it in or drop the line"
+    if is_number(text):
+        return f"the value is {float(text)}; it must be finite"
+    problem = f"{text[:SHOWN]!r} is not a number"
+    if text.count(",") == 1 and is_number(text.replace(",", ".")):
+        problem += " (write decimals with a point)"
+    elif plan.names is None and first:
+        problem += " (if the first line holds names, say so: header)"
+    elif plan.typed and not plan.fixed:
+        problem += " as most of the column are (a column of texts is named by --category)"
+    return problem
+
+
+def wrong(plan: Plan, what: int, cells: int) -> str:
+    """What stopped the cut into cells."""
+    from gapless.files.scan_cells import RAGGED
+
+    if what == RAGGED:
+        return f"expected {plan.kinds.size} columns, found {cells}"
+    return "cannot be read as CSV (a quote is opened and not closed, or something stands after the closing one)"
+
+
+def too_many(plan: Plan, column: int) -> str:
+    from gapless.files.scan_columns import MOST_TEXTS
+
+    if column == plan.roles.label:
+        return f"more than {MOST_TEXTS} different labels; of numbers, one for each value, it would be a regression"
+    return f"more than {MOST_TEXTS} different texts; is it a name or a number of the row? leave it out: --drop"
+
+
+def line_at(plan: Plan, offset: int) -> int:
+    """The line that begins behind so many bytes, counted again: only an error asks."""
+    stream, _ = open_text(plan.path, plan.encoding)
+    line, mark = 1, plan.newline.encode()
+    with stream:
+        while offset > 0 and (part := stream.read(min(offset, 1 << 20))):
+            line += part.count(mark)
+            offset -= len(part)
+    return line
+
+
+def line_of(plan: Plan, row: int) -> int | None:
+    """The line of a row, counted again."""
+    start, seen = 1, 0 if plan.names is None else -1
+    with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
+        reader = csv.reader(stream, delimiter=plan.separator)
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                if seen == row:
+                    return start
+                seen += 1
+            start = reader.line_num + 1
+    return None
