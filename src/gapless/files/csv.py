@@ -8,12 +8,14 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 
+from gapless.files import blocks
 from gapless.files.columns import Column, Roles, assign, position
-from gapless.files.csv_blocks import Block, Plan, Table, scan_blocks
+from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
 from gapless.files.labels import as_labels, is_number
@@ -99,12 +101,13 @@ def _read(
     typed = typed or (expected is not None and expected.typed)
     asked_texts = {position(column, names, width, "categories", path) for column in categories}
     kinds = _kinds(found, header, width, roles, typed, asked_texts, expected)
-    size = os.path.getsize(path) / max(found.bytes_a_record, 1.0)
+    whole_size = os.path.getsize(path)
+    size = whole_size / max(found.bytes_a_record, 1.0)
     large = None if found.whole else too_large(size, len(roles.features) + 1, np.dtype(dtype).itemsize)
     if large:
         raise data_error(large, path)
 
-    threads = available_cores()
+    threads = available_cores() if whole_size > blocks.CELLS else 1
     place = np.zeros(width, dtype=np.int64)
     place[roles.features] = np.arange(len(roles.features))
     for column, at in ((roles.label, -1), (roles.weights, -2)):
@@ -124,17 +127,17 @@ def _read(
         expected is not None,
         head,
     )
-    while isinstance(table := scan_blocks(plan, threads, int(1.03 * size) + 1000, dtype), Block):
-        if table.problem is not None:
-            offset, column, words = table.problem
-            raise data_error(words, path, line_at(plan, offset), None if column is None else name(plan, column))
-        for j, kind in table.change.items():  # a column is of another kind than its first rows said: once more
+    while not isinstance(table := scan_blocks(plan, threads, int(1.03 * size) + 1000, dtype), Table):
+        if isinstance(table, Problem):
+            column = None if table.column < 0 else name(plan, table.column)
+            raise data_error(table.words, path, line_at(plan, table.offset), column)
+        for j, kind in table.kinds.items():  # once more
             plan.kinds[j] = kind
     if not len(table.X):
         raise data_error("there is a header and no row below it", path, line)
-    texts, numbers = _merged(plan, table)
-    y = _label(plan, table, texts, numbers, threads, expected)
-    levels = _levels(plan, table, texts, numbers, threads) if typed else None
+    texts = _merged(plan, table)
+    y = _label(plan, table, texts, threads, expected)
+    levels = _levels(plan, table, texts, threads) if typed else None
     said = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
     notes = [said, "header found" if header else "no header"]
     if found.encoding != "utf-8":
@@ -180,37 +183,46 @@ def _kinds(
     return kinds
 
 
-def _merged(plan: Plan, table: Table) -> tuple[dict[int, list[str]], list[dict[int, np.ndarray]]]:
-    """The texts of each column, and for each worker which of them its codes stand for; -1: none."""
-    texts: dict[int, dict[str, int]] = {j: {} for j in plan.texts}
-    numbers: list[dict[int, np.ndarray]] = []
-    for told in table.texts:
-        numbers.append({})
-        for (j, known), each in zip(texts.items(), told, strict=True):
-            codes = [-1 if text is None else known.setdefault(text, len(known)) for text in each]
-            numbers[-1][j] = np.array(codes, dtype=np.int64)
-    for j, known in texts.items():
-        from gapless.files.scan_columns import MOST_TEXTS
+def _merged(plan: Plan, table: Table) -> dict[int, list[str]]:
+    """The texts of each column that any worker knows."""
+    from gapless.files.scan_columns import MOST_TEXTS
 
+    texts: dict[int, list[str]] = {}
+    for t, j in enumerate(plan.texts):
+        known = dict.fromkeys(chain.from_iterable(told[t] for told in table.texts))
+        known.pop(None, None)
+        texts[j] = [text for text in known if text is not None]
         if len(known) > MOST_TEXTS:
             raise data_error(too_many(plan, j), plan.path, column=name(plan, j))
-    return {j: list(known) for j, known in texts.items()}, numbers
+    return texts
 
 
-def _recode(values: np.ndarray, table: Table, columns: np.ndarray, told: list[list[np.ndarray]], threads: int) -> None:
-    """What stands in the columns, by the worker's own codes, becomes told[worker][column][code + 1]."""
+def _recode(
+    values: np.ndarray,
+    plan: Plan,
+    table: Table,
+    numbers: dict[int, dict[str | None, float]],
+    places: list[int],
+    threads: int,
+) -> None:
+    """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     from gapless._threads import share, team
     from gapless.files.scan_columns import recode
 
-    flat = [np.concatenate(each) for each in told]
-    starts = [np.cumsum([1, *(len(part) for part in each[:-1])]) for each in told]
-    ends = np.cumsum([rows for rows, _ in table.codes])
+    slots = {j: t for t, j in enumerate(plan.texts)}
+    flat, starts = [], []
+    for told in table.texts:
+        parts = [[number[None], *map(number.__getitem__, told[slots[j]])] for j, number in numbers.items()]
+        flat.append(np.array([*chain.from_iterable(parts)]))
+        starts.append(np.array([*accumulate(map(len, parts[:-1]), initial=1)]))
+    ends = [*accumulate(rows for rows, _ in table.codes)]
+    columns = np.array(places)
 
     def work(b: int) -> None:
         rows, worker = table.codes[b]
         recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
-    if values.shape[0] * len(columns) > WORTH_THREADS:
+    if len(values) * len(places) > WORTH_THREADS:
         with team(threads):
             share(work, len(ends))
     else:
@@ -222,7 +234,6 @@ def _label(
     plan: Plan,
     table: Table,
     texts: dict[int, list[str]],
-    numbers: list[dict[int, np.ndarray]],
     threads: int,
     expected: Expected | None,
 ) -> np.ndarray | None:
@@ -235,10 +246,10 @@ def _label(
         y = table.extra[:, 0]
         whole = table.whole or (kind == "int" and bool((y == np.trunc(y)).all()))
         return y.astype(np.int64) if whole and kind != "float" else y.copy()
-    each = [[np.concatenate([[-1.0], own[j]])] for own in numbers]
-    _recode(table.extra, table, np.zeros(1, dtype=np.int64), each, threads)
-    codes = table.extra[:, 0].astype(np.int64)
     told = texts[j]
+    codes_of: dict[str | None, float] = {text: float(code) for code, text in enumerate(told)}
+    _recode(table.extra, plan, table, {j: {**codes_of, None: -1.0}}, [0], threads)
+    codes = table.extra[:, 0].astype(np.int64)
     for code, text in [(-1, ""), *enumerate(told)]:
         if text.lower() in ("", "nan") and (codes == code).any():
             line = line_of(plan, int(np.argmax(codes == code)))
@@ -261,12 +272,12 @@ def _levels(
     plan: Plan,
     table: Table,
     texts: dict[int, list[str]],
-    numbers: list[dict[int, np.ndarray]],
     threads: int,
 ) -> list[list[str] | None] | None:
     """The texts of each column in order, and the numbers in X by that order."""
     levels: list[list[str] | None] = [None] * len(plan.roles.features)
-    ranks: dict[int, np.ndarray] = {}
+    ranks: dict[int, dict[str | None, float]] = {}
+    places: list[int] = []
     for k, j in enumerate(plan.roles.features):
         if j not in texts:
             continue
@@ -278,11 +289,11 @@ def _levels(
                 plan.path,
                 column=name(plan, j),
             )
-        levels[k] = sorted(told)
-        rank = {text: float(r) for r, text in enumerate(levels[k])}
-        ranks[j] = np.array([*map(rank.__getitem__, told), np.nan])  # the last one is that of no text
+        ordered = levels[k] = sorted(told)
+        ranks[j] = {text: float(rank) for rank, text in enumerate(ordered)}
+        ranks[j][None] = np.nan
+        places.append(k)
     if not ranks:
         return None
-    each = [[np.concatenate([[np.nan], ranks[j][own[j]]]) for j in ranks] for own in numbers]
-    _recode(table.X, table, plan.place[list(ranks)], each, threads)
+    _recode(table.X, plan, table, ranks, places, threads)
     return levels

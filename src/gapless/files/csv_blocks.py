@@ -18,8 +18,10 @@ from gapless.files import blocks, csv_words
 from gapless.files.blocks import Room, open_text
 from gapless.files.columns import Roles
 from gapless.files.labels import strict_float
-from gapless.files.sniff import MISSING
+from gapless.files.sniff import MISSING, NOTHING
 
+#: The texts that stand for no value, each in a word.
+PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
 
 
@@ -43,18 +45,35 @@ class Plan(NamedTuple):
         """The columns of texts, in the order of the file."""
         from gapless.files import scan_columns as scan
 
-        return [int(j) for j in np.flatnonzero((self.kinds == scan.TEXT) | (self.kinds == scan.LABEL))]
+        return [j for j, kind in enumerate(self.kinds.tolist()) if kind in (scan.TEXT, scan.LABEL)]
 
 
-class Block(NamedTuple):
-    """What a block gave. A `problem` waits until all blocks before it are known to have none."""
+class Problem(NamedTuple):
+    offset: int  # bytes of the file before the record
+    column: int  # -1: the whole record
+    words: str
+
+
+class Change(NamedTuple):
+    """Columns that are of another kind than their first cells said."""
+
+    kinds: dict[int, int]
+
+
+class _Block(NamedTuple):
+    """What a block gave. What is wrong with it waits until all blocks before it are known to have nothing wrong."""
 
     number: int
     rows: int
     worker: int
     whole: bool  # labels are plain whole numbers
-    problem: tuple[int, int | None, str] | None  # bytes of the file before its record, column, words
-    change: dict[int, int]  # columns that are of another kind
+    problems: list[Problem]
+    bad: dict[int, tuple[int, Problem]]  # columns of numbers, or of texts: cells that are no numbers, and the first of them
+    change: dict[int, int]
+
+    @property
+    def fine(self) -> bool:
+        return not (self.problems or self.bad or self.change)
 
 
 class Table(NamedTuple):
@@ -67,8 +86,8 @@ class Table(NamedTuple):
     texts: list[list[list[str | None]]]  # of each worker, of each column of texts: in the order of its codes; None is no value
 
 
-def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Block:
-    """All blocks, by so many threads; or the first one with a problem or a column to change. `rows` is an estimate."""
+def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
+    """All blocks, by so many threads; or what is wrong with the first one that is not fine. `rows` is an estimate."""
     from gapless._threads import share, team
 
     stream, _ = open_text(plan.path, plan.encoding)
@@ -82,16 +101,30 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Bloc
             with team(threads):
                 share(lambda k: workers[k].run(), threads)
     done = sorted(block for worker in workers for block in worker.done)
-    for block in done:
-        if block.problem is not None or block.change:
-            return block
+    X = source.X.whole()
+    for k, block in enumerate(done):
+        if not block.fine:
+            return _settled(plan, block, X[: sum(before.rows for before in done[: k + 1])])
     return Table(
-        source.X.whole(),
+        X,
         source.extra.whole(),
         all(block.whole for block in done),
         [(block.rows, block.worker) for block in done],
         [worker.texts.told(plan) for worker in workers],
     )
+
+
+def _settled(plan: Plan, block: _Block, X: np.ndarray) -> Change | Problem:
+    """Whether a column with cells that are no numbers is one of texts, by all rows so far: most of its cells decide."""
+    from gapless.files.scan_columns import TEXT
+
+    problems, change = [*block.problems], {**block.change}
+    for column, (times, first) in block.bad.items():
+        if times > int(np.isfinite(X[:, plan.place[column]]).sum()):
+            change[column] = TEXT
+        else:
+            problems.append(first)
+    return min(problems) if problems else Change(change)
 
 
 class _Task(NamedTuple):
@@ -105,7 +138,6 @@ class _Task(NamedTuple):
     X: np.ndarray
     extra: np.ndarray
     wrong: int  # with the record behind the last row
-    wrong_at: int
     cells: int
 
 
@@ -114,7 +146,7 @@ class _Source:
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
         self.stream, self.plan = stream, plan
-        self.size = blocks.CELLS
+        self.size = min(blocks.CELLS, os.path.getsize(plan.path) + 1)
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
         self.direct = np.dtype(dtype) == np.float64
@@ -168,7 +200,7 @@ class _Source:
             return None
         self.number += 1
         return _Task(
-            self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, stop, cells
+            self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells
         )
 
 
@@ -217,12 +249,14 @@ class _Texts:
         told: list[list[str | None]] = [[] for _ in columns]
         raw = self.pool[: self.state[1]].tobytes()
         plain = raw.decode("ascii") if raw.isascii() else None
+        missing = [NOTHING if plan.kinds[j] == TEXT else () for j in columns]
         for begin, tag in self.known[: self.state[0], 3:5].tolist():
-            tag, slot = divmod(tag, len(columns))
-            end = begin + (tag >> 1)
+            rest, slot = divmod(tag, len(columns))
+            end = begin + (rest >> 1)
             text = (plain[begin:end] if plain is not None else raw[begin:end].decode("utf-8")).strip()
-            text = text.replace('""', '"') if tag & 1 else text
-            told[slot].append(None if text in MISSING and plan.kinds[columns[slot]] == TEXT else text)
+            if rest & 1:
+                text = text.replace('""', '"')
+            told[slot].append(None if text in missing[slot] else text)
         return told
 
 
@@ -233,8 +267,7 @@ class _Worker:
         self.number, self.plan, self.source = number, plan, source
         self.columns = len(plan.texts)
         self.texts = _Texts(self.columns)
-        self.missing = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
-        self.done: list[Block] = []
+        self.done: list[_Block] = []
         self.buffer = np.empty(0, dtype=np.uint8)
         self.ends = self.begins = np.empty(0, dtype=np.uint32)
         self.odd = np.empty((0, 4), dtype=np.uint32)
@@ -254,13 +287,13 @@ class _Worker:
             while (task := self.source.next(self)) is not None:
                 block = self._scan(task)
                 self.done.append(block)
-                if block.problem is not None or block.change:
+                if not block.fine:
                     self.source.stopped = True
         except BaseException:
             self.source.stopped = True  # the others need not go on
             raise
 
-    def _scan(self, task: _Task) -> Block:
+    def _scan(self, task: _Task) -> _Block:
         """One block by the compiled scanner; what it leaves open is read here."""
         from gapless.files import scan_columns as scan
         from gapless.files.scan_number import POINT, WHOLE, powers_of_five, powers_of_two
@@ -274,44 +307,52 @@ class _Worker:
         while True:
             status = scan.scan_columns(
                 self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
-                self.missing, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
+                PACKED, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
                 powers_of_five(), powers_of_two(),
             )  # fmt: skip
             if status != scan.FULL:
                 break
             texts.grow()
-        problems: list[tuple[int, int, str]] = []  # row, column, words
+        problems: list[Problem] = []
+        bad: dict[int, tuple[int, Problem]] = {}
         change: dict[int, int] = {}
         if status == scan.TOO_MANY_TEXTS:
-            problems.append((int(facts[4]), int(facts[3]), csv_words.too_many(plan, int(facts[3]))))
+            column = int(facts[3])
+            problems.append(self._problem(task, int(facts[4]), column, csv_words.too_many(plan, column)))
         whole = not facts[2]
         if facts[0]:
-            whole = self._odd_cells(task, X, int(facts[0]), problems, change) and whole
+            whole = self._odd_cells(task, X, int(facts[0]), problems, bad, change) and whole
         label = task.extra[:, 0]
         if roles.label is not None and plan.kinds[roles.label] == scan.NUMBER:
             huge = not whole and bool((np.abs(label) > WHOLE).any())
             if np.isnan(label).any() or (huge and not (self.buffer[task.begin : task.end] == POINT).any()):
                 change[roles.label] = scan.LABEL  # what stands there is told by the text
-        if not problems and not change and facts[1]:
+        if facts[1] and not change:
             problems += self._absent(task, X)
         if roles.weights is not None and (task.extra[:, 1] < 0).any():
             i = int(np.argmax(task.extra[:, 1] < 0))
-            problems.append((i, roles.weights, f"the weight {task.extra[i, 1]:g} is negative"))
-        problem: tuple[int, int | None, str] | None = None
-        if problems:
-            row, column, words = min(problems)
-            problem = (task.offset + int(self.begins[row]), column, words)
-        elif task.wrong and not change:
-            problem = (task.offset + task.wrong_at, None, csv_words.wrong(plan, task.wrong, task.cells))
+            problems.append(self._problem(task, i, roles.weights, f"the weight {task.extra[i, 1]:g} is negative"))
+        if task.wrong:
+            words = csv_words.wrong(plan, task.wrong, task.cells)
+            problems.append(Problem(task.offset + task.end, -1, words))
         if not self.source.direct:
             task.X[:] = X
-        return Block(task.number, rows, self.number, whole, problem, {} if problem else change)
+        return _Block(task.number, rows, self.number, whole, problems, bad, change)
+
+    def _problem(self, task: _Task, row: int, column: int, words: str) -> Problem:
+        return Problem(task.offset + int(self.begins[row]), column, words)
 
     def _decoded(self, begin: int, end: int) -> str:
         return self.buffer[begin:end].tobytes().decode("utf-8")
 
     def _odd_cells(
-        self, task: _Task, X: np.ndarray, n: int, problems: list[tuple[int, int, str]], change: dict[int, int]
+        self,
+        task: _Task,
+        X: np.ndarray,
+        n: int,
+        problems: list[Problem],
+        bad: dict[int, tuple[int, Problem]],
+        change: dict[int, int],
     ) -> bool:
         """Number cells that Python has to read: each into its place, or what is wrong with it; whether labels are whole."""
         from gapless.files import scan_columns as scan
@@ -323,31 +364,32 @@ class _Worker:
             return X[:, to] if to >= 0 else task.extra[:, -1 - to]
 
         whole = True
-        bad: dict[int, list[tuple[int, str]]] = {}
         for row, column, begin, end in self.odd[:n].tolist():
             token = self._decoded(begin, end)
             try:
                 value = strict_float(token)
             except ValueError:
-                bad.setdefault(column, []).append((row, token))
+                if column == roles.label:
+                    change[column] = scan.LABEL
+                elif column in bad:
+                    bad[column] = (bad[column][0] + 1, bad[column][1])
+                else:
+                    first = task.offset + int(self.begins[row]) == 0
+                    problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
+                    bad[column] = (1, problem)
                 continue
             values(column)[row] = value
             whole = whole and column != roles.label
             if not np.isfinite(value):
-                problems.append((row, column, f"the value is {value}; it must be finite"))
-        for column, found in bad.items():
-            present = int(np.isfinite(values(column)).sum())
-            if column == roles.label:
-                change[column] = scan.LABEL
-            elif plan.typed and not plan.fixed and column in roles.features and len(found) > present:
-                change[column] = scan.TEXT
-            else:
-                row, token = found[0]
-                first = task.offset + int(self.begins[row]) == 0
-                problems.append((row, column, csv_words.no_number(token, plan, first)))
+                problems.append(self._problem(task, row, column, f"the value is {value}; it must be finite"))
+        if not plan.typed or plan.fixed:
+            problems += [problem for _, problem in bad.values()]
+            bad.clear()
+        elif roles.weights in bad:
+            problems.append(bad.pop(roles.weights)[1])
         return whole
 
-    def _absent(self, task: _Task, X: np.ndarray) -> list[tuple[int, int, str]]:
+    def _absent(self, task: _Task, X: np.ndarray) -> list[Problem]:
         """The first missing value where there may be none: any feature of a table that is not typed, any weight."""
         plan, weights = self.plan, self.plan.roles.weights
         found: list[tuple[int, int]] = []
@@ -363,4 +405,5 @@ class _Worker:
         begin = int(self.begins[i] if j == 0 else self.ends[k - 1] + 1)
         cell = self._decoded(begin, int(self.ends[k])).strip()
         cell = cell[1:-1].strip() if cell[:1] == '"' else cell
-        return [(i, j, csv_words.no_number(cell, plan, task.offset + int(self.begins[i]) == 0))]
+        first = task.offset + int(self.begins[i]) == 0
+        return [self._problem(task, i, j, csv_words.no_number(cell, plan, first))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from gapless.files.blocks import open_text
@@ -16,8 +16,11 @@ from gapless.files.labels import is_number
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
 SNIFFED_LINES = 20
 SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 100
+SAMPLE_LINES = 150  # enough for them unless many are blank
+BINARY_BYTES = 1 << 12
 #: Texts that stand for no value (and the empty cell).
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
+NOTHING = frozenset(("", *MISSING))
 STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ]\d{1,2}:\d{2}.*)?"
@@ -44,7 +47,7 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
         mark = newline.encode()
         whole = len(start) < SAMPLE_BYTES
-        while start.count(mark) < 3 and not whole:  # long lines
+        while not whole and len(start.split(mark, 3)) < 4:  # long lines
             more = stream.read(len(start))
             whole = not more
             start += more
@@ -58,55 +61,65 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
         if error.end < len(start) or whole:
             raise
         text = start[: error.start].decode("utf-8")
-    lines = text.split(newline)
+    plain = '"' not in text and "\r" not in text
+    lines = text.split(newline, SAMPLE_LINES)
+    rest = lines.pop() if len(lines) > SAMPLE_LINES else None
     sep = separator or sniff_separator(lines[:SNIFFED_LINES])
-    records: list[tuple[int, list[str]]] = []
-    try:
-        for record in _records([line + "\n" for line in lines], sep or ",", path):
-            records.append(record)
-            if len(records) >= SAMPLE_ROWS:
-                break
-    except csv.Error:
-        if not records:
-            raise
+    records = _records(lines, sep or ",", plain)
+    if rest is not None and len(records) < SAMPLE_ROWS:  # blank lines, or line ends in quotes
+        lines += rest.split(newline)
+        records = _records(lines, sep or ",", plain)
     size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
     return Sample(sep, newline, found, records, size, whole)
 
 
 def _length(lines: Sequence[str], encoding: str) -> float:
     wide = 2 if encoding.startswith("utf-16") else 1
-    return wide * sum(len(line.encode("utf-8")) + 1 for line in lines) / SAMPLE_ROWS
+    return wide * (len("\n".join(lines).encode("utf-8")) + 1) / SAMPLE_ROWS
 
 
 def _binary(start: bytes) -> bool:
-    """Bytes that no text has: two zeros, or one in a hundred that are no printable sign."""
-    strange = len(start) - len(start.translate(None, STRANGE))
-    return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(start))
+    """Bytes that no text has: two zeros, or one in a hundred of the first that are no printable sign."""
+    head = start[:BINARY_BYTES]
+    strange = len(head) - len(head.translate(None, STRANGE))
+    return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(head))
 
 
 def sniff_separator(lines: Sequence[str]) -> str | None:
     """The first of tab, semicolon, bar, comma that cuts all the lines into equally many parts (outside quotes)."""
-    counts = {sep: [_count(line, sep) for line in lines if line.strip()] for sep in SEPARATORS}
+    outside = ["".join(line.split('"')[::2]) if '"' in line else line for line in lines if line and not line.isspace()]
+    counts = {sep: [line.count(sep) for line in outside] for sep in SEPARATORS}
     for sep, found in counts.items():
-        if found and found[0] and all(count == found[0] for count in found):
+        if found and found[0] and min(found) == max(found):
             return sep
     # A ragged file: the separator of the first line, so that the error can name the ragged line.
     first = {sep: found[0] for sep, found in counts.items() if found and found[0]}
     return max(first, key=lambda sep: first[sep]) if first else None
 
 
-def _count(line: str, sep: str) -> int:
-    return sum(part.count(sep) for part in line.split('"')[::2])  # odd parts are inside quotes
-
-
-def _records(lines: Sequence[str], sep: str, path: str) -> Iterator[tuple[int, list[str]]]:
-    """(line of its first character, cells) of every record that is not blank."""
-    reader = csv.reader(lines, delimiter=sep)
+def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, list[str]]]:
+    """(line of its first character, cells) of the first records that are not blank; `plain`: without quotes."""
+    records: list[tuple[int, list[str]]] = []
+    if plain:  # no reader needed
+        for start, line in enumerate(lines, 1):
+            if line and not line.isspace():
+                records.append((start, [*map(str.strip, line.split(sep))]))
+                if len(records) >= SAMPLE_ROWS:
+                    break
+        return records
+    reader = csv.reader((line + "\n" for line in lines), delimiter=sep)
     start = 1
-    for cells in reader:
-        if cells and (len(cells) > 1 or cells[0].strip()):
-            yield start, [cell.strip() for cell in cells]
-        start = reader.line_num + 1
+    try:
+        for cells in reader:
+            if len(cells) > 1 or (cells and cells[0].strip()):
+                records.append((start, [*map(str.strip, cells)]))
+                if len(records) >= SAMPLE_ROWS:
+                    break
+            start = reader.line_num + 1
+    except csv.Error:
+        if not records:
+            raise
+    return records
 
 
 def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequence[Column]) -> bool:
@@ -142,12 +155,14 @@ def check_names(names: list[str], path: str, line: int) -> None:
 
 def textual(cells: Sequence[str]) -> bool:
     """Whether a column is one of texts: most of the cells that hold anything are no numbers."""
-    present = Counter(cells)
-    for nothing in ("", *MISSING):
-        del present[nothing]
+    present = set(cells) - NOTHING
     if numeric(present):
         return False
-    return 2 * sum(times for cell, times in present.items() if is_number(cell)) < present.total()
+    numbers = {cell for cell in present if is_number(cell)}
+    if not numbers:
+        return True
+    times = Counter(cells)
+    return sum(times[cell] for cell in numbers) < sum(times[cell] for cell in present - numbers)
 
 
 def numeric(cells: Collection[str]) -> bool:
