@@ -137,7 +137,11 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         ends, begins, odd = (np.empty(shape, dtype=np.uint32) for shape in (8, 8, (1, 4)))
         where = np.zeros(1, dtype=np.int64)
         scan_cells.cut(cells, scan_bytes.PAD, scan_bytes.PAD + 2, 1, 44, 10, True, ends, begins)
-        facts, known, X = np.zeros(5, dtype=np.int64), np.empty((1, scan_columns.KNOWN), dtype=np.uint64), np.empty((1, 1))
+        facts, known, X = (
+            np.zeros(5, dtype=np.int64),
+            np.empty((1, scan_columns.KNOWN), dtype=np.uint64),
+            np.empty((1, 1)),
+        )
         table = np.zeros(scan_columns.SPARSE, dtype=np.int32)
         scan_columns.scan_columns(
             cells, ends, begins, 1, np.ones(1, dtype=np.int8), where, 0, X, X, np.zeros(1, dtype=np.uint64), odd, facts, facts,

@@ -3,6 +3,7 @@
 import csv as standard
 import os
 import random
+import re
 import struct
 import tracemalloc
 
@@ -266,3 +267,87 @@ def test_texts_of_any_length_across_blocks_are_told_apart(tmp_path, monkeypatch)
         assert [None if np.isnan(c) else data.levels[j][int(c)] for c in codes] == told
     assert data.X[:, 3].tolist() == [float(row[3]) for row in rows]
     assert data.y.tolist() == [row[4] for row in rows]
+
+
+def test_any_table_reads_alike_in_blocks_of_any_size(tmp_path, monkeypatch):
+    """One block, and some hundred by several threads: the same rows, levels and labels; line ends of every kind."""
+    from gapless import _threads
+
+    monkeypatch.setattr(_threads, "available_cores", lambda: 4)
+    draw = random.Random(11)
+    cells = [
+        *("red", "a b", '"q""q"', '"x,y"', '"two\nlines"', "é" * 9, "NA", ' "sp" ', "  pad ", '""', "a" * 70, "!", "?"),
+        *("abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwy", '"' + "z," * 90 + '"', 'a""b', '"a""b"', "it's"),
+    ]
+    for newline in ("\n", "\r\n", "\r"):
+        lines = ["number,word,other,y"]
+        for k in range(400):
+            words = [draw.choice(cells).replace("\n", "\n" if newline == "\r\n" else newline) for _ in range(2)]
+            lines.append(",".join([repr(draw.gauss(0, 1000)), *words, str(k % 3)]) + newline * (k % 17 == 0))
+        path = tmp_path / "table.csv"
+        path.write_bytes(newline.join(lines).encode())
+        monkeypatch.undo()
+        one = read_csv(path, typed=True)
+        assert one.X.shape == (400, 3)
+        assert one.y.tolist() == [k % 3 for k in range(400)]
+        with path.open(
+            encoding="utf-8", newline=""
+        ) as stream:  # bare line ends are the only ones that it reads by itself
+            rows = [row for row in standard.reader(stream) if row]
+        words = [row[1].strip() for row in rows[1:]]
+        words = [None if word in ("", "NA", "?") else word for word in words]
+        told = [None if np.isnan(code) else one.levels[1][int(code)] for code in one.X[:, 1]]
+        quoted = ' "sp" '.strip()
+        assert told == [word.strip('"') if word == quoted else word for word in words]
+        for size in (64, 100, 1000):
+            monkeypatch.setattr(blocks, "CELLS", size)
+            monkeypatch.setattr(_threads, "available_cores", lambda: 4)
+            many = read_csv(path, typed=True)
+            assert many.X.tobytes() == one.X.tobytes()
+            assert many.levels == one.levels
+            assert many.y.tolist() == one.y.tolist()
+
+
+def test_numbers_of_every_length_with_the_point_anywhere(write):
+    """Sixteen digits are read at once: each place of the point, each number of digits, signs and line ends."""
+    digits = "1234567890123456789012345"
+    texts = [digits[:n] for n in range(1, 26)] + ["0" * n + "7" for n in range(25)]
+    texts += [text[:k] + "." + text[k:] for text in texts for k in range(len(text) + 1)]
+    texts += ["-" + text for text in texts]
+    for newline in ("\n", "\r\n"):
+        data = read_csv(write("x,y,z\n" + "".join(f"{t},0,{t}{newline}" for t in texts)), target="y")
+        assert data.X[:, 0].tobytes() == np.array([float(text) for text in texts]).tobytes()
+        assert data.X[:, 1].tobytes() == data.X[:, 0].tobytes()
+
+
+@pytest.mark.parametrize(
+    "cell", [".", "-", "-.", "1.2.3", "1-2", "--1", "..", "12345678.1234567.1", "1/2", "12:30", "1;"]
+)
+def test_what_only_looks_like_a_number(write, cell):
+    for text in (cell, cell + "0" * 12, "1" * 9 + cell):
+        if re.fullmatch(r"-?\d*\.?\d+|\d+\.", text) is None:
+            with pytest.raises(DataError, match="line 3, column 'a': .* is not a number"):
+                read_csv(write(f"a,b,y\n1,2,0\n{text},2,1\n"))
+
+
+def test_a_cell_in_the_last_line_does_not_decide_for_its_column(write, monkeypatch):
+    """Also where that line is a block by itself."""
+    text = "a,b,y\n" + "".join(f"{k},{k},{k % 2}\n" for k in range(400)) + "40,x,1"
+    for size in (1 << 18, 20):
+        monkeypatch.setattr(blocks, "CELLS", size)
+        with pytest.raises(DataError, match="line 402, column 'b': 'x' is not a number as most of the column are"):
+            read_csv(write(text), typed=True)
+
+
+def test_too_many_texts_and_too_long_records_are_refused(write, monkeypatch):
+    from gapless.files import csv_blocks
+
+    names = "".join(f"{k},n{k},{k % 2}\n" for k in range(70_000))
+    with pytest.raises(DataError, match="column 'who': more than 65536 different texts; .*--drop"):
+        read_csv(write("a,who,y\n" + names), typed=True)
+    some = "".join(f"{k},n{k % 60_000},{k % 2}\n" for k in range(70_000))
+    data = read_csv(write("a,who,y\n" + some), typed=True)
+    assert [data.levels[1][int(code)] for code in data.X[:, 1]] == [f"n{k % 60_000}" for k in range(70_000)]
+    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 20)
+    with pytest.raises(DataError, match="line 2: a record of more than 1 MB; is a quote opened"):
+        read_csv(write('a,b,y\n1,"2,0\n' + "3,4,1\n" * 600_000))

@@ -126,11 +126,12 @@ def _read(
         typed,
         expected is not None,
         head,
+        found.bytes_a_record,
     )
     while not isinstance(table := scan_blocks(plan, threads, int(1.03 * size) + 1000, dtype), Table):
         if isinstance(table, Problem):
-            column = None if table.column < 0 else name(plan, table.column)
-            raise data_error(table.words, path, line_at(plan, table.offset), column)
+            whose = None if table.column < 0 else name(plan, table.column)
+            raise data_error(table.words, path, line_at(plan, table.offset), whose)
         for j, kind in table.kinds.items():  # once more
             plan.kinds[j] = kind
     if not len(table.X):
@@ -167,16 +168,16 @@ def _kinds(
     from gapless.files import scan_columns as scan
 
     rows = [cells for _, cells in found.records[1 if header else 0 :] if len(cells) == width]
-    columns: list[Sequence[str]] = list(zip(*rows, strict=True)) if rows else [()] * width
     kinds = np.full(width, scan.SKIP, dtype=np.int8)
-    for k, j in enumerate(roles.features):
-        text = typed and (j in asked or textual(columns[j]))
-        if expected is not None and typed:
-            text = k in expected.categories
-        kinds[j] = scan.TEXT if text else scan.NUMBER
+    kinds[roles.features] = scan.NUMBER
+    if expected is not None and typed:
+        kinds[[roles.features[k] for k in expected.categories]] = scan.TEXT
+    elif typed:
+        columns: list[Sequence[str]] = list(zip(*rows, strict=True)) if rows else [()] * width
+        kinds[[j for j in roles.features if j in asked or textual(columns[j])]] = scan.TEXT
     if roles.label is not None:
         wanted = expected.label_kind if expected else None
-        numbers = wanted not in ("str", "bool") and numeric(columns[roles.label])
+        numbers = wanted not in ("str", "bool") and numeric([cells[roles.label] for cells in rows])
         kinds[roles.label] = scan.NUMBER if numbers else scan.LABEL
     if roles.weights is not None:
         kinds[roles.weights] = scan.NUMBER

@@ -17,11 +17,14 @@ import numpy as np
 from gapless.files import blocks, csv_words
 from gapless.files.blocks import Room, open_text
 from gapless.files.columns import Roles
+from gapless.files.dataset import data_error
 from gapless.files.labels import strict_float
 from gapless.files.sniff import MISSING, NOTHING
 
 #: The texts that stand for no value, each in a word.
 PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
+FEW_ROWS = 128
+LONGEST = 1 << 28  # bytes of a record
 FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
 
 
@@ -39,13 +42,14 @@ class Plan(NamedTuple):
     typed: bool
     fixed: bool  # the columns are a model's
     head: int  # lines before the first row
+    record: float  # bytes of one, about
 
     @property
     def texts(self) -> list[int]:
         """The columns of texts, in the order of the file."""
-        from gapless.files import scan_columns as scan
+        from gapless.files.scan_columns import TEXT
 
-        return [j for j, kind in enumerate(self.kinds.tolist()) if kind in (scan.TEXT, scan.LABEL)]
+        return [*np.flatnonzero(self.kinds >= TEXT).tolist()]
 
 
 class Problem(NamedTuple):
@@ -68,7 +72,9 @@ class _Block(NamedTuple):
     worker: int
     whole: bool  # labels are plain whole numbers
     problems: list[Problem]
-    bad: dict[int, tuple[int, Problem]]  # columns of numbers, or of texts: cells that are no numbers, and the first of them
+    bad: dict[
+        int, tuple[int, Problem]
+    ]  # columns of numbers, or of texts: cells that are no numbers, and the first of them
     change: dict[int, int]
 
     @property
@@ -83,7 +89,9 @@ class Table(NamedTuple):
     extra: np.ndarray  # labels and weights
     whole: bool
     codes: list[tuple[int, int]]  # (rows, worker) of each block
-    texts: list[list[list[str | None]]]  # of each worker, of each column of texts: in the order of its codes; None is no value
+    texts: list[
+        list[list[str | None]]
+    ]  # of each worker, of each column of texts: in the order of its codes; None is no value
 
 
 def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
@@ -146,7 +154,9 @@ class _Source:
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
         self.stream, self.plan = stream, plan
-        self.size = min(blocks.CELLS, os.path.getsize(plan.path) + 1)
+        # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
+        size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
+        self.size = min(size, os.path.getsize(plan.path) + 1)
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
         self.direct = np.dtype(dtype) == np.float64
@@ -170,11 +180,16 @@ class _Source:
 
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
+        if want > 2 * LONGEST:
+            line = csv_words.line_at(plan, self.offset) + (plan.head if self.offset == 0 else 0)
+            raise data_error(
+                f"a record of more than {LONGEST >> 20} MB; is a quote opened and not closed?", plan.path, line
+            )
         worker.make_room(want)
         buffer = worker.buffer
         buffer[PAD : PAD + len(rest)] = np.frombuffer(rest, dtype=np.uint8)
         end = PAD + len(rest)
-        with memoryview(buffer) as view:
+        with buffer.data as view:
             while end < PAD + want and (got := self.stream.readinto(view[end : PAD + want])):
                 end += got
         last = self.ended = end < PAD + want
@@ -199,9 +214,7 @@ class _Source:
         if rows == 0 and wrong == FINE:
             return None
         self.number += 1
-        return _Task(
-            self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells
-        )
+        return _Task(self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells)
 
 
 def _behind(text: bytes, mark: bytes, lines: int) -> int:

@@ -48,7 +48,9 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
         if here != 0:
             cell = at + lanes - leading_zeros(both)
         rest = both
-        for i in range(k, k + here, 4):  # in fours, the last ones for nothing: a branch that is guessed wrong costs more
+        for i in range(
+            k, k + here, 4
+        ):  # in fours, the last ones for nothing: a branch that is guessed wrong costs more
             for t in range(4):
                 ends[i + np.uint64(t)] = at + trailing_zeros(rest)
                 rest &= rest - one
@@ -83,7 +85,9 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
                     return np.int64(rows), np.int64(record), BAD_QUOTE, np.int64(k - first)
                 break
             i += one
-            while i < n and (text[i] == SPACE or text[i] == TAB or text[i] == CR) and text[i] != sep and text[i] != mark:
+            while (
+                i < n and (text[i] == SPACE or text[i] == TAB or text[i] == CR) and text[i] != sep and text[i] != mark
+            ):
                 i += one
             if i < n and text[i] != sep and text[i] != mark:
                 return np.int64(rows), np.int64(record), BAD_QUOTE, np.int64(k - first)
@@ -93,7 +97,6 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
 
 @compiled
 def _blank(text, begin, end):
-    for i in range(begin, end):
-        if text[i] > SPACE:
-            return False
-    return True
+    while begin < end and text[begin] <= SPACE:
+        begin += np.uint64(1)
+    return begin == end

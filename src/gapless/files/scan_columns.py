@@ -60,7 +60,7 @@ def scan_columns(
                 if stopped < rows:
                     facts[3], facts[4] = j, stopped
                     return TOO_MANY_TEXTS if counts[slot] >= MOST_TEXTS else FULL
-        slot += kind == TEXT or kind == LABEL
+        slot += kind >= TEXT
     return FINE
 
 
@@ -90,8 +90,8 @@ def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, fact
             left = _U(64) - (length << _U(3))
             digits = (word(text, i) << left) ^ (zeros << left)
             if ((digits + nines) | digits) & _TOPS == 0:
-                value = np.float64(np.int64(_eight(digits)))
-                out[r, to] = -value if negative else value
+                small = np.float64(np.int64(_eight(digits)))
+                out[r, to] = -small if negative else small
                 continue
         if length - one < _U(24):
             # The last sixteen signs as two words, the rest one by one; the point is taken out and what stands before it moves up.
@@ -145,11 +145,13 @@ def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, fact
                     fine = mantissa != 0
                     value = np.float64(mantissa) * twos[power + 1074]
                 if fine:
-                    all_whole = all_whole and not point and value <= WHOLE
+                    if point or value > WHOLE:
+                        all_whole = False
                     out[r, to] = -value if negative else value
                     continue
         out[r, to], whole = _long_way(text, begin, end, r, column, missing, odd, facts, fives, twos)
-        all_whole = all_whole and whole
+        if not whole:
+            all_whole = False
     return all_whole
 
 
@@ -162,7 +164,7 @@ def _bare(text, begin, end):
             begin += _U(1)
         while begin < end and text[end - _U(1)] <= SPACE:
             end -= _U(1)
-        if again == 1 or end - begin < _U(2) or end <= begin or text[begin] != QUOTE:
+        if again == 1 or end < begin + _U(2) or text[begin] != QUOTE or text[end - _U(1)] != QUOTE:
             break
         quoted = True
         begin, end = begin + _U(1), end - _U(1)
@@ -195,7 +197,7 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
     """A column of texts from row `start` on; the row that finds no place for a new text, else `rows`."""
     one, three, eight, sixteen, bits = _U(1), _U(3), _U(8), _U(16), _U(64)
     mask = _U(table.size - 1)
-    shift = _U(63) - _U(np.log2(table.size)) + one
+    shift = bits - trailing_zeros(_U(table.size))
     for r in range(_U(start), _U(rows)):
         begin = _U(begins[r]) if column == 0 else _U(ends[r * wide + column - one]) + one
         end = _U(ends[r * wide + column])
@@ -206,8 +208,8 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
                 out[r, to] = -1.0
                 continue
             if quoted:
-                for i in range(begin, end):
-                    doubled |= _U(text[i] == QUOTE)
+                for t in range(begin, end):
+                    doubled |= _U(text[t] == QUOTE)
         length = end - begin
         part = min(length, eight)
         first = word(text, begin) & (_ALL >> (bits - (part << three)))
@@ -244,8 +246,8 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
             code = counts[slot]
             known[n, 0], known[n, 1], known[n, 2], known[n, 3], known[n, 4] = h, first, second, _U(used), tag
             known[n, 5] = _U(code)
-            for i in range(begin, end):
-                pool[used + np.int64(i - begin)] = text[i]
+            for t in range(length):
+                pool[_U(used) + t] = text[begin + t]
             counts[slot] = code + 1
             state[0], state[1] = n + 1, used + np.int64(length)
             table[at] = n + 1
@@ -257,7 +259,7 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
 def place_texts(table, known, n):
     """A larger table for the first n texts."""
     mask = _U(table.size - 1)
-    shift = _U(63) - _U(np.log2(table.size)) + _U(1)
+    shift = _U(64) - trailing_zeros(_U(table.size))
     for t in range(n):
         at = known[t, 0] >> shift
         while table[at] != 0:

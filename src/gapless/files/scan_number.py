@@ -1,4 +1,4 @@
-"""A number in a text, in compiled code: its bytes, and what they say as float64, correctly rounded, as Python's float() reads them.
+"""A number in a text, in compiled code: its bytes as float64, correctly rounded, as Python's float() reads them.
 
 A number of at most 19 digits is m · 10^q with m < 2^64. Where m ≤ 2^53 and |q| ≤ 22 both are exact in float64, and one product
 or quotient rounds once (Clinger 1990). Else m times a 128-bit approximation of 5^q decides the 53 bits (Lemire, "Number parsing

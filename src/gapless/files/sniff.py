@@ -171,7 +171,8 @@ def numeric(cells: Collection[str]) -> bool:
         list(map(float, cells))  # one exception, if any
     except ValueError:
         return False
-    return all("_" not in cell for cell in cells)
+    text = "".join(cells)
+    return text.isascii() and "_" not in text  # other digits are numbers for Python only
 
 
 def dates(levels: Sequence[str]) -> bool:
