@@ -13,6 +13,7 @@ import numpy as np
 
 LARGE, SMALL, MORE = 1 << 22, 1 << 19, 1 << 16  # bytes of a block
 CELLS = 1 << 18  # bytes of one that is read column by column: it stays in a core's cache
+HUGE = 1 << 21  # bytes of a huge page
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 T = TypeVar("T")
@@ -180,18 +181,29 @@ def joined(parts: list[np.ndarray], dtype: Any = None) -> np.ndarray:
     return whole
 
 
+def _empty(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
+    """np.empty, on a boundary of huge pages where it is as large: the first touch of a page costs the same for any size, and for
+    small ones it takes as long as all that is written there. numpy asks for huge ones from 4 MB on."""
+    size = rows * width * dtype.itemsize
+    if size < HUGE:
+        return np.empty((rows, width), dtype=dtype)
+    raw = np.empty(size + HUGE, dtype=np.uint8)
+    begin = -raw.__array_interface__["data"][0] % HUGE
+    return raw[begin : begin + size].view(dtype).reshape(rows, width)
+
+
 class Room:
     """One array for rows that come in blocks, in order: taken whole by an estimate, touched only where it is filled."""
 
     def __init__(self, rows: int, width: int, dtype: Any) -> None:
-        self.arrays = [np.empty((rows, width), dtype=dtype)]
+        self.arrays = [_empty(rows, width, np.dtype(dtype))]
         self.used = [0]  # rows of each array
 
     def take(self, rows: int) -> np.ndarray:
         """Room for the next rows."""
         last, used = self.arrays[-1], self.used[-1]
         if used + rows > len(last):
-            last, used = np.empty((max(rows, len(last) // 8), last.shape[1]), dtype=last.dtype), 0
+            last, used = _empty(max(rows, len(last) // 8), last.shape[1], last.dtype), 0
             self.arrays.append(last)
             self.used.append(0)
         self.used[-1] += rows

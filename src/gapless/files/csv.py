@@ -20,10 +20,21 @@ from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
 from gapless.files.labels import as_labels, is_number
 from gapless.files.memory import too_large
-from gapless.files.sniff import SEPARATORS, Sample, check_names, dates, has_header, numeric, sample, textual
+from gapless.files.sniff import (
+    SAMPLE_BYTES,
+    SEPARATORS,
+    Sample,
+    check_names,
+    dates,
+    has_header,
+    numeric,
+    sample,
+    textual,
+)
 
 WORTH_THREADS = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
 ALL_LINES = 1 << 62
+PART = 1 << 16
 
 
 def read_csv(
@@ -103,7 +114,7 @@ def _read(
     kinds = _kinds(found, header, width, roles, typed, asked_texts, expected)
     whole_size = os.path.getsize(path)
     size = whole_size / max(found.bytes_a_record, 1.0)
-    large = None if found.whole else too_large(size, len(roles.features) + 1, np.dtype(dtype).itemsize)
+    large = None if whole_size <= SAMPLE_BYTES else too_large(size, len(roles.features) + 1, np.dtype(dtype).itemsize)
     if large:
         raise data_error(large, path)
 
@@ -246,7 +257,8 @@ def _label(
     if j not in texts:
         y = table.extra[:, 0]
         whole = table.whole or (kind == "int" and bool((y == np.trunc(y)).all()))
-        return y.astype(np.int64) if whole and kind != "float" else y.copy()
+        y = y if table.extra.shape[1] == 1 else y.copy()
+        return _in_place(y) if whole and kind != "float" else y
     told = texts[j]
     codes_of: dict[str | None, float] = {text: float(code) for code, text in enumerate(told)}
     _recode(table.extra, plan, table, {j: {**codes_of, None: -1.0}}, [0], threads)
@@ -267,6 +279,15 @@ def _label(
             name(plan, j),
         )
     return as_labels(told, kind)[codes]
+
+
+def _in_place(values: np.ndarray) -> np.ndarray:
+    """Numbers as whole ones, in the same memory."""
+    whole = values.view(np.int64)
+    for begin in range(0, len(values), PART):
+        part = slice(begin, begin + PART)
+        whole[part] = values[part].astype(np.int64)
+    return whole
 
 
 def _levels(

@@ -24,6 +24,7 @@ from gapless.files.sniff import MISSING, NOTHING
 #: The texts that stand for no value, each in a word.
 PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 FEW_ROWS = 128
+MOST_SPARE = 4
 LONGEST = 1 << 28  # bytes of a record
 FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
 
@@ -49,7 +50,7 @@ class Plan(NamedTuple):
         """The columns of texts, in the order of the file."""
         from gapless.files.scan_columns import TEXT
 
-        return [*np.flatnonzero(self.kinds >= TEXT).tolist()]
+        return [*(self.kinds >= TEXT).nonzero()[0].tolist()]
 
 
 class Problem(NamedTuple):
@@ -101,13 +102,15 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
     stream, _ = open_text(plan.path, plan.encoding)
     with stream:
         source = _Source(stream, plan, rows, dtype)
-        threads = min(threads, math.ceil(os.path.getsize(plan.path) / source.size)) or 1
+        threads = max(1, min(threads, math.ceil(os.path.getsize(plan.path) / source.size)))
         workers = [_Worker(k, plan, source) for k in range(threads)]
         if threads == 1:
             workers[0].run()
         else:
             with team(threads):
                 share(lambda k: workers[k].run(), threads)
+    for worker in workers:
+        worker.leave()
     done = sorted(block for worker in workers for block in worker.done)
     X = source.X.whole()
     for k, block in enumerate(done):
@@ -156,7 +159,7 @@ class _Source:
         self.stream, self.plan = stream, plan
         # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
         size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
-        self.size = min(size, os.path.getsize(plan.path) + 1)
+        self.size = size
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
         self.direct = np.dtype(dtype) == np.float64
@@ -273,6 +276,14 @@ class _Texts:
         return told
 
 
+def _memory(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For so many bytes, and where their cells end and their records begin: no more of them than bytes."""
+    return np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
+
+
+_spare: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+
 class _Worker:
     """Scans one block after the other."""
 
@@ -281,8 +292,7 @@ class _Worker:
         self.columns = len(plan.texts)
         self.texts = _Texts(self.columns)
         self.done: list[_Block] = []
-        self.buffer = np.empty(0, dtype=np.uint8)
-        self.ends = self.begins = np.empty(0, dtype=np.uint32)
+        self.buffer, self.ends, self.begins = _spare.pop() if _spare else _memory(0)
         self.odd = np.empty((0, 4), dtype=np.uint32)
 
     def make_room(self, size: int) -> None:
@@ -290,10 +300,14 @@ class _Worker:
         from gapless.files.scan_bytes import PAD
 
         if self.buffer.size < size + 2 * PAD + 1:
-            size += size // 4  # and the usual rest of a record
-            self.buffer = np.empty(size + 2 * PAD + 1, dtype=np.uint8)
-            self.ends = np.empty(size + 8, dtype=np.uint32)
-            self.begins = np.empty(size // self.plan.kinds.size + 8, dtype=np.uint32)
+            self.buffer, self.ends, self.begins = _memory(
+                size + size // 4 + 2 * PAD + 1
+            )  # and the usual rest of a record
+
+    def leave(self) -> None:
+        """What was touched once is kept for the next file."""
+        if self.buffer.size <= 2 * blocks.CELLS and len(_spare) < MOST_SPARE:
+            _spare.append((self.buffer, self.ends, self.begins))
 
     def run(self) -> None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -151,11 +152,13 @@ def check_file(path: str | os.PathLike[str]) -> str:
     """The path as text, if it is a file that has something in it."""
     text = os.fspath(path)
     try:
-        if os.path.isdir(text):
+        try:
+            mode = os.stat(text).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            raise data_error("no such file", text) from None
+        if stat.S_ISDIR(mode):
             raise data_error("is a directory, not a data file", text)
-        if not os.path.exists(text):
-            raise data_error("no such file", text)
-        if not os.path.isfile(text):
+        if not stat.S_ISREG(mode):
             raise data_error("is not a regular file", text)
         with open(text, "rb") as stream:
             start = stream.read(16)

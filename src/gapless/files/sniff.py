@@ -15,12 +15,13 @@ from gapless.files.labels import is_number
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
 SNIFFED_LINES = 20
-SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 100
+FIRST_BYTES, SAMPLE_BYTES, SAMPLE_ROWS = 1 << 15, 1 << 17, 100
 SAMPLE_LINES = 150  # enough for them unless many are blank
 BINARY_BYTES = 1 << 12
 #: Texts that stand for no value (and the empty cell).
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
 NOTHING = frozenset(("", *MISSING))
+NUMBER_BEGINS = frozenset("0123456789+-.iInN")
 STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ]\d{1,2}:\d{2}.*)?"
@@ -43,10 +44,13 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     """Read the first records; errors in them are left to the scanner, which names them."""
     stream, found = open_text(path, encoding)
     with stream:
-        start = stream.read(SAMPLE_BYTES)
+        start = stream.read(FIRST_BYTES)
+        whole = len(start) < FIRST_BYTES
+        if not whole and len(start.split(b"\n", SAMPLE_LINES)) <= SAMPLE_LINES:
+            start += stream.read(SAMPLE_BYTES)
+            whole = len(start) < FIRST_BYTES + SAMPLE_BYTES
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
         mark = newline.encode()
-        whole = len(start) < SAMPLE_BYTES
         while not whole and len(start.split(mark, 3)) < 4:  # long lines
             more = stream.read(len(start))
             whole = not more
@@ -99,14 +103,10 @@ def sniff_separator(lines: Sequence[str]) -> str | None:
 
 def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, list[str]]]:
     """(line of its first character, cells) of the first records that are not blank; `plain`: without quotes."""
-    records: list[tuple[int, list[str]]] = []
     if plain:  # no reader needed
-        for start, line in enumerate(lines, 1):
-            if line and not line.isspace():
-                records.append((start, [*map(str.strip, line.split(sep))]))
-                if len(records) >= SAMPLE_ROWS:
-                    break
-        return records
+        some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
+        return [(start, [*map(str.strip, lines[start - 1].split(sep))]) for start in some]
+    records: list[tuple[int, list[str]]] = []
     reader = csv.reader((line + "\n" for line in lines), delimiter=sep)
     start = 1
     try:
@@ -158,7 +158,7 @@ def textual(cells: Sequence[str]) -> bool:
     present = set(cells) - NOTHING
     if numeric(present):
         return False
-    numbers = {cell for cell in present if is_number(cell)}
+    numbers = {cell for cell in present if cell[0] in NUMBER_BEGINS and is_number(cell)}
     if not numbers:
         return True
     times = Counter(cells)
@@ -167,12 +167,16 @@ def textual(cells: Sequence[str]) -> bool:
 
 def numeric(cells: Collection[str]) -> bool:
     """Whether all cells are numbers."""
+    text = "".join(cells)
+    if not text.isascii() or "_" in text:  # such are numbers for Python only
+        return False
+    if text.isdigit():
+        return "" not in cells
     try:
         list(map(float, cells))  # one exception, if any
     except ValueError:
         return False
-    text = "".join(cells)
-    return text.isascii() and "_" not in text  # other digits are numbers for Python only
+    return True
 
 
 def dates(levels: Sequence[str]) -> bool:
