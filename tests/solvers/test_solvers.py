@@ -12,6 +12,7 @@ from scipy import sparse
 from gapless import losses
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import NotForThisLoss, solve
+from gapless.solvers.coordinate_descent import _even_start
 from gapless.solvers.loop import Interruption, Stop
 
 HINGE = ("coordinate_descent", "semismooth", "interior_point", "auto")
@@ -328,3 +329,25 @@ def test_logistic_coordinate_descent_on_sparse_rows(offset, C):
     assert problem.primal(steps.theta) == pytest.approx(optimum, rel=2e-9)
     if offset == "free":
         assert abs(steps.u.sum()) <= 1e-12 * np.abs(steps.u).sum()
+
+
+@pytest.mark.parametrize("offset", ["none", "penalised"])
+@pytest.mark.parametrize("C", [1e-4, 0.01, 1.0, 100.0, 1e6])
+def test_logistic_coordinate_descent_starts_at_the_best_share_of_each_class(offset, C):
+    random = np.random.default_rng(0)
+    X = sparse.random(600, 80, density=0.2, format="csr", random_state=random)
+    y = np.where(random.random(600) < 0.1, np.int8(1), np.int8(-1))  # one class is rare
+    c = C * (0.5 + random.random(600))
+    problem = LinearERM.build(X, y, c, losses.BY_NAME["logistic"], offset)
+    u, theta = _even_start(problem)
+    np.testing.assert_allclose(theta, problem.combine(u), rtol=1e-12, atol=1e-12 * np.abs(theta).max())
+    share = u * y / c
+    s, t = float(share[y > 0][0]), float(share[y < 0][0])
+    np.testing.assert_allclose(share, np.where(y > 0, s, t), rtol=1e-12)
+
+    def dual(s, t):
+        return problem.dual(np.where(y > 0, s, t) * c * y, np.inf)
+
+    grid = np.linspace(-16.0, 3.0, 120)  # log odds of the shares
+    best = max(dual(a, b) for a in 1 / (1 + np.exp(-grid)) for b in 1 / (1 + np.exp(-grid)))
+    assert dual(s, t) >= best - 0.01 * abs(best)

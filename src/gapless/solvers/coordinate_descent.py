@@ -67,11 +67,18 @@ def coordinate_descent(
         rows = rows._replace(constant=s)
         q = q - 1.0 + s * s
     bounded = isinstance(problem.loss, Hinge | SquaredHinge)
-    u = np.zeros(n) if start is None else problem.repair(start)
-    if start is None and isinstance(problem.loss, Logistic):
+    theta: np.ndarray | None = None
+    if start is not None:
+        u = problem.repair(start)
+    elif not isinstance(problem.loss, Logistic):
+        u = np.zeros(n)
+    elif problem.free or min(problem.masses) <= 0.0:
         # Most examples end near 0; 0 itself is where the slope is infinite.
         u = problem.repair(START * problem.c * problem.y)
-    theta = _combined(rows, problem, u) if u.any() else np.zeros(problem.d + 1)
+    else:
+        u, theta = _even_start(problem)
+    if theta is None:
+        theta = _combined(rows, problem, u) if u.any() else np.zeros(problem.d + 1)
     if problem.free and start is not None:
         b0 = problem.primal_from_dual(u)[-1] - s * theta[-1]
     top = np.full(n, np.inf) if isinstance(problem.loss, SquaredHinge) else problem.c
@@ -167,6 +174,47 @@ def _logits(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
         return np.log(share) - np.log1p(-share)
 
 
+def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
+    """u and its theta for the logistic loss: alpha = s c for one class, t c for the other, with the s and t of the highest D.
+
+    With the sums p and m of c y x over the classes D(s, t) = C+ H(s) + C- H(t) - 1/2 |s p + t m|^2, H the entropy: Newton's
+    steps, halved until they stay inside and D does not fall.  A few per cent near is near enough.
+    """
+    positive = problem.y > 0
+    p = problem.combine(np.where(positive, problem.c, 0.0))
+    m = problem.combine(np.where(positive, 0.0, -problem.c))
+    (up, down), pp, pm, mm = problem.masses, float(p @ p), float(p @ m), float(m @ m)
+
+    def value(s: float, t: float) -> float:
+        bend = 0.5 * (pp * s * s + 2.0 * pm * s * t + mm * t * t)
+        return (
+            -up * (s * math.log(s) + (1 - s) * math.log1p(-s))
+            - down * (t * math.log(t) + (1 - t) * math.log1p(-t))
+            - bend
+        )
+
+    s = t = START
+    best = value(s, t)
+    for _ in range(30):
+        rise_s = up * math.log((1 - s) / s) - pp * s - pm * t
+        rise_t = down * math.log((1 - t) / t) - pm * s - mm * t
+        bend_s, bend_t = up / (s * (1 - s)) + pp, down / (t * (1 - t)) + mm
+        area = bend_s * bend_t - pm * pm
+        ds, dt = (bend_t * rise_s - pm * rise_t) / area, (bend_s * rise_t - pm * rise_s) / area
+        for halved in range(12):
+            near_s, near_t = s + 0.5**halved * ds, t + 0.5**halved * dt
+            inside = 0.1 * s < near_s < 1 - 0.1 * (1 - s) and 0.1 * t < near_t < 1 - 0.1 * (1 - t)
+            if inside and (found := value(near_s, near_t)) >= best:
+                break
+        else:
+            break
+        small = abs(near_s - s) < 0.03 * s and abs(near_t - t) < 0.03 * t
+        s, t, best = near_s, near_t, found
+        if small:
+            break
+    return np.where(positive, s * problem.c, -t * problem.c), s * p + t * m
+
+
 def _shuffled(n: int, random: np.ndarray) -> np.ndarray:
     everybody = np.arange(n)
     _shuffle(everybody, random, 1)
@@ -217,7 +265,7 @@ STRETCH, LONG = 8, 32
 AHEAD = 8
 #: A step of Newton's in t after which it is near enough.
 NEAR = 0.02
-#: alpha / c of every example at the start, for the logistic loss (half of c is where w = 0 would have them).
+#: alpha / c of every example at the start, for the logistic loss with a free offset (half of c is where w = 0 would have them).
 START = 0.1
 
 
