@@ -21,9 +21,10 @@ from scipy import sparse
 from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.panels import WIDTH, bytes_are_fast
+from gapless.kernels.panels import fill as fill_panels
 from gapless.kernels.rbf import RBF
 from gapless.kernels.single import UNIT, Rates
-from gapless.kernels.tiles import CHUNK, LONG, Tiles
+from gapless.kernels.tiles import CHUNK, LONG, Tick, Tiles
 
 #: Numbers of a row beyond which the sum of their products might not fit a word.
 WIDEST = 8000
@@ -91,6 +92,21 @@ class ByteTiles(Tiles):
             return Rates(None)
         return Rates(6.6 * UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64))
 
+    @cached_property
+    def _all(self) -> np.ndarray:
+        return self._right(np.arange(self.n))
+
+    def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
+        """out = K[start:, columns] transposed, from that place on: distances are the same either way round, to the last bit."""
+        left, panels, some = self.rows[columns], self._all, CHUNK // WIDTH
+        first = start // WIDTH
+
+        def fill(k: int) -> None:
+            a, b = first + k * some, min(panels.shape[0], first + (k + 1) * some)
+            fill_panels(left, panels[a:b], *self.map, out[:, a * WIDTH : b * WIDTH])
+
+        share(fill, -(-(panels.shape[0] - first) // some), tick)
+
     @property
     def map(self) -> tuple[int, int, float]:
         """The last is what a squared step counts."""
@@ -152,11 +168,9 @@ def _pack(rows, squares, index, panels):
     last = rows.shape[1] - 1
     for p in range(panels.shape[0]):
         panel = panels[p]
-        for start in range(0, last, 16):
-            stop = min(last, start + 16)
-            for j in range(WIDTH):
-                row = rows[index[min(index.size - 1, p * WIDTH + j)]]
-                for c in range(start, stop):
-                    panel[c, j] = row[c] ^ SHIFTED
         for j in range(WIDTH):
-            panel[last, j] = squares[index[min(index.size - 1, p * WIDTH + j)]]
+            at = index[min(index.size - 1, p * WIDTH + j)]
+            row = rows[at]
+            for c in range(last):
+                panel[c, j] = row[c] ^ SHIFTED
+            panel[last, j] = squares[at]

@@ -12,6 +12,7 @@ import numpy as np
 
 from gapless._jit import compiled
 from gapless._threads import share
+from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.single import TERMS, Rates
 from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles
 
@@ -108,6 +109,8 @@ class Kept:
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made
         as far as no kept row has their values."""
+        if isinstance(self.tiles, ByteTiles):  # as fast as gathering them
+            return self.tiles.square(index, tick)
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         known = self.place[index] >= 0
         there, missing = np.flatnonzero(known), np.flatnonzero(~known)

@@ -177,16 +177,13 @@ def pack(rows, index, scale, swap, panels):
     for p in range(panels.shape[0]):
         panel = panels[p]
         count = min(WIDTH, index.size - p * WIDTH)
-        for start in range(0, inner, 16):
-            stop = min(inner, start + 16)
-            for j in range(count):
-                row = rows[index[p * WIDTH + j]]
-                for c in range(start, stop):
-                    panel[c, j] = by * row[c]
         for j in range(count):
+            row = rows[index[p * WIDTH + j]]
+            for c in range(inner):
+                panel[c, j] = by * row[c]
             if swap:
                 panel[k - 2, j] = rows.dtype.type(1.0)
-                panel[k - 1, j] = rows[index[p * WIDTH + j], k - 2]
+                panel[k - 1, j] = row[k - 2]
         for c in range(k):
             for j in range(count, WIDTH):
                 panel[c, j] = rows.dtype.type(0.0)
@@ -288,11 +285,16 @@ def fill(left, panels, kind, degree, shift, out):
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                _map(tile, kind, degree, shift)
+                if kind > 1:
+                    _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     into, row = out[start + i, p * WIDTH : (p + 1) * WIDTH], tile[i]
-                    for j in range(into.size):
-                        into[j] = row[j]
+                    if kind == 1:
+                        for j in range(into.size):
+                            into[j] = _exp(row[j])
+                    else:
+                        for j in range(into.size):
+                            into[j] = row[j]
 
 
 @compiled(vectorise=True)
