@@ -41,6 +41,11 @@ def binary(n, d, seed=0):
     return (np.random.default_rng(seed).random((n, d)) < 0.3).astype(float)
 
 
+def counted(n, d, seed=0):
+    random = np.random.default_rng(seed)
+    return random.integers(0, 256, (n, d)) * (random.random((n, d)) < 0.3).astype(float)
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
 @pytest.mark.parametrize(("dtype", "close"), [(np.float64, 1e-13), (np.float32, 2e-5)])
 @pytest.mark.parametrize("make", [real, binary])
@@ -175,7 +180,14 @@ def test_a_product_among_rows(kernel, make, d):
 
 @pytest.mark.parametrize(
     ("width", "d", "spread", "make"),
-    [(0.2, 5, 1.0, real), (0.02, 54, 1.0, real), (0.01, 230, 1.0, real), (3.0, 8, 1.0, real), (0.05, 60, 1.0, binary)],
+    [
+        (0.2, 5, 1.0, real),
+        (0.02, 54, 1.0, real),
+        (0.01, 230, 1.0, real),
+        (3.0, 8, 1.0, real),
+        (0.05, 60, 1.0, binary),
+        (0.02, 240, 1.0 / 255.0, counted),
+    ],
 )
 def test_single_precision_is_within_its_bound(width, d, spread, make):
     """Scores made by several updates, some divided on the way, against float64; the bounds are not idle either."""
@@ -206,17 +218,12 @@ def test_no_bound_where_none_is_small():
     assert not gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known
 
 
-def images(n, d, step, seed=0):
-    random = np.random.default_rng(seed)
-    return random.integers(0, 256, (n, d)) * (random.random((n, d)) < 0.3) * step
-
-
 @pytest.mark.skipif(not bytes_are_fast(), reason="this machine has no such instruction")
 @pytest.mark.parametrize(("d", "step"), [(200, 1.0), (203, 1.0 / 255.0), (785, 0.25), (8000, 1.0)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_of_whole_steps(d, step, dtype):
     """Sums, mirrored sums, squares, columns and other rows, against values written out: exact but for e^t."""
-    X = images(700, d, step)
+    X = step * counted(700, d)
     X[0], X[1], X[2] = 255.0 * step, 0.0, X[3]  # the furthest, the nearest
     kernel = RBF(1.0 / (step**2 * 255.0 * 255.0 * 0.2 * d))
     tiles = ByteTiles.packed(kernel, X, dtype)
@@ -243,7 +250,7 @@ def test_rows_of_whole_steps(d, step, dtype):
 
 @pytest.mark.skipif(not bytes_are_fast(), reason="this machine has no such instruction")
 def test_what_is_no_whole_step():
-    X = images(70, 210, 1.0 / 255.0)
+    X = counted(70, 210) / 255.0
     for bad in (-1.0 / 255.0, 256.0, 0.5 / 255.0, 1.0 / 255.0 + 1e-15, np.nan, np.inf):
         other = X.copy()
         other[69, 209] = bad
@@ -252,3 +259,6 @@ def test_what_is_no_whole_step():
     assert ByteTiles.packed(Linear(), X, np.float64) is None
     assert ByteTiles.packed(RBF(1.0), sparse.csr_matrix(X), np.float64) is None
     assert ByteTiles.packed(RBF(1.0), X, np.float64) is not None
+    single = X.astype(np.float32)
+    assert ByteTiles.packed(RBF(1.0), single, np.float64) is None  # what was rounded on the way is not what was meant
+    assert ByteTiles.packed(RBF(1.0), single, np.float32) is not None  # scores in float32 are no closer themselves

@@ -23,13 +23,13 @@ from gapless._threads import share
 from gapless.kernels.panels import WIDTH, bytes_are_fast
 from gapless.kernels.panels import fill as fill_panels
 from gapless.kernels.rbf import RBF
-from gapless.kernels.single import UNIT, Rates
+from gapless.kernels.single import LARGEST, UNIT, Rates
 from gapless.kernels.tiles import CHUNK, LONG, Tick, Tiles
 
 #: Numbers of a row beyond which the sum of their products might not fit a word.
 WIDEST = 8000
-#: Parts of a number that it may differ from its step by: some rounded divisions.
-CLOSE = 2.0**-51
+#: Parts of a number that it may differ from its step by: some rounded divisions, in the precision of the result.
+CLOSE = {np.dtype(np.float64): 2.0**-51, np.dtype(np.float32): 2.0**-22}
 #: q - 128 in every byte of a word.
 SHIFTED = np.uint32(0x80808080)
 
@@ -45,10 +45,10 @@ class ByteTiles(Tiles):
     def packed(cls, kernel: Any, X: Any, dtype: Any, step: float | None = None) -> ByteTiles | None:
         """None where rows are short, where they are not of whole steps, and where it would not be faster."""
         n, d = X.shape
-        suits = isinstance(kernel, RBF) and not sparse.issparse(X) and X.dtype == np.float64 and n > 0
+        suits = isinstance(kernel, RBF) and not sparse.issparse(X) and X.dtype in (np.float64, dtype) and n > 0
         if not (suits and LONG <= d <= WIDEST and bytes_are_fast()):
             return None
-        for own in [step] if step is not None else _steps(X[:64]):
+        for own in [step] if step is not None else _steps(X[:64], CLOSE[np.dtype(dtype)]):
             words = -(-d // 4)
             tiles = cls(kernel, np.zeros((n, words + 1), np.uint32), np.empty(n, np.uint32), own, dtype)
             right = np.zeros(-(-n // CHUNK), bool)
@@ -69,7 +69,7 @@ class ByteTiles(Tiles):
     def _lay_out(self, X: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> bool:
         """False where some number is not a whole number of steps."""
         rows[:] = 0
-        return bool(_lay_out(np.ascontiguousarray(X), self.step, rows.view(np.uint8), rows, squares))
+        return bool(_lay_out(np.ascontiguousarray(X), self.step, CLOSE[self.dtype], rows.view(np.uint8), rows, squares))
 
     @property
     def dtype(self) -> Any:
@@ -90,7 +90,8 @@ class ByteTiles(Tiles):
         """The whole number, the step and their product are rounded: t is off by 3 u |t|, and |t| <= 2 gamma (|x|^2 + |z|^2)."""
         if self.dtype != np.float32:
             return Rates(None)
-        return Rates(6.6 * UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64))
+        sizes = 6.6 * UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64)
+        return Rates(sizes if sizes.max(initial=0.0) <= LARGEST else None)
 
     @cached_property
     def _all(self) -> np.ndarray:
@@ -123,21 +124,22 @@ class ByteTiles(Tiles):
         return panels
 
 
-def _steps(X: np.ndarray) -> list[float]:
+def _steps(X: np.ndarray, close: float) -> list[float]:
     """What the step may be, by some rows: 1, and that of a byte as a share of 1 or of the largest number."""
+    X = np.asarray(X, np.float64)
     top = float(X.max(initial=0.0))
     if not (0.0 < top < np.inf and float(X.min()) >= 0.0):
         return []
     found = []
     for step in dict.fromkeys([1.0, 1.0 / 255.0, 1.0 / 256.0, top / 255.0]):
         whole = np.rint(X / step)
-        if (np.abs(whole * step - X) <= CLOSE * X).all() and whole.max() <= 255.0:
+        if (np.abs(whole * step - X) <= close * X).all() and whole.max() <= 255.0:
             found.append(step)
     return found
 
 
 @compiled
-def _lay_out(X, step, numbers, rows, squares):
+def _lay_out(X, step, close, numbers, rows, squares):
     n, d = X.shape
     last = rows.shape[1] - 1
     inverse = 1.0 / step
@@ -147,9 +149,9 @@ def _lay_out(X, step, numbers, rows, squares):
         total = 0
         wrong = 0
         for j in range(d):
-            x = row[j]
+            x = float(row[j])
             whole = np.rint(x * inverse)
-            ok = (whole >= 0.0) & (whole <= 255.0) & (abs(whole * step - x) <= CLOSE * x)
+            ok = (whole >= 0.0) & (whole <= 255.0) & (abs(whole * step - x) <= close * x)
             wrong += 0 if ok else 1
             q = int(whole) if ok else 0
             into[j] = q
