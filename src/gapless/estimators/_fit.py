@@ -272,11 +272,12 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
-    u = problem.repair(data.expand(solution.u))
-    combined = solution.combined if kept is None else kept.combined
-    if combined is not None and not (data.groups is None and np.array_equal(u, solution.u)):
-        combined = None
-    solution = replace(solution, u=u)
+    combined = solution.combined if data.groups is None else None
+    if combined is None:
+        u = problem.repair(data.expand(solution.u))
+        if kept is not None and data.groups is None and np.array_equal(u, solution.u):
+            combined = kept.combined
+        solution = replace(solution, u=u)
     w, b = problem.split(solution.theta)
     returned = np.append(w, b).astype(task.dtype)
     theta = problem.join(returned[:-1], float(returned[-1]))

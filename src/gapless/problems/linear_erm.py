@@ -183,8 +183,8 @@ class LinearERM:
         tick: Callable[[], None] | None = None,
     ) -> tuple[float, np.ndarray]:
         """The scores of theta, c l' and c l'' there, into z, g and h; the sum of c l, and X'g. The data is read once."""
-        if not theta.any():
-            z[:] = 0.0
+        if not theta[:-1].any():
+            z[:] = self.rows.constant * theta[-1]
             return self.curve(z, z, 0.0, g, h)[0], self.combine(g, tick)
         ends, sums, block = twice_read(self.rows)
         losses = np.zeros(len(ends) - 1)

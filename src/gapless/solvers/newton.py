@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gapless import rows as R
+from gapless.losses import Logistic, SquaredHinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.rows.products import curved_cost, gram_cost, read_alike
@@ -29,6 +30,8 @@ from gapless.solvers.nested import from_subset
 from gapless.solvers.normal_equations import DIRECT, NormalEquations
 from gapless.solvers.preconditioned import Preconditioned
 
+#: Rows up to which a vector of their length more is no matter.
+FEW = 1 << 18
 #: A free offset without curvature (no example active) would have an infinite step.
 OFFSET_RIDGE = 1e-10
 #: A whole step is taken where the slope along it falls to this share.
@@ -42,7 +45,7 @@ NESTED = (16_000, 32), (4_000, 256)
 def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
     n = problem.n
-    theta = np.zeros(problem.d + 1)
+    theta = _no_slope(problem)
     if start is not None:
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
@@ -50,9 +53,9 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
     loss, data_part = problem.look(theta, z, g, h, loop.tick)
-    if not problem.penalty(theta) + loss <= problem.primal_at_zero() and theta.any():
+    if not problem.penalty(theta) + loss <= problem.primal_at_zero() and theta[:-1].any():
         # Far out the losses are straight, and Newton's steps blind: zero is the better start.
-        theta = np.zeros(problem.d + 1)
+        theta = _no_slope(problem)
         loss, data_part = problem.look(theta, z, g, h, loop.tick)
     system = _System(problem, loop)
     loop.system = system
@@ -109,6 +112,17 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         loop.advance()
 
 
+def _no_slope(problem: LinearERM) -> np.ndarray:
+    """w = 0, and the best free offset for it: else the first steps do little but look for that."""
+    theta = np.zeros(problem.d + 1)
+    if problem.free and isinstance(problem.loss, Logistic | SquaredHinge):
+        positive, negative = problem.masses
+        if positive > 0.0 and negative > 0.0:
+            smooth = isinstance(problem.loss, Logistic)
+            theta[-1] = np.log(positive / negative) if smooth else (positive - negative) / (positive + negative)
+    return theta
+
+
 def _left(problem: LinearERM, gradient: np.ndarray, h: np.ndarray) -> float:
     """What steps in w and in b alone could still gain: no bound, as the gap is, but it falls as the steps bring it down."""
     if not problem.free:
@@ -146,7 +160,13 @@ def _record(
     enough = loop.stop.relative_gap * primal
     # Where w alone is not there yet, no better dual point would help.
     if price > 1e-3 * enough and gap - price <= enough:
-        dual = problem.dual(problem.repair(np.negative(g, out=scratch), out=scratch), primal)
+        u = problem.repair(np.negative(g, out=scratch), out=scratch)
+        combined = problem.combine(u)
+        dual = problem.dual(u, primal, combined)
+        if primal - dual < gap and problem.n <= FEW:
+            loop.record(theta, u, primal, dual, ends=False)
+            loop.know_combined(dual, combined)
+            return primal - dual
         gap = min(gap, primal - dual)
     loop.record(theta, own, primal, primal - gap, ends=False)
     return gap

@@ -41,7 +41,7 @@ class Solution:
     solver: str
     history: list[Event] = field(default_factory=list)
     scores: np.ndarray | None = None  # of theta, where they are known
-    combined: np.ndarray | None = None  # sum u x, the constant feature last, where it is known
+    combined: np.ndarray | None = None  # sum u x, the constant feature last, where it is known; u then needs no repair
     off: np.ndarray | None = None  # what these can be off by, beyond float64, where they do not count
 
 
