@@ -1,7 +1,6 @@
 """`gapless train data.csv --target y`: from raw columns to a chosen, checked and saved model; and every bad table."""
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -204,15 +203,3 @@ def test_utf_16_is_read(tmp_path, raw):
     path.write_bytes(raw.read_text().encode("utf-16"))
     told = run_json("train", path, "--target", "outcome", "-o", tmp_path / "m", "--no-report")
     assert any("utf-16" in note for note in told["notes"])
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
-def test_a_full_disk_is_said(raw, tmp_path, monkeypatch):
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    result = run("train", raw, "--target", "outcome", "-o", tmp_path / "m.gapless")
-    assert result.exit_code == 2
-    assert "No space left on device" in result.stderr
-    assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]

@@ -251,7 +251,7 @@ def test_a_label_column_is_found_for_a_model_without_target(write):
 def test_unknown_target(write):
     with pytest.raises(DataError, match="no column 'z'; there are 'a', 'b', 'y'"):
         read_csv(write("a,b,y\n1,2,0\n"), target="z")
-    with pytest.raises(DataError, match="column number 7 is outside the 3 columns"):
+    with pytest.raises(DataError, match="column number is outside the 3 columns: 'a', 'b', 'y'"):
         read_csv(write("a,b,y\n1,2,0\n"), target=7)
     with pytest.raises(DataError, match="no header"):
         read_csv(write("1,2,0\n2,3,1\n"), target="z")

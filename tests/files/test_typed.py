@@ -1,7 +1,6 @@
 """Tables with texts and missing values, and every way a file can be bad."""
 
 import csv as standard
-import os
 import random
 import re
 import struct
@@ -182,25 +181,6 @@ def test_a_line_of_ten_megabytes(write):
     rows = b",".join([b"1"] * 2_000_000)
     data = read_csv(write(rows + b"\n" + rows + b"\n"), header=False)
     assert data.X.shape == (2, 1_999_999)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_no_permission(write):
-    path = write("a,y\n1,0\n")
-    path.chmod(0)
-    with pytest.raises(DataError, match="cannot be read"):
-        read_data(path)
-
-
-def test_a_folder_that_may_not_be_read(write, monkeypatch):
-    path = write("a,y\n1,0\n")
-
-    def refuse(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(DataError, match="cannot be read .Permission denied"):
-        read_data(path)
 
 
 def test_a_file_that_does_not_fit_is_refused_with_the_numbers(write, monkeypatch):

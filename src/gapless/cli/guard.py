@@ -21,6 +21,13 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())
 
 
+def words(error: BaseException) -> str:
+    """What an error says, without the number of the system's."""
+    if isinstance(error, OSError) and error.strerror:
+        return one_line(error.strerror if error.filename is None else f"{error.filename}: {error.strerror}")
+    return one_line(error) or type(error).__name__
+
+
 def say(text: str) -> None:
     """One line on stderr."""
     print(f"gapless: {text}", file=sys.stderr, flush=True)
@@ -53,7 +60,7 @@ def guarded(command: F) -> F:
             if debug or _is_clicks(error):
                 raise
             if isinstance(error, ValueError | OSError | NotImplementedError | MemoryError):
-                stop(one_line(error) or type(error).__name__, BAD_INPUT)
+                stop(words(error), BAD_INPUT)
             stop(f"internal error: {type(error).__name__}: {one_line(error)} (--debug shows where)", INTERNAL)
 
     return run  # type: ignore[return-value]

@@ -166,5 +166,7 @@ def check_out(out: Path, option: str = "--out") -> None:
         raise typer.BadParameter(f"{option} {out}: the folder {folder} does not exist")
     if out.is_dir():
         raise typer.BadParameter(f"{option} {out} is a directory; give the name of a file")
-    if not os.access(folder, os.W_OK):
+    if out.exists() and not out.is_file():
+        raise typer.BadParameter(f"{option} {out} is a device or a pipe; give the name of a file")
+    if not os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
         raise typer.BadParameter(f"{option} {out}: the folder {folder} cannot be written to")

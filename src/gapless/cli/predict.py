@@ -36,6 +36,7 @@ def predict(
     """Predict the label of every row. Columns are matched by the model's names; labels are not needed."""
     from gapless.files.dataset import Expected
     from gapless.files.modelfile import load
+    from gapless.files.whole import write_whole
 
     estimator = load(model)
     if proba and not hasattr(estimator, "predict_proba"):
@@ -63,7 +64,7 @@ def predict(
         wrong = labels != rows.y if classes is not None else None
         errors = Residuals.between(labels, rows.y) if wrong is None else Errors(int(wrong.sum()), rows.n_rows)
     if out is not None:
-        _write(out, _table(labels, chances, classes))
+        write_whole(out, _table(labels, chances, classes).encode("utf-8"))
     if json:
         document: dict[str, Any] = {
             "command": "predict",
@@ -98,13 +99,3 @@ def _table(labels: Any, chances: Any, classes: Any) -> str:
     else:
         writer.writerows([label, *row] for label, row in zip(labels.tolist(), chances.tolist(), strict=True))
     return stream.getvalue()
-
-
-def _write(out: Path, text: str) -> None:
-    """Whole or not at all, as the model file."""
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, out)
-    finally:
-        part.unlink(missing_ok=True)

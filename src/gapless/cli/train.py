@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from gapless.cli import options, origin, table
-from gapless.cli.guard import FALSE, INTERRUPTED, OK, guarded, say, stop
+from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
@@ -200,7 +200,11 @@ def train(
         where = None
         if page is not None:
             made = origin.make_command(origin.typed(context), out)
-            where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
+            try:
+                where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
+            except OSError as error:  # the model is saved, and what was found is told
+                say(f"no report: {words(error)}")
+                code = BAD_INPUT
     if json:
         print_json(
             {

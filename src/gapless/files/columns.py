@@ -35,7 +35,8 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
             )
         return list(names).index(column)
     if not -width <= column < width:
-        raise data_error(f"{what}: column number {column} is outside the {width} columns", path)
+        known = "" if names is None else f": {listed(list(names))}"
+        raise data_error(f"{what}: the column number is outside the {width} columns{known}", path)
     return column % width
 
 

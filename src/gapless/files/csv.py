@@ -92,7 +92,8 @@ def _read(
     try:
         found = sample(path, encoding, separator)
     except csv.Error as error:
-        raise data_error(f"cannot be read as CSV ({error})", path, 1) from None
+        told = "a cell of more than 131,072 characters among the first lines; is it a table?"
+        raise data_error(f"cannot be read as CSV ({told if 'limit' in str(error) else error})", path, 1) from None
     if not found.records:
         raise data_error("the file has only blank lines", path)
     line, first = found.records[0]

@@ -152,12 +152,9 @@ def check_file(path: str | os.PathLike[str]) -> str:
     """The path as text, if it is a file that has something in it."""
     text = os.fspath(path)
     try:
-        try:
-            mode = os.stat(text).st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            raise data_error("no such file", text) from None
+        mode = os.stat(text).st_mode
         if stat.S_ISDIR(mode):
-            raise data_error("is a directory, not a data file", text)
+            raise data_error("is a directory; give the name of a data file in it", text)
         if not stat.S_ISREG(mode):
             raise data_error("is not a regular file", text)
         with open(text, "rb") as stream:
@@ -166,6 +163,8 @@ def check_file(path: str | os.PathLike[str]) -> str:
         if isinstance(error, DataError):
             raise
         raise data_error(f"not a usable path ({error})", text) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise data_error("no such file", text) from None
     except OSError as error:
         raise data_error(f"cannot be read ({error.strerror or error})", text) from None
     if not start:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gapless import judge
 from gapless.files.encoding import Encoding
-from gapless.files.whole import beside, sync_folder
+from gapless.files.whole import beside, sync_folder, told
 from gapless.judge.errors import ModelFileError
 from gapless.judge.forms import array_forms
 
@@ -70,7 +70,7 @@ def save(
     folder = os.path.dirname(place)
     if not os.path.isdir(folder):
         raise ModelFileError(f"{place}: the folder {folder} does not exist")
-    with beside(place) as (stream, temporary):
+    with told(os.fspath(path)), beside(place) as (stream, temporary):
         _write(stream, document, arrays)
         stream.flush()
         os.fsync(stream.fileno())

@@ -56,7 +56,9 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
             whole = not more
             start += more
     if _binary(start):
-        raise data_error("is a binary file, not text", path)
+        wide = max(start[k::2].count(0) for k in (0, 1)) > 0.4 * len(start) // 2 and 0.6 * len(start) > start.count(0)
+        advice = "UTF-16 without its mark? --encoding utf-16-le or utf-16-be" if wide else "export the table as CSV"
+        raise data_error(f"is a binary file, not text ({advice})", path)
     if not whole:
         start = start[: start.rfind(mark) + 1] or start
     try:
@@ -149,7 +151,12 @@ def check_names(names: list[str], path: str, line: int) -> None:
             raise data_error("the header has no name for this column" + hint, path, line, j + 1)
         if name in seen:
             where = seen[name] + 1
-            raise data_error(f"the name stands twice in the header (columns {where} and {j + 1})", path, line, name)
+            raise data_error(
+                f"the name stands twice in the header (columns {where} and {j + 1}); rename one of them",
+                path,
+                line,
+                name,
+            )
         seen[name] = j
 
 

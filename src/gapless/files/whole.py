@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from typing import BinaryIO
 
-__all__ = ["beside", "sync_folder", "write_whole"]
+__all__ = ["beside", "sync_folder", "told", "write_whole"]
 
 
 @contextlib.contextmanager
 def beside(place: str) -> Iterator[tuple[BinaryIO, str]]:
     """A file in the folder of `place`, gone on leaving unless it was moved."""
     folder, name = os.path.split(place)
+    if os.path.exists(place) and not os.path.isfile(place):  # /dev/null would become a file
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.part")
     # 0666 less the umask, as any file the user makes (tempfile would give 0600)
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -38,19 +41,25 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> str:
     folder = os.path.dirname(place)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{given}: the folder {os.path.dirname(given) or '.'} does not exist")
+    with told(given), beside(place) as (stream, temporary):
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+        stream.close()
+        os.replace(temporary, place)
+    sync_folder(folder)
+    return given
+
+
+@contextlib.contextmanager
+def told(given: str) -> Iterator[None]:
+    """An error of the system says which file could not be written, and that nothing was."""
     try:
-        with beside(place) as (stream, temporary):
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-            stream.close()
-            os.replace(temporary, place)
+        yield
     except OSError as error:
         raise type(error)(
             error.errno, f"{given}: could not be written ({error.strerror}); nothing was changed"
         ) from error
-    sync_folder(folder)
-    return given
 
 
 def sync_folder(folder: str) -> None:

@@ -75,7 +75,10 @@ class Journal:
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(temporary, self.path)
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+            if isinstance(error, OSError):
+                said = f"{self.path}: could not be written ({error.strerror}); what it held before is there"
+                raise type(error)(error.errno, said) from error
             raise
