@@ -1,5 +1,6 @@
 """`gapless train data.csv --target y`: from raw columns to a chosen, checked and saved model; and every bad table."""
 
+import html
 import json
 
 import numpy as np
@@ -155,6 +156,20 @@ def test_regressions_are_compared(tmp_path, monkeypatch):
     result = run("train", path, "--target", "price", "--model", "svm", "-o", tmp_path / "m")
     assert result.exit_code == 2
     assert "a regression; --model linear, ridge or auto" in result.stderr
+
+
+def test_the_page_shows_what_was_compared_and_how_to_do_it_again(raw, tmp_path):
+    pytest.importorskip("jinja2")
+    out, page = tmp_path / "m.gapless", tmp_path / "p.html"
+    told = run_json("train", raw, "--target", "outcome", "--drop", "who", "--seed", "2", "-o", out, "--report", page)
+    text = html.unescape(page.read_text(encoding="utf-8")).replace("\u00a0", " ")
+    table = text[text.index("What was tried") : text.index("The first gap", text.index("What was tried"))]
+    for each in told["compared"]:
+        assert each["model"] + (" ★" if each["estimator"] == told["estimator"] else "<") in table
+        assert f"{100 * each['test']['error']:.2f} %" in table
+        assert f"{100 * each['bound']:.2f} %" in table
+    assert f"gapless train {raw} --target outcome --drop who --seed 2 --out {out}" in text
+    assert f"gapless verify {out} {raw}" in text
 
 
 def test_a_short_time_limit_leaves_kinds_out(raw, tmp_path):

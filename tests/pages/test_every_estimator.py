@@ -186,6 +186,15 @@ def test_a_pipeline_is_told_by_its_last_step():
     assert "all hold" in said["judge"]
 
 
+def test_a_model_of_a_frame_is_told_without_a_word_of_its_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows(n=60)
+    frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gapless.report(gapless.SVC().fit(frame, y), frame, y, pictures=False)
+
+
 def test_weights_and_rows_of_weight_zero():
     X, y = rows()
     weight = np.where(np.arange(len(y)) % 7 == 0, 0.0, 1.5)

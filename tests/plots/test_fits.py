@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
@@ -168,6 +170,16 @@ def test_gap_curves_are_the_history_and_the_certificate():
     assert drawn.gap_.get_ydata().tolist() == [2.0]
     with pytest.raises(ValueError, match="no gap"):
         GapDisplay.from_estimator(Perceptron(variant="pocket").fit(X, y))
+
+
+@pytest.mark.parametrize("model", [LinearSVC(loss="hinge", C=0.1), SVC()])
+def test_a_model_of_a_frame_gives_bounds_without_a_word_of_its_names(model):
+    pandas = pytest.importorskip("pandas")
+    X, y = two(60)
+    frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BoundDisplay.from_estimator(model.fit(frame, y), frame, y).plot()
 
 
 def test_bars_are_the_bounds():

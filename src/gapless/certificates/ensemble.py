@@ -123,7 +123,7 @@ class EnsembleCertificate(Stated):
             said.append(f"out of bag {self.estimate:.4f}, an estimate from {self.estimated} rows")
         said += [self.reason] if self.reason else []
         known = self._on_new_rows()
-        unknown = "" if known else " and nothing bounds the error on new data"
+        unknown = "" if known else ", and nothing in it bounds the error on new data"
         said.append(f"nothing was optimised{unknown} ({short(self.seconds)} s)")
         return "; ".join(said) + "." + known
 

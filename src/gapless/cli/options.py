@@ -122,6 +122,11 @@ def read(
     return expected.encoding.applied(data)
 
 
+def name_of(path: Path) -> str:
+    """A data file in words."""
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+
+
 @contextmanager
 def _file(path: Path) -> Iterator[str]:
     """The path, or for `-` a temporary file with what comes in: formats are found by looking at the beginning first."""

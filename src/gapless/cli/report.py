@@ -62,7 +62,7 @@ def report(
         X_test=None if tested_on is None else tested_on.X,
         y_test=None if tested_on is None else tested_on.y,
         sample_weight=rows.weights, file=out, title=title, feature_names=rows.names, delta=delta, tried=tried, tested=tested,
-        pictures=pictures, data_name=os.fspath(data), test_name=None if test is None else os.fspath(test),
+        pictures=pictures, data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
         commands=_commands(estimator, model, data, told),
     )  # fmt: skip
     size = len(page.html.encode("utf-8"))

@@ -315,8 +315,11 @@ def _report(
             X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
             sample_weight=rows.weights, file=page, feature_names=rows.names,
             tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
-            data_name=os.fspath(data), test_name=None if test is None else os.fspath(test),
+            data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
             commands=commands,
+            compared=None if comparison is None else [
+                {**each.document(), "chosen": each is comparison.best} for each in comparison.tried
+            ],
         )  # fmt: skip
     except ImportError as error:
         say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")

@@ -44,7 +44,7 @@ def asked(story: Story) -> list[Block]:
         )
     own, other = _parameters(story.step)
     if own:
-        blocks.append(Table(["parameter", "value"], own, "Set by hand", names=2))
+        blocks.append(Table(["parameter", "value"], own, "Not at their defaults", names=2))
     else:
         blocks.append(Text("Every parameter has its default."))
     if other:

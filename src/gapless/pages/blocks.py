@@ -168,7 +168,8 @@ def count(value: Any) -> str:
 def percent(rate: float) -> str:
     if math.isnan(rate):
         return "not known"
-    return f"{100 * rate:.2f} %" if rate == 0 or abs(rate) >= 1e-4 else f"{100 * rate:.2g} %"
+    figure = f"{100 * rate:.2f}" if rate == 0 or abs(rate) >= 1e-4 else f"{100 * rate:.2g}"
+    return figure + "\u00a0%"  # no line ends before the sign
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

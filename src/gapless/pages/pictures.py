@@ -53,7 +53,13 @@ def of_confusion(story: Story) -> list[Block]:
     if story.task != "classes" or story.several or not story.has_test or story.copied or len(story.classes) > 12:
         return []
     return _draw(
-        story, "ConfusionDisplay", "Which class is taken for which", story.model, story.X_test, story.target_test
+        story,
+        "ConfusionDisplay",
+        "Which class is taken for which",
+        story.model,
+        story.X_test,
+        story.target_test,
+        delta=story.delta / story.tested,  # as the error beside it
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from gapless.errors import CertificateError
-from gapless.pages import asked, bounds, errors, features, gaps, origin, pictures, separation, vectors
+from gapless.pages import asked, bounds, compared, errors, features, gaps, origin, pictures, separation, vectors
 from gapless.pages.blocks import Block, Later, Note, Section, percent, said
 from gapless.pages.story import Story
 from gapless.plots.drawing import with_company
@@ -63,6 +64,7 @@ def report(
     data_name: str | None = None,
     test_name: str | None = None,
     commands: Sequence[str] | None = None,
+    compared: Sequence[Mapping[str, Any]] | None = None,
 ) -> Page:
     """One self-contained HTML page: what was asked and found, both gaps, errors, bounds, features, rows, and how to check it.
 
@@ -82,6 +84,7 @@ def report(
     pictures : whether there are any (they need matplotlib)
     data_name, test_name : names of the files that X and X_test came from
     commands : two command lines, one that makes this model and one that verifies it
+    compared : the models that this one was chosen from, as ``gapless train --json`` lists them
 
     Returns
     -------
@@ -97,7 +100,7 @@ def report(
     check_is_fitted(model)
     story = Story(
         model, X, y, X_test, y_test, sample_weight, probability(delta), whole(tried, "tried"), whole(tested, "tested"),
-        costs, data_name, test_name, feature_names, commands, check, pictures,
+        costs, data_name, test_name, feature_names, commands, check, pictures, compared,
     )  # fmt: skip
     if story.certificate is None and not type(story.step).__module__.startswith("gapless"):
         raise TypeError(f"{story.name} is not a gapless model: a report tells what a certificate claims")
@@ -126,7 +129,11 @@ def _check(story: Story) -> None:
 
 PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = (
     ("asked", "What was asked", (asked.asked,)),
-    ("found", "What was found", (gaps.found, pictures.of_tree, pictures.of_boosting, pictures.of_gaussians)),
+    (
+        "found",
+        "What was found",
+        (gaps.found, compared.compared, pictures.of_tree, pictures.of_boosting, pictures.of_gaussians),
+    ),
     ("optimum", "The first gap: to the best model for this objective", (gaps.first_gap, pictures.of_gap)),
     ("new-rows", "The second gap: to the error on new rows", (gaps.second_gap, pictures.of_numbers)),
     ("errors", "Errors and what they cost", (errors.errors, pictures.of_confusion, pictures.of_reliability)),
@@ -144,7 +151,9 @@ PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = 
 def _sections(story: Story) -> list[Section]:
     drawing = pictures.__name__
     parts = sorted((part for _, _, each in PLAN for part in each), key=lambda part: part.__module__ != drawing)
-    with with_company():  # pictures first: they can be drawn beside the rest
+    with with_company(), warnings.catch_warnings():  # pictures first: they can be drawn beside the rest
+        # Parts ask the estimator about bare arrays; the rows are known to be those of the fit.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         blocks = {part: _made(partial(part, story)) for part in parts}
     made = []
     for name, heading, each in PLAN:

@@ -38,6 +38,7 @@ class Story:
     commands: Sequence[str] | None = None
     check: bool | None = None
     pictures: bool = True
+    compared: Sequence[Any] | None = None  #: the models that it was chosen from
     picture_bytes: int = 0  #: of all pictures so far
     missing: str = ""  #: what pictures would need
 

@@ -130,7 +130,7 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
     signs = np.where(np.asarray(y).ravel() == model.classes_[1], 1.0, -1.0)
     K, free_offset = _gram(model, rows)
-    alpha, f = np.abs(model.certificate_.arrays["dual"][0]), np.asarray(model.decision_function(rows), float)
+    alpha, f = np.abs(model.certificate_.arrays["dual"][0]), np.asarray(model.decision_function(X), float)
     problem = model.certificate_.statement["problem"]
     c = (
         decode_float(problem["C"])
