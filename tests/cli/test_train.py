@@ -199,6 +199,7 @@ def test_without_what_makes_the_report(raw, tmp_path, monkeypatch):
         (b"\x00\x01\x02" * 1000, "binary"),
         ("age,lable\n1,\n2,b\n", "line 2, column 'lable': the label is empty"),
         ("when,a,lable\n2020-01-01,1,a\n2020-01-02,2,b\n", "holds dates"),
+        ("a,lable\n1,a\n2e155,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n", "column 'a': values of 2.0e+155, whose squares"),
         (b"a,lable\n" + b"9" * 10_000_000 + b"\n1,a\n", "line 2"),
     ],
 )

@@ -180,3 +180,25 @@ def test_one_bad_value_among_many(model, dtype, bad):
         model.fit(X, y, sample_weight=weight)
     X[77_777, 3] = 30.0
     assert np.isfinite(model.fit(X, y).coef_).all()
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(1.0), LeastSquaresClassifier()])
+@pytest.mark.parametrize("shape", ["dense", "sparse", "many rows"])
+def test_squares_beyond_float64_are_said_with_the_column(model, shape):
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30_000 if shape == "many rows" else 40, 3))
+    X[:, 1] *= 1e160
+    y = np.arange(len(X)) % 2
+    if shape == "sparse":
+        X = sparse.csr_matrix(X)
+    with pytest.raises(ValueError, match=r"column 1 of X reach \d.\de\+160: their squares are beyond float64; divide"):
+        model.fit(X, y)
+    if shape == "dense":
+        with pytest.raises(ValueError, match="column 'b' of X reach"):
+            model.fit(pandas.DataFrame(X, columns=["a", "b", "c"]), y)
+        X[:, 1] /= np.abs(X[:, 1]).max()
+        assert model.fit(X, y).status_ == "converged"  # the advice
+    if shape == "dense" and isinstance(model, Ridge):
+        with pytest.raises(ValueError, match=r"the values of y reach 1.0e\+160"):
+            model.fit(X, 1e160 * y)

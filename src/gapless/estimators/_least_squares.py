@@ -161,13 +161,19 @@ class LeastSquaresModel(Shown, BaseEstimator):
             problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs, look)
             seconds = None if self.time_limit is None else float(self.time_limit)
             clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=started)
-            answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
+            try:
+                answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
+            except (ValueError, np.linalg.LinAlgError):  # of what LAPACK makes of infinite sums
+                self._refuse_overflow(problem, X)
+                raise
             if look is not None and answer.status != "converged":
                 look()  # time was over before a sum was made
             # The certificate speaks of what is returned: float32 coefficients where X is float32.
             coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
             targets, dual = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=dtype)
             fingerprints = marks()
+            if any(each.status in ("stalled", "not_finite") for each in targets):
+                self._refuse_overflow(problem, X)
         arrays = {"coef": coef, "intercept": intercept}
         if dual is not None:
             full = dual if keep is None else np.zeros((dual.shape[0], n))
@@ -230,6 +236,21 @@ class LeastSquaresModel(Shown, BaseEstimator):
             report_convergence(shortfall, stacklevel=4)
         elif answer.weak is not None and len(answer.weak):
             warnings.warn(self._ill_conditioned(answer.weak), IllConditionedWarning, stacklevel=3)
+
+    def _refuse_overflow(self, problem: LeastSquares, X: Any) -> None:
+        """A sum of squares beyond float64 is said, with the column."""
+        advice = "divide by a number of their size (sklearn.preprocessing.MaxAbsScaler does)"
+        found = np.flatnonzero(~np.isfinite(problem.columns.raw))
+        if found.size:
+            j = int(found[0])
+            names = getattr(self, "feature_names_in_", None)
+            column = repr(str(names[j])) if names is not None else str(j)
+            raise ValueError(
+                f"the values of column {column} of X reach {abs(X[:, [j]]).max():.1e}: their squares are beyond float64; {advice}"
+            )
+        if not np.isfinite((problem.Y * problem.Y).sum()):
+            most = float(np.abs(problem.Y).max())
+            raise ValueError(f"the values of y reach {most:.1e}: their squares are beyond float64; {advice}")
 
     def _ill_conditioned(self, weak: np.ndarray) -> str:
         size = np.abs(weak).max(axis=0)

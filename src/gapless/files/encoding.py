@@ -17,6 +17,7 @@ from gapless.files.dataset import Dataset, data_error, listed
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
 MOST_LEVELS = 1000
+LARGEST = 1e150  # numbers beyond cannot be squared and added up
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,13 @@ class Encoding:
             fills, means, scales = np.nanmedian(block, axis=0), np.zeros(len(numbers)), np.ones(len(numbers))
             block = np.where(np.isnan(block), fills, block)
             if scale:
+                most = np.abs(block).max(axis=0, initial=0.0)
+                for k in np.flatnonzero(most > LARGEST)[:1].tolist():
+                    raise data_error(
+                        f"values of {most[k]:.1e}, whose squares are beyond float64; divide the column by a number of their size",
+                        data.path or "the table",
+                        column=_name(data, numbers[k]),
+                    )
                 scaler = StandardScaler().fit(block)
                 means, scales = scaler.mean_, scaler.scale_
         columns: list[dict[str, Any]] = []
