@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from functools import cache
 from importlib import metadata
 
 REQUIRED = (
@@ -55,6 +56,7 @@ def show_versions() -> None:
             print(f"  {name:<{width}}  {value}")
 
 
+@cache
 def _version(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)

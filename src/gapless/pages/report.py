@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from gapless.errors import CertificateError
@@ -211,9 +211,17 @@ def _head(story: Story) -> dict[str, str]:
 
 def _template() -> Any:
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
+        import jinja2  # noqa: F401
     except ImportError as error:
         raise ImportError('a report needs jinja2: pip install "gapless[report]"') from error
+    return _compiled()
+
+
+@cache
+def _compiled() -> Any:
+    """The template, once for all pages of a process."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("gapless.pages", "."),
         autoescape=True,
