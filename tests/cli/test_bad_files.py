@@ -131,17 +131,17 @@ def test_a_full_disk_leaves_what_was_there(csv, model, tmp_path, command, size, 
     pytest.importorskip("jinja2")
     out = tmp_path / "out"
     arguments = command.format(csv=csv, model=model, out=out).split()
-    there = there and "--file" not in command  # another search's would be refused before it is written
-    if there:
-        out.write_text("before")
+    assert run(*arguments).exit_code == 0
+    before = out.read_bytes()
+    there = there and "--file" not in command  # a search that is complete writes no more
+    if not there:
+        out.unlink()
     with full(size):
         line = refused(*arguments)
     assert f"{out}: could not be written (File too large)" in line
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data.csv", "m.gapless", *(["out"] if there else [])]
     if there:
-        assert out.read_text() == "before"
-    out.unlink(missing_ok=True)
-    assert run(*arguments).exit_code == 0
+        assert out.read_bytes() == before
 
 
 def test_the_model_and_what_was_found_are_kept_where_the_page_does_not_fit(csv, tmp_path):

@@ -164,6 +164,8 @@ class LeastSquaresModel(Shown, BaseEstimator):
             try:
                 answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
             except (ValueError, np.linalg.LinAlgError):  # of what LAPACK makes of infinite sums
+                if look is not None:
+                    look()
                 self._refuse_overflow(problem, X)
                 raise
             if look is not None and answer.status != "converged":
