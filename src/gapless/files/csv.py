@@ -33,7 +33,6 @@ from gapless.files.sniff import (
 )
 
 WORTH_THREADS = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
-ALL_LINES = 1 << 62
 PART = 1 << 16
 
 
@@ -96,12 +95,12 @@ def _read(
         raise data_error(f"cannot be read as CSV ({told if 'limit' in str(error) else error})", path, 1) from None
     if not found.records:
         raise data_error("the file has only blank lines", path)
-    line, first = found.records[0]
+    line, first = found.records[0][0], [cell.strip() for cell in found.records[0][1]]
     asked = [column for column in (target, weights, *drop) if column is not None]
     if header is None:
         known = {*(expected.names or ()), expected.target} - {None} if expected else set()
         named = bool(known) and known.issuperset(first) and not all(map(is_number, first))
-        second = found.records[1][1] if len(found.records) > 1 else None
+        second = [cell.strip() for cell in found.records[1][1]] if len(found.records) > 1 else None
         header = named or has_header(first, second, asked)
     names = first if header else None
     if names is not None:
@@ -125,7 +124,6 @@ def _read(
     for column, at in ((roles.label, -1), (roles.weights, -2)):
         if column is not None:
             place[column] = at
-    head = 0 if not header else found.records[1][0] - 1 if len(found.records) > 1 else ALL_LINES
     plan = Plan(
         path,
         found.separator or ",",
@@ -137,7 +135,7 @@ def _read(
         roles,
         typed,
         expected is not None,
-        head,
+        found.second if header else 0,
         found.bytes_a_record,
     )
     while not isinstance(table := scan_blocks(plan, threads, int(1.03 * size) + 1000, dtype), Table):
@@ -189,7 +187,7 @@ def _kinds(
         kinds[[j for j in roles.features if j in asked or textual(columns[j])]] = scan.TEXT
     if roles.label is not None:
         wanted = expected.label_kind if expected else None
-        numbers = wanted not in ("str", "bool") and numeric([cells[roles.label] for cells in rows])
+        numbers = wanted not in ("str", "bool") and numeric({cells[roles.label].strip() for cells in rows})
         kinds[roles.label] = scan.NUMBER if numbers else scan.LABEL
     if roles.weights is not None:
         kinds[roles.weights] = scan.NUMBER

@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     roles: Roles
     typed: bool
     fixed: bool  # the columns are a model's
-    head: int  # lines before the first row
+    head: int  # bytes before the first row
     record: float  # bytes of one, about
 
     @property
@@ -184,7 +184,7 @@ class _Source:
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
         if want > 2 * LONGEST:
-            line = csv_words.line_at(plan, self.offset) + (plan.head if self.offset == 0 else 0)
+            line = csv_words.line_at(plan, self.offset or plan.head)
             raise data_error(
                 f"a record of more than {LONGEST >> 20} MB; is a quote opened and not closed?", plan.path, line
             )
@@ -201,8 +201,8 @@ class _Source:
         if last and end > begin and buffer[end - 1] != mark:
             buffer[end] = mark
             end += 1
-        if self.offset == 0 and plan.head:
-            begin += _behind(buffer[begin:end].tobytes(), plan.newline.encode(), plan.head)
+        if self.offset == 0:
+            begin = min(begin + plan.head, end)
         rows, stop, wrong, cells = cut(
             buffer, begin, end, plan.kinds.size, ord(plan.separator), mark, last, worker.ends, worker.begins
         )
@@ -218,16 +218,6 @@ class _Source:
             return None
         self.number += 1
         return _Task(self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells)
-
-
-def _behind(text: bytes, mark: bytes, lines: int) -> int:
-    """Where so many lines end, or all that there are."""
-    if lines >= len(text):
-        return text.rfind(mark) + 1
-    at = 0
-    for _ in range(lines):
-        at = text.find(mark, at) + 1 or len(text)
-    return at
 
 
 class _Texts:

@@ -35,7 +35,8 @@ class Sample(NamedTuple):
     separator: str | None
     newline: str
     encoding: str
-    records: list[tuple[int, list[str]]]  # line, cells
+    records: list[tuple[int, list[str]]]  # line, cells with their white space
+    second: int  # bytes before the second record
     bytes_a_record: float
     whole: bool  # the file ends there
 
@@ -76,7 +77,9 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
         lines += rest.split(newline)
         records = _records(lines, sep or ",", plain)
     size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
-    return Sample(sep, newline, found, records, size, whole)
+    before = lines[: records[1][0] - 1] if len(records) > 1 else ()
+    second = len("\n".join(before).encode("utf-8")) + 1 if before else len(start)
+    return Sample(sep, newline, found, records, second, size, whole)
 
 
 def _length(lines: Sequence[str], encoding: str) -> float:
@@ -107,14 +110,14 @@ def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, lis
     """(line of its first character, cells) of the first records that are not blank; `plain`: without quotes."""
     if plain:  # no reader needed
         some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
-        return [(start, [*map(str.strip, lines[start - 1].split(sep))]) for start in some]
+        return [(start, lines[start - 1].split(sep)) for start in some]
     records: list[tuple[int, list[str]]] = []
     reader = csv.reader((line + "\n" for line in lines), delimiter=sep)
     start = 1
     try:
         for cells in reader:
             if len(cells) > 1 or (cells and cells[0].strip()):
-                records.append((start, [*map(str.strip, cells)]))
+                records.append((start, cells))
                 if len(records) >= SAMPLE_ROWS:
                     break
             start = reader.line_num + 1
@@ -162,13 +165,17 @@ def check_names(names: list[str], path: str, line: int) -> None:
 
 def textual(cells: Sequence[str]) -> bool:
     """Whether a column is one of texts: most of the cells that hold anything are no numbers."""
-    present = set(cells) - NOTHING
-    if numeric(present):
+    present = {*cells} - NOTHING
+    text = "".join(present)
+    if text.isascii() and text.isdigit():
         return False
-    numbers = {cell for cell in present if cell[0] in NUMBER_BEGINS and is_number(cell)}
-    if not numbers:
-        return True
-    times = Counter(cells)
+    present = {*map(str.strip, present)} - NOTHING
+    numbers = {cell for cell in present if cell[0] in NUMBER_BEGINS}
+    if len(numbers) < len(present) or not numeric(present):
+        numbers = {cell for cell in numbers if is_number(cell)}
+    if not numbers or len(numbers) == len(present):
+        return not numbers and bool(present)
+    times = Counter(map(str.strip, cells))
     return sum(times[cell] for cell in numbers) < sum(times[cell] for cell in present - numbers)
 
 
