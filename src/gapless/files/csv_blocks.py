@@ -282,7 +282,10 @@ class _Worker:
         self.columns = len(plan.texts)
         self.texts = _Texts(self.columns)
         self.done: list[_Block] = []
-        self.buffer, self.ends, self.begins = _spare.pop() if _spare else _memory(0)
+        try:
+            self.buffer, self.ends, self.begins = _spare.pop()
+        except IndexError:  # others may read too: asking first would not do
+            self.buffer, self.ends, self.begins = _memory(0)
         self.odd = np.empty((0, 4), dtype=np.uint32)
 
     def make_room(self, size: int) -> None:
