@@ -4,6 +4,7 @@
                                     first coordinate descent where features are many and sparse
     hinge, small                    interior point, then the active-set polish
     hinge, sparse                   coordinate descent; semismooth Newton where its passes do not pay
+    hinge, dense, n < 12 d          coordinate descent; interior point or semismooth Newton where its passes do not pay
     hinge, n >> d                   semismooth Newton; interior point where that stalls
 
 The choice is made from shapes alone, so that equal problems go equal ways.
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,8 @@ from gapless.solvers.solution import Event, Solution, Status
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
 #: Passes of coordinate descent that cost as much as semismooth Newton's whole way on sparse rows.
 AFFORDABLE = 20
+#: Rows for each column below which a band of semismooth Newton holds too many of them, and below which a few passes come first.
+WIDE, SQUARE = 3.5, 12
 #: c |x|^2 up to which the penalty rules the curvature, so that conjugate gradients end after an iteration or two; and columns
 #: up to which their products pay, because a vector of that length stays near the core.
 WEAK, NEAR = 0.05, 1 << 15
@@ -176,7 +180,7 @@ def _plan(
         if (solver == "newton") is hinge and solver != "coordinate_descent":
             raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
         return [(solver, parts[solver])]
-    many_features = isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
+    many_features = _many_features(problem)
     weak = many_features and not problem.free and problem.d <= NEAR
     weak = weak and float(problem.c @ problem.norms2) <= WEAK * problem.n
     # With a free offset that is so for the logistic loss alone: its multipliers settle in as many passes as the rest.
@@ -196,10 +200,36 @@ def _plan(
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
         hasty = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, affordable=AFFORDABLE)
         return [("coordinate_descent", hasty), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+    if problem.n < SQUARE * problem.d and not small:
+        return _dense_and_wide(problem, loop, u, seed, order)
     names = ["interior_point", "semismooth"] if small else ["semismooth", "interior_point"]
     if not ipm.can_solve(problem):
         names = ["semismooth", "coordinate_descent"]
     return [(name, parts[name]) for name in names]
+
+
+def _many_features(problem: LinearERM) -> bool:
+    """Sparse, and too many columns for a matrix of them."""
+    return isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
+
+
+def passes_are_cheap(problem: LinearERM) -> bool:
+    """Whether a step of Newton's costs many passes over the data: by conjugate gradients, or with most rows in its band."""
+    return _many_features(problem) or problem.n < WIDE * problem.d
+
+
+def _dense_and_wide(
+    problem: LinearERM, loop: Loop, u: np.ndarray | None, seed: int, order: np.ndarray | None
+) -> list[tuple[str, Callable[[], None]]]:
+    """Hinge on dense rows that are few for their columns: few passes mostly do, and a step by matrices costs many of them."""
+    wide, direct = problem.n < WIDE * problem.d, ipm.can_solve(problem)
+    options: dict[str, Any] = {"affordable": AFFORDABLE}
+    if wide:  # some steps of interior point, counted in passes
+        options = {"give_up": AFFORDABLE + min(problem.n, problem.d) // 10}
+    first = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, **options)
+    newton_like = [("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+    by_matrices = [("interior_point", lambda: ipm.interior_point(problem, loop, loop.best_u))] if direct else []
+    return [("coordinate_descent", first), *(by_matrices + newton_like if wide else newton_like + by_matrices)]
 
 
 def _polish(problem: LinearERM, loop: Loop) -> list[str]:

@@ -8,7 +8,7 @@ multipliers u and a narrow band.  For smooth losses the gradient at another C is
 
 and so is Newton's step there, with the second derivatives of an earlier C and what the steps since have shown of them (BFGS:
 the path goes on in nearly the direction it came from).  Mostly one look at the data then shows that the point is good enough.
-Where that does not do, the cold plan does.
+Where that does not do, the cold plan does, from the same start; where passes over the data are cheap it does so at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from gapless import rows as R
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
-from gapless.solvers.choose import solve
+from gapless.solvers.choose import passes_are_cheap, solve
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.newton import OFFSET_RIDGE, _record, newton
 from gapless.solvers.semismooth import semismooth
@@ -113,6 +113,8 @@ def resume(
         curvature.combined = None
     if ready and start is not None:
         return Solution(start[0], problem.repair(start[1]), "converged", 0, 0.0, "neighbour")
+    if hinge and passes_are_cheap(problem):
+        return solve(problem, stop, start=start, callback=callback, interruption=interruption, seed=seed, order=order)
     loop = Loop(stop, callback=callback, interruption=interruption)
     used = "neighbour"
     with np.errstate(all="ignore"):
