@@ -166,6 +166,19 @@ def test_shapes_wide_and_tall(offset):
             assert problem.gap(solution.theta, solution.u) <= 1e-8 * abs(problem.primal(solution.theta))
 
 
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize(("n", "d"), [(200, 2500), (700, 600), (2200, 200)])
+def test_wide_rows_go_by_passes_first(offset, n, d):
+    """Newton with a band of most of the rows took 20 to 170 times as long on such data."""
+    problem = random_problem(5, "hinge", offset, n, d)
+    problem = LinearERM(problem.rows, problem.y, np.full(n, 1e-3), problem.loss, offset)
+    solution = solve(problem, Stop(1e-4, 20_000))
+    assert solution.solver.split("+")[0] == "coordinate_descent"
+    best = solve(problem, Stop(1e-6, 20_000), solver="interior_point")
+    assert problem.dual(best.u, problem.primal(best.theta)) <= problem.primal(solution.theta)
+    assert problem.primal(solution.theta) <= (1.0 + 1e-4) * problem.primal(best.theta)
+
+
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "hinge"])
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_large_and_sparse_both_ways(loss, offset):

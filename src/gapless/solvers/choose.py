@@ -4,7 +4,7 @@
                                     first coordinate descent where features are many and sparse
     hinge, small                    interior point, then the active-set polish
     hinge, sparse                   coordinate descent; semismooth Newton where its passes do not pay
-    hinge, dense, n < 12 d          coordinate descent; interior point or semismooth Newton where its passes do not pay
+    hinge, wide                     coordinate descent; interior point or semismooth Newton where its passes do not pay
     hinge, n >> d                   semismooth Newton; interior point where that stalls
 
 The choice is made from shapes alone, so that equal problems go equal ways.
@@ -196,12 +196,12 @@ def _plan(
         patience = 400 if problem.free else 1000
         patient = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, give_up=patience)
         return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+    if problem.n < (WIDE if isinstance(problem.rows, CsrRows) else SQUARE) * problem.d and not small:
+        return _wide(problem, loop, u, seed, order)
     if isinstance(problem.rows, CsrRows) and not small:
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
         hasty = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, affordable=AFFORDABLE)
         return [("coordinate_descent", hasty), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
-    if problem.n < SQUARE * problem.d and not small:
-        return _dense_and_wide(problem, loop, u, seed, order)
     names = ["interior_point", "semismooth"] if small else ["semismooth", "interior_point"]
     if not ipm.can_solve(problem):
         names = ["semismooth", "coordinate_descent"]
@@ -218,10 +218,10 @@ def passes_are_cheap(problem: LinearERM) -> bool:
     return _many_features(problem) or problem.n < WIDE * problem.d
 
 
-def _dense_and_wide(
+def _wide(
     problem: LinearERM, loop: Loop, u: np.ndarray | None, seed: int, order: np.ndarray | None
 ) -> list[tuple[str, Callable[[], None]]]:
-    """Hinge on dense rows that are few for their columns: few passes mostly do, and a step by matrices costs many of them."""
+    """Hinge on rows that are few for their columns: few passes mostly do, and a step by matrices costs many of them."""
     wide, direct = problem.n < WIDE * problem.d, ipm.can_solve(problem)
     options: dict[str, Any] = {"affordable": AFFORDABLE}
     if wide:  # some steps of interior point, counted in passes
