@@ -67,9 +67,13 @@ def _set_threads(numbers: list[int]) -> None:
 def _forget_after_fork() -> None:
     # A fork may catch the lock held by a thread that does not exist in the child.
     # BLAS itself is left as it is: its own locks, and threadpoolctl's, may have been caught as well.
-    global _lock, _inside
+    global _lock, _inside, _dealt
     _lock, _inside = threading.Lock(), 0
     _idle.clear()  # its threads are the parent's
+    members = _team.get()
+    if members is not None:
+        members.gather()
+    _dealt = 0
 
 
 if hasattr(os, "register_at_fork"):
@@ -141,7 +145,7 @@ class _Helpers(ThreadPoolExecutor):
 def _stay_on(thread: int, cores: set[int]) -> None:
     """A thread by its number, 0 is the one that asks."""
     if cores:
-        with suppress(OSError):  # they may have been taken away meanwhile
+        with suppress(OSError, ValueError):  # they may have been taken away meanwhile
             os.sched_setaffinity(thread, cores)
 
 
@@ -165,6 +169,7 @@ class _Team:
     A thread that is woken is often put on the core of the one that woke it, where the two take turns until the system looks
     again, some milliseconds later: as long as a small fit, or as a part of a large one.  So the cores are dealt out for as long
     as the team is together: to the thread that is helped its own and as many more as each other has, to the helpers the rest.
+    One team at a time: where several fits run side by side the system knows better.
     """
 
     def __init__(self, size: int, cores: int = 0) -> None:
@@ -177,8 +182,12 @@ class _Team:
     def _deal(self, pool: _Helpers) -> None:
         if _which_core is None:
             return
+        global _dealt
         every = os.sched_getaffinity(0)
-        if len(every) < self.size:
+        with _lock:
+            alone = _dealt == 0 and len(every) >= self.size
+            _dealt += alone
+        if not alone:
             pool.stay_on(every)
             return
         here = _which_core()
@@ -189,8 +198,12 @@ class _Team:
 
     def gather(self) -> None:
         """The thread that is helped may go where it could before."""
-        _stay_on(0, self._all)
-        self._all = set()
+        global _dealt
+        if self._all:
+            _stay_on(0, self._all)
+            self._all = set()
+            with _lock:
+                _dealt -= 1
 
     def call(self, work: Callable[[], None]) -> list[Any]:
         """``work`` on every helper; what to wait for."""
@@ -227,6 +240,8 @@ class _Team:
 
 #: Teams that wait for the next fit, by size, and how many of a size may.
 _idle: dict[int, list[_Helpers]] = {}
+#: Teams whose cores are dealt out.
+_dealt = 0
 MOST_IDLE = 2
 
 

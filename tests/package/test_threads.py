@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -61,6 +62,31 @@ def test_helpers_have_cores_of_their_own(threads):
     with pytest.raises(ZeroDivisionError), team(threads):
         share(lambda k: 1 / 0, size)
     assert os.sched_getaffinity(0) == every
+    with team(threads):
+        share(look, size)
+
+        def another():
+            with team(2):
+                share(lambda k: None, 2)
+                return os.sched_getaffinity(0)
+
+        began = os.sched_getaffinity(0)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(another).result() == began  # two fits at a time: the second is left to the system
+        assert os.sched_getaffinity(0) == began
+    assert os.sched_getaffinity(0) == every
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or not hasattr(os, "fork"), reason="no cores, or no forks")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_in_a_fit_has_all_cores():
+    every = os.sched_getaffinity(0)
+    with team(2):
+        share(lambda k: None, 2)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if os.sched_getaffinity(0) == every else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_tick_is_called_in_the_callers_thread_and_may_raise():
