@@ -1,12 +1,12 @@
 """Paths: 50 values of C from 1e-3 to 100, evenly spaced in log C, against 50 fits of ours and 50 of the fastest peer.
 
-    python -m benchmarks.paths a9a hinge          (squared_hinge, logistic, rbf; a9a, mnist)
+    python -m benchmarks.paths a9a hinge          (logistic, rbf; a9a, mnist)
 
 Without an offset for the linear models, as everywhere here; all points are certified to a relative gap of 1e-4.  A peer counts
-at each C with the loosest of its tolerances that is within 1e-4 of the optimum, which the dual value of our point bounds;
-one that takes longer than ``--most`` seconds counts as so long, and nothing is counted of fits that were not close enough.
-Peers count by their processor time where that is less, so that a busy machine does not count against them.  ``--from i --to j``
-times fits, ours and the peers', at the i-th to the (j-1)-th C alone, so that a long comparison can be made in parts.
+at each C with the loosest of its tolerances that is within 1e-4 of the optimum, which the dual value of our point bounds, and
+the fastest of them counts at each C; where none is there within ``--most`` seconds, as many count.  Peers run in a process of
+their own, which can be killed.  ``--enough r`` stops when the peers have taken r times as long as the path: what is printed then
+holds from below.  ``--from i --to j`` times fits, ours and the peers', at the i-th to the (j-1)-th C alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np  # noqa: E402
 
 import gapless  # noqa: E402
 from benchmarks import datasets  # noqa: E402
+from benchmarks.child import Child  # noqa: E402
 from benchmarks.solvers import PEERS  # noqa: E402
 
 CS = np.logspace(-3, 2, 50)
@@ -56,60 +57,51 @@ def ours(kind: str, d: int, C: float = 1.0) -> Any:
     return gapless.LogisticRegression(**options) if kind == "logistic" else gapless.LinearSVC(loss=kind, **options)
 
 
-def primal(kind: str, X: Any, y: np.ndarray, w: np.ndarray, C: float) -> float:
-    m = y * np.asarray(X @ np.ravel(w))
-    loss = {
-        "hinge": lambda: np.maximum(0.0, 1.0 - m),
-        "squared_hinge": lambda: np.maximum(0.0, 1.0 - m) ** 2,
-        "logistic": lambda: np.logaddexp(0.0, -m),
-    }[kind]()
-    return 0.5 * float(np.ravel(w) @ np.ravel(w)) + C * float(loss.sum())
+class Peers:
+    """The fastest peer that is close enough, at one C after the other.
 
+    Tolerances are tried from the one that was needed at the C before: the loosest one that does grows tighter with C.
+    """
 
-class Clock:
-    """Seconds on the wall, or of all processors together where those are fewer."""
+    def __init__(self, kind: str, data: str, X: Any, y: np.ndarray, most: float) -> None:
+        self.kind, self.X, self.y, self.most = kind, X, y, most
+        folder = datasets.find_folder()
+        assert folder is not None
+        self.child = Child(data, folder)
+        self.from_: dict[str, int] = {}
 
-    def __init__(self) -> None:
-        self.wall, self.processor = time.perf_counter(), time.process_time()
+    def fastest(self, C: float, lower: float) -> tuple[float, str]:
+        if self.kind == "rbf":
+            return self._sklearnex(C)
+        best = self.most, "nobody"
+        for solver in (one for one in PEERS[self.kind] if one.name in FAST and not one.declines(self.X)):
+            for k in range(self.from_.get(solver.name, 0), min(9, len(solver.tolerances))):
+                run = self.child.fit(solver.name, self.kind, C, solver.tolerances[k], best[0])
+                if run.killed or run.seconds >= best[0]:
+                    break
+                if run.primal <= lower * (1.0 + TOL):
+                    best, self.from_[solver.name] = (run.seconds, solver.name), max(0, k - 1)
+                    break
+        return best
 
-    def seconds(self) -> float:
-        return min(time.perf_counter() - self.wall, time.process_time() - self.processor)
-
-
-def peer_seconds(kind: str, X: Any, y: np.ndarray, C: float, lower: float, most: float) -> tuple[float, str]:
-    """The fastest of the peers that are close enough at this C."""
-    if kind == "rbf":
+    def _sklearnex(self, C: float) -> tuple[float, str]:
         from sklearnex.svm import SVC
 
-        dense = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
-        clock = Clock()
-        SVC(C=C, gamma=1.0 / X.shape[1], cache_size=2000).fit(dense, y)
-        return clock.seconds(), "sklearnex SVC float32, its tol"
-    best = most, "nobody"
-    for solver in (one for one in PEERS["hinge" if kind == "squared_hinge" else kind] if one.name in FAST):
-        if solver.declines(X) or kind == "squared_hinge":
-            continue
-        for tol in solver.tolerances[:9]:
-            clock = Clock()
-            found = solver.fit((X, y), C, tol, 0)
-            seconds = clock.seconds()
-            w = found[0] if isinstance(found, tuple) else found
-            if seconds > best[0]:
-                break
-            if primal(kind, X, y, w, C) <= lower * (1.0 + TOL):
-                best = min(best, (seconds, solver.name))
-                break
-    return best
+        X = np.asarray(self.X.toarray() if hasattr(self.X, "toarray") else self.X, dtype=np.float32)
+        started = time.perf_counter()
+        SVC(C=C, gamma=1.0 / X.shape[1], cache_size=2000).fit(X, self.y)
+        return time.perf_counter() - started, "sklearnex SVC float32, its tol"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paths", description=__doc__)
     parser.add_argument("data", choices=("a9a", "mnist"))
-    parser.add_argument("kind", choices=("hinge", "squared_hinge", "logistic", "rbf"))
+    parser.add_argument("kind", choices=("hinge", "logistic", "rbf"))
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--to", type=int, default=len(CS))
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--most", type=float, default=60.0)
+    parser.add_argument("--enough", type=float, default=np.inf)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument(
         "--fits-only", action="store_true", help="ours, without the path: for parts of a long comparison"
@@ -144,14 +136,19 @@ def main() -> None:
     )
     if asked.no_peers:
         return
+    peers = Peers(asked.kind, asked.data, X, y, asked.most)
     total, who = 0.0, []
-    for C in some:
-        k = int(np.flatnonzero(found.asked & np.isclose(found.Cs, C))[0])
-        seconds, name = peer_seconds(asked.kind, X, y, float(C), float(found.dual[k]), asked.most)
-        total, who = total + seconds, [*who, name]
-        print(f"    C = {C:.4g}: {seconds:.3g} s, {name}", flush=True)
+    with peers.child:
+        for C in some:
+            k = int(np.flatnonzero(found.asked & np.isclose(found.Cs, C))[0])
+            seconds, name = peers.fastest(float(C), float(found.dual[k]))
+            total, who = total + seconds, [*who, name]
+            print(f"    C = {C:.4g}: {seconds:.3g} s, {name}; {total / path_s:.1f} x so far", flush=True)
+            if total > asked.enough * path_s:
+                break
+    counted = f"{len(who)} of {len(some)} fits"
     print(
-        f"{asked.data} {asked.kind}: peers, {len(some)} fits {total:.3g} s: {total / path_s:.2f} x ({statistics.mode(who)})"
+        f"{asked.data} {asked.kind}: peers, {counted}: {total:.3g} s: {total / path_s:.2f} x ({statistics.mode(who)})"
     )
 
 
