@@ -78,8 +78,13 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
         at += lanes
         if opened < lanes:
             i = at - lanes + opened + one
-            while i < n and (text[i] != QUOTE or (i + one < n and text[i + one] == QUOTE)):
-                i += one if text[i] != QUOTE else one + one
+            while i < n:
+                quotes = hits(text, i, quote)
+                i += trailing_zeros(quotes)  # 64 where there is none
+                if quotes != 0:
+                    if i + one >= n or text[i + one] != QUOTE:
+                        break
+                    i += one + one
             if i >= n or (i + one == n and not last):  # a quote at the end may be half of two
                 if last:
                     return np.int64(rows), np.int64(record), BAD_QUOTE, np.int64(k - first)

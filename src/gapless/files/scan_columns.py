@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._jit import compiled
-from gapless.files.scan_bytes import CR, QUOTE, SPACE, trailing_zeros, word
+from gapless.files.scan_bytes import CR, QUOTE, SPACE, hits, trailing_zeros, word
 from gapless.files.scan_number import EXACT_TENS, MINUS, POINT, SMALLEST_POWER, WHOLE, ZERO, number, scaled
 
 SKIP, NUMBER, TEXT, LABEL = 0, 1, 2, 3  # kinds of a column; a label is a text, missing only where it is empty
@@ -208,8 +208,10 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
                 out[r, to] = -1.0
                 continue
             if quoted:
-                for t in range(begin, end):
-                    doubled |= _U(text[t] == QUOTE)
+                i = begin + trailing_zeros(hits(text, begin, np.uint8(QUOTE)))
+                while i < end and text[i] != QUOTE:  # none in the first 64
+                    i += one
+                doubled = _U(i < end)
         length = end - begin
         part = min(length, eight)
         first = word(text, begin) & (_ALL >> (bits - (part << three)))
@@ -229,13 +231,14 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
         code = np.int64(-1)
         while table[at] != 0:
             u = _U(table[at] - 1)
-            if known[u, 1] == first and known[u, 2] == second and known[u, 4] == tag:
+            if (known[u, 1] ^ first) | (known[u, 2] ^ second) | (known[u, 4] ^ tag) == 0:
+                if length <= sixteen:
+                    code = np.int64(known[u, 5])
+                    break
                 i, there = begin + sixteen, known[u, 3] + sixteen
                 while i + eight < end and word(text, i) == word(pool, there):
                     i, there = i + eight, there + eight
-                if i >= end or (
-                    i + eight >= end and (word(text, i) ^ word(pool, there)) << (bits - ((end - i) << three)) == 0
-                ):
+                if i + eight >= end and (word(text, i) ^ word(pool, there)) << (bits - ((end - i) << three)) == 0:
                     code = np.int64(known[u, 5])
                     break
             at = (at + one) & mask
