@@ -130,6 +130,7 @@ def test_other_models_and_scaling(csv):
         (("--model", "ridge"), "the target 'label' does not hold numbers"),
         (("--out", "no/m.gapless"), "the folder no does not exist"),
         (("--holdout", "0.2", "--test", "x.csv"), "exclude each other"),
+        (("--time-limit", "1e-9"), "--time-limit 1e-09: no candidate was scored on all folds; give more time"),
     ],
 )
 def test_bad_input(csv, arguments, message):

@@ -118,7 +118,8 @@ def holds_classes(whole: Any) -> bool:
     values = np.unique(whole.y)
     if len(values) < 2:
         raise ValueError(
-            f"{name_of(whole)} has one value in all rows ({str(values[0])[:40]!r}): one class, and nothing to learn; is it the right column?"
+            f"{name_of(whole)} has one value in all rows ({str(values[0])[:40]!r}): one class, and nothing to learn; "
+            "is it the right column?"
         )
     return not (fractions(whole) or (whole.y.dtype.kind in "fiu" and len(values) > MOST_CLASSES))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gapless.cli import options, origin, progress, table
-from gapless.cli.guard import INTERRUPTED, OK, guarded
+from gapless.cli.guard import INTERRUPTED, OK, guarded, stop
 from gapless.cli.output import figures, line, print_json
 
 
@@ -112,12 +112,17 @@ def tune(
             line("split", f"{rows.data.n_rows} rows to search and train, {rows.tested.n_rows} held out (seed {seed})")
         for told in rows.left_out:
             line("left out", told)
-    with progress.search(quiet or json) as told_of:
-        found = gapless.tune(
-            getattr(gapless, ESTIMATORS[model])(), rows.data.X, rows.data.y, candidates, method=method.value, cv=folds,
-            scoring=scoring, sample_weight=rows.data.weights, n_iter=n_iter, time_limit=time_limit,
-            progress=told_of or False, file=file, seed=seed, n_jobs=n_jobs,
-        )  # fmt: skip
+    try:
+        with progress.search(quiet or json) as told_of:
+            found = gapless.tune(
+                getattr(gapless, ESTIMATORS[model])(), rows.data.X, rows.data.y, candidates, method=method.value, cv=folds,
+                scoring=scoring, sample_weight=rows.data.weights, n_iter=n_iter, time_limit=time_limit,
+                progress=told_of or False, file=file, seed=seed, n_jobs=n_jobs,
+            )  # fmt: skip
+    except TimeoutError:
+        stop(
+            f"--time-limit {time_limit:g}: no candidate was scored on all folds; give more time, fewer --folds or --model svm"
+        )
     tuning, certificate = found.tuning_, found.certificate_
     if rows.encoding is None and rows.data.names is not None:
         import numpy as np

@@ -82,7 +82,7 @@ def generalisation(story: Story) -> list[Block]:
         blocks.append(
             Text(
                 "Hoeffding's inequality, which holds for every loss between 0 and 1, would say "
-                f"{percent(found.rate)} ± {percent(width)}. Both hold "
+                f"{percent(found.rate)} ±\u00a0{percent(width)}. Both hold "
                 "where the test rows are independent draws, as the new ones are, and "
                 + (
                     "chose nothing."
