@@ -228,6 +228,24 @@ def test_the_sum_that_newton_hands_over_is_that_of_its_dual_point(loss, offset, 
         np.testing.assert_allclose(found.combined, problem.combine(found.u), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("tol", [0.3, 1e-2, 1e-5])
+@pytest.mark.parametrize("d", [20, 50])
+@pytest.mark.parametrize("offset", ["none", "penalised"])
+def test_what_semismooth_hands_over_is_of_its_own_point(tol, d, offset):
+    random = np.random.default_rng(5)
+    X = random.normal(size=(20_000, d))
+    y = np.where(X[:, 0] + random.normal(size=20_000) > 0, np.int8(1), np.int8(-1))
+    problem = LinearERM.build(X, y, np.full(20_000, 0.01), losses.BY_NAME["hinge"], offset)
+    found = solve(problem, Stop(tol, 1000), solver="semismooth")
+    low, high = problem.box()
+    assert np.all((low <= found.u) & (found.u <= high))
+    assert found.combined is not None or d > 20 or "active_set" in found.solver
+    if found.combined is not None:
+        np.testing.assert_array_equal(found.combined, problem.combine(found.u))
+    if found.scores is not None:
+        np.testing.assert_array_equal(found.scores, problem.scores(found.theta))
+
+
 @pytest.mark.parametrize("C", [1e-6, 1e-3, 1.0, 1e3, 1e6])
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_any_C(C, offset):

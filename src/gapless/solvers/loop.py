@@ -97,6 +97,7 @@ class Loop:
         self.system: Any = None
         #: Seconds that must be left at the end: what is returned has to be looked at once more.
         self.reserve = 0.0
+        self._took_dual = False
         self._thin = 1
         self._seen = 0
 
@@ -153,6 +154,7 @@ class Loop:
         of theta where they were computed from it, and not from steps towards it.
         """
         better = primal < self.best_primal or dual > self.best_dual
+        self._took_dual = dual > self.best_dual
         if primal < self.best_primal:
             self.best_primal, self.best_theta, self.best_scores = primal, theta.copy(), scores
         if dual > self.best_dual:
@@ -178,9 +180,9 @@ class Loop:
         if self.best_theta is not None and np.array_equal(self.best_theta, theta):
             self.best_scores = scores
 
-    def know_combined(self, dual: float, combined: np.ndarray) -> None:
-        """This is sum u x of the dual point of that value, if it is the best one."""
-        if dual == self.best_dual:
+    def know_combined(self, combined: np.ndarray) -> None:
+        """This is sum u x of the dual point recorded last, if that is the best one."""
+        if self._took_dual:
             self.best_combined = combined
 
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:

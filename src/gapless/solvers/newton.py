@@ -81,7 +81,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         if not worth_going_on(problem, loop, gap, gap_before):
             loop.know_scores(theta, z)
             if not problem.free and read_alike(problem.rows):
-                loop.know_combined(primal - gap, -data_part)
+                loop.know_combined(-data_part)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
         if stale >= 3 or not np.isfinite(primal):
@@ -165,7 +165,7 @@ def _record(
         dual = problem.dual(u, primal, combined)
         if primal - dual < gap and problem.n <= FEW:
             loop.record(theta, u, primal, dual, ends=False)
-            loop.know_combined(dual, combined)
+            loop.know_combined(combined)
             return primal - dual
         gap = min(gap, primal - dual)
     loop.record(theta, own, primal, primal - gap, ends=False)

@@ -20,7 +20,7 @@ from gapless import rows as R
 from gapless._jit import compiled
 from gapless.problems.linear_erm import BLOCK, LinearERM, share_blocks
 from gapless.solvers.line_search import walk
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import Ended, Loop
 from gapless.solvers.nested import from_subset
 from gapless.solvers.normal_equations import NormalEquations
 
@@ -58,6 +58,7 @@ def semismooth(
         theta = from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
         delta = 0.1
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
+    whole = True
     band, along = _Band(problem), np.empty(n)
     gap_before, stale = np.inf, 0
     for _ in range(ROUNDS):
@@ -86,7 +87,16 @@ def semismooth(
                 else:
                     loop.record(theta, band.u, primal, -np.inf)
             else:
-                loop.record(theta, band.u, primal, gain - problem.penalty(combined))
+                dual = gain - problem.penalty(combined)
+                try:
+                    loop.record(theta, band.u, primal, dual)
+                except Ended:
+                    # What was summed from theta and u themselves, and not by steps towards them, need not be made again.
+                    if whole:
+                        loop.know_scores(theta, z)
+                    if band.whole:
+                        loop.know_combined(combined)
+                    raise
                 solved = left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal)
             if solved:
                 break
@@ -108,6 +118,7 @@ def semismooth(
             theta = theta + t * step
             along *= t
             z += along
+            whole = False
             loop.advance()
             steps += 1
         gap = loop.best_primal - loop.best_dual
@@ -153,6 +164,7 @@ class _Band:
         self._summed = np.zeros(problem.n) if problem.d >= LONG else None
         self._sum = np.zeros(problem.d + 1)
         self._times = 0
+        self.whole = False  #: the last sum was over all of u, at once
 
     def look(self, z: np.ndarray, share: np.ndarray, delta: float) -> tuple[float, float]:
         """The loss at z, and the sum of the multipliers."""
@@ -169,6 +181,7 @@ class _Band:
 
     def combine(self, loop: Loop) -> np.ndarray:
         self._times += 1
+        self.whole = self._summed is None or self._times == 1 or self._times % 10 == 0
         if self._summed is None:
             return self.problem.combine(self.u, loop.tick)
         if self._times % 10:
