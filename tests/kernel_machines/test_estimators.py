@@ -321,3 +321,19 @@ def test_cost_is_estimated_before_the_fit():
         gapless.estimate_cost(gapless.LinearSVC(), X)
     with pytest.raises(TypeError, match="function of yours"):
         gapless.estimate_cost(SVC(kernel=np.dot), X)
+
+
+def test_a_polish_that_goes_astray_is_left(monkeypatch):
+    """Targets far larger than epsilon: after a few pairs the sets are no guess; 30 systems of a thousand rows took a minute."""
+    from gapless.solvers import kernel_polish
+
+    random = np.random.default_rng(0)
+    data = random.normal(size=(800, 5))
+    target = 50.0 * data[:, 0] + 30.0 * np.sin(data[:, 1]) + 20.0 * random.normal(size=800) + 100.0
+    sizes = []
+    solve = kernel_polish._solve_free
+    monkeypatch.setattr(kernel_polish, "_solve_free", lambda *args: sizes.append(args[3].size) or solve(*args))
+    for C in (1.0, 10.0, 100.0):
+        model = SVR(C=C).fit(data, target)
+        assert model.certificate_.relative_gap <= 1e-9
+    assert sum(size > 400 for size in sizes) <= 6

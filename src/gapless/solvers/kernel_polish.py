@@ -11,10 +11,12 @@ box or sit on the wrong side of their kink change sets, and the system is solved
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, lstsq
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.loop import Loop
@@ -23,6 +25,10 @@ ROUNDS = 30
 #: Free variables beyond which the system is not made.
 LARGEST = 2000
 NOISE = 1e-10
+#: Reciprocal condition down to which triangles are safe.
+SAFE = 1e-12
+#: More changes than this share of the variables, and the sets are no guess to go by.
+ASTRAY = 0.25
 
 
 class Polished(NamedTuple):
@@ -40,6 +46,7 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
     free = (beta > NOISE * c) & (beta < (1.0 - NOISE) * c)
     upper = beta >= (1.0 - NOISE) * c
     seen: set[bytes] = set()
+    before = 0
     for _ in range(rounds):
         key = np.packbits(free).tobytes() + np.packbits(upper).tobytes()
         if np.count_nonzero(free) > LARGEST or key in seen:
@@ -65,6 +72,10 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
             # equalities: then the sets are not right.
             kept = (np.abs(inside - solved) <= NOISE * c).all()
             return best._replace(settled=bool(kept and (np.abs(h[free]) <= noise).all()))
+        changes = np.count_nonzero(below | above | wrong)
+        if changes > max(ASTRAY * problem.n, 20) and changes >= before:
+            return best
+        before = changes
         # A variable that leaves its box is put at the bound it left by; one on the wrong side is let go.
         upper = (upper & ~wrong) | above
         free = (free & ~below & ~above) | wrong
@@ -99,14 +110,14 @@ def _solve_free(
     scale[np.diag(K) <= 0.0] = 1.0
     scale = np.append(scale, np.full(m, 1.0 / max(float(scale.max()), 1e-150)))
     scaled = system * scale[:, None] * scale[None, :]
+    solve = _solver(scaled)
     beta, shift = beta.copy(), np.zeros(m)
     for refinement in range(3):
         missing = _missing(problem, beta, s, m)
         residual = s * problem.tau[free] - scores[at] - edge @ shift
-        right = np.append(residual, missing)
         loop.tick()
         try:
-            step = lstsq(scaled, right * scale, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0] * scale
+            step = solve(np.append(residual, missing) * scale) * scale
         except LinAlgError:
             return None, scores
         if not np.all(np.isfinite(step)):
@@ -119,6 +130,14 @@ def _solve_free(
         if refinement and np.abs(step[: free.size]).max() <= 1e-14 * np.abs(beta[free]).max(initial=0.0):
             break
     return beta, scores
+
+
+def _solver(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Triangles, made once for all right sides, where these are safe; else the solution of least norm."""
+    triangles, swaps, singular = dgetrf(system)
+    if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > SAFE:
+        return lambda right: dgetrs(triangles, swaps, right)[0]
+    return lambda right: lstsq(system, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
 
 
 def _missing(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:
