@@ -141,7 +141,8 @@ def _module_folder(module: str) -> Path:
     name = module.removeprefix("gapless.")
     folder = cache_folder() / f"{name}-{module_key(module)}"
     if not folder.is_dir():
-        folder.mkdir(exist_ok=True)
+        with suppress(OSError):
+            folder.mkdir(exist_ok=True)
         _forget_old(cache_folder(), keep=folder.name, like=f"{name}-*")
     return folder
 
@@ -209,7 +210,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
-        with _one_at_a_time(cache_folder() / "lock"):
+        # On a full disk the kernel is compiled all the same, and again the next time.
+        with _one_at_a_time(cache_folder() / "lock"), suppress(OSError):
             super().save_overload(sig, data)
 
 

@@ -195,7 +195,8 @@ def test_a_file_that_does_not_fit_is_refused_with_the_numbers(write, monkeypatch
 
 
 def test_memory_holds_little_more_than_the_arrays(write, monkeypatch):
-    """The buffers of some hundred blocks are a few, used again."""
+    """The buffers of some hundred blocks are a few, used again: as many as there are threads, so two of these."""
+    monkeypatch.setattr("gapless._threads.available_cores", lambda: 2)
     path = write("a,b,c,y\n" + "1.25,2.5,-3.125,0\n" * 600_000)
     monkeypatch.setattr(blocks, "CELLS", 1 << 15)
     read_csv(path)

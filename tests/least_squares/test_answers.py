@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import sklearn.linear_model
 from scipy import sparse
 
-from gapless import LeastSquaresClassifier, LinearRegression, Ridge
+from gapless import ConvergenceWarning, LeastSquaresClassifier, LinearRegression, Ridge, verify
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers import closed_form
 from gapless.solvers.loop import Stop
@@ -268,3 +269,25 @@ def test_time_limit_returns_a_usable_model():
     assert answer.status == "time_limit"
     assert not answer.W.any()
     np.testing.assert_allclose(answer.b, Y.mean(axis=0))
+
+
+@pytest.mark.parametrize("size", [1e4, 1e8, 1e30, 1e100])
+def test_ridge_on_columns_of_very_different_size(size):
+    """A column that long is as good as unpenalised, and the short ones beside it are not lost.
+
+    The dual point must be orthogonal to it to size^-2, which rounding allows no more beyond 1e8: then the gap is not claimed.
+    """
+    random = np.random.default_rng(0)
+    X = random.normal(size=(50, 3))
+    y = X[:, 0] + X[:, 1] + random.normal(size=50)
+    long = X * [1.0, size, 1.0]
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = Ridge(alpha=2.0).fit(long, y)
+    centred, target = X - X.mean(axis=0), y - y.mean()
+    exact = np.linalg.solve(centred.T @ centred + np.diag([2.0, 2.0 / size**2, 2.0]), centred.T @ target)
+    np.testing.assert_allclose(model.coef_ * [1.0, size, 1.0], exact, rtol=1e-9)
+    certificate = model.certificate_
+    assert (certificate.status == "converged") == (size <= 1e8) == (certificate.relative_gap <= 1e-4)
+    assert [one.category for one in said] == ([] if size <= 1e8 else [ConvergenceWarning])
+    assert verify(model, long, y)

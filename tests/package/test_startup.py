@@ -210,6 +210,19 @@ BOUND = (
 )
 
 
+def test_a_full_disk_costs_the_kept_kernels_alone(tmp_path):
+    """No file may grow beyond 4 kB: kernels are compiled, and not kept."""
+    site = copy(tmp_path)
+    limit = ("bash", "-c", 'ulimit -f 4; exec "$@"', "limited")
+    for _ in range(2):
+        found = value(environment(site, PYTHONDONTWRITEBYTECODE="1"), prefix=limit)
+        assert found["compiled"]
+        assert found["same"]
+        assert found["primal"] == 1.0
+    kept = Path(found["kernels"]).rglob("*")
+    assert not [file for file in kept if file.suffix in (".nbc", ".nbi") and file.stat().st_size == 0]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="permissions of another kind")
 def test_a_read_only_install(tmp_path):
     """chmod -R a-w, as a user whom that binds."""

@@ -96,8 +96,10 @@ def certify_least_squares(
             primal, below = found.primal, found.dual
             room = found.rounding if math.isfinite(below) else math.inf
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
-            # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none.
-            status = "converged" if sub.gap <= room < math.inf else sub.status
+            # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
+            # rounding that is large against the targets themselves excuses nothing.
+            excused = room <= tol * problem.mass * float(largest[k]) ** 2 / float(problem.alpha[k])
+            status = "converged" if sub.gap <= room and excused else sub.status
             targets.append(
                 Target(
                     status, float(rss[k]), float(r2[k]), room,

@@ -33,6 +33,8 @@ SMALLEST_RCOND = 1e-15
 MOST_COLUMNS = 1500
 #: Values of X up to which it is written out densely for a singular value decomposition.
 SMALL = 1 << 21
+#: Ratio of the lengths of columns from which a decomposition of all of them as they are would lose the short ones.
+UNEQUAL = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,8 +283,15 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     if plain.any():
         parts.append((plain, _without_penalty(U, sigma, Vt, B[:, plain], scale, trusted)))
     if not plain.all():
-        spread = float(sigma[0] / sigma[-1]) if rank == d else np.inf
-        parts.append((~plain, _penalised(A * scale, B[:, ~plain], problem.alpha[~plain], constant, spread, trusted)))
+        own = scale[~constant]
+        if own.size and own.max() > UNEQUAL * own.min():
+            parts += [
+                (problem.alpha == a, _penalised_by_columns(A, B[:, problem.alpha == a], float(a), scale, constant))
+                for a in np.unique(problem.alpha[~plain])
+            ]
+        else:
+            spread = float(sigma[0] / sigma[-1]) if rank == d else np.inf
+            parts.append((~plain, _penalised(A * scale, B[:, ~plain], problem.alpha[~plain], constant, spread, trusted)))
     W = np.empty((d, problem.K))
     for mine, part in parts:
         W[:, mine] = part.W
@@ -349,6 +358,26 @@ def _penalised(
     # A spread of scales is no trouble, neither is a penalty: what matters is the better of the two views.
     condition = min(((top + least) / (low + least)) ** 0.5, spread)
     return _Part(W, correct, condition, Vt[(own**2 + least) * trusted**2 < top + least])
+
+
+def _penalised_by_columns(
+    A: np.ndarray, B: np.ndarray, alpha: float, scale: np.ndarray, constant: np.ndarray
+) -> _Part:
+    """Columns of very different length: the singular values of one would be the rounding of another.  A triangle of columns of
+    length one, the penalty's rows below them, has them all."""
+    below = np.diag(np.sqrt(alpha) / scale)
+    Q, T = linalg.qr(np.concatenate([A, below]), mode="economic", check_finite=False)
+    W = linalg.solve_triangular(T, Q[: A.shape[0]].T @ B, check_finite=False) / scale[:, None]
+    W[constant] = 0.0
+
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        half = linalg.solve_triangular(T, gradient / scale[:, None], trans="T", check_finite=False)
+        step = linalg.solve_triangular(T, half, check_finite=False) / scale[:, None]
+        step[constant] = 0.0
+        return step
+
+    values = linalg.svdvals(T, check_finite=False)
+    return _Part(W, correct, float(values[0] / values[-1]), np.empty((0, A.shape[1])))
 
 
 def _least_norm(W: np.ndarray, Vt: np.ndarray, scale: np.ndarray) -> np.ndarray:
