@@ -291,7 +291,9 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
             ]
         else:
             spread = float(sigma[0] / sigma[-1]) if rank == d else np.inf
-            parts.append((~plain, _penalised(A * scale, B[:, ~plain], problem.alpha[~plain], constant, spread, trusted)))
+            parts.append(
+                (~plain, _penalised(A * scale, B[:, ~plain], problem.alpha[~plain], constant, spread, trusted))
+            )
     W = np.empty((d, problem.K))
     for mine, part in parts:
         W[:, mine] = part.W
@@ -360,9 +362,7 @@ def _penalised(
     return _Part(W, correct, condition, Vt[(own**2 + least) * trusted**2 < top + least])
 
 
-def _penalised_by_columns(
-    A: np.ndarray, B: np.ndarray, alpha: float, scale: np.ndarray, constant: np.ndarray
-) -> _Part:
+def _penalised_by_columns(A: np.ndarray, B: np.ndarray, alpha: float, scale: np.ndarray, constant: np.ndarray) -> _Part:
     """Columns of very different length: the singular values of one would be the rounding of another.  A triangle of columns of
     length one, the penalty's rows below them, has them all."""
     below = np.diag(np.sqrt(alpha) / scale)
