@@ -72,7 +72,7 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
             # equalities: then the sets are not right.
             kept = (np.abs(inside - solved) <= NOISE * c).all()
             return best._replace(settled=bool(kept and (np.abs(h[free]) <= noise).all()))
-        changes = np.count_nonzero(below | above | wrong)
+        changes = int(np.count_nonzero(below | above | wrong))
         if changes > max(ASTRAY * problem.n, 20) and changes >= before:
             return best
         before = changes
