@@ -60,7 +60,8 @@ def ours(kind: str, d: int, C: float = 1.0) -> Any:
 class Peers:
     """The fastest peer that is close enough, at one C after the other.
 
-    Tolerances are tried from the one that was needed at the C before: the loosest one that does grows tighter with C.
+    Tolerances are tried from loose to tight, beginning one looser than that which was needed at the C before: at most one step
+    a C can be counted that a still looser one would have saved.
     """
 
     def __init__(self, kind: str, data: str, X: Any, y: np.ndarray, most: float) -> None:

@@ -97,7 +97,7 @@ def certify_least_squares(
             room = found.rounding if math.isfinite(below) else math.inf
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
             # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
-            # rounding that is large against the targets themselves excuses nothing.
+            # rounding that is large against the targets themselves excuses nothing: mass |y|^2 / alpha >= 2 P(0).
             excused = room <= tol * problem.mass * float(largest[k]) ** 2 / float(problem.alpha[k])
             status = "converged" if sub.gap <= room and excused else sub.status
             targets.append(

@@ -160,11 +160,12 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
         claims.append(Claim(which + "relative gap", values["relative_gap"], relative, holds))
         bounds.append((primal.up, dual.low, gap.up))
         if honest:
-            # A gap below its rounding is none, unless that is large against the targets; the limit itself is rounded.
-            size = tol * figures.mass * float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0)) ** 2 / case.alpha[k]
+            # A gap below its rounding is none, unless that is large against the targets: mass |y|^2 / alpha >= 2 P(0).
+            largest = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
+            limit = tol * figures.mass * largest**2 / case.alpha[k]
             within = values["gap"] <= values["rounding"]
-            reached = values["relative_gap"] <= tol or (within and values["rounding"] <= size)
-            if within and abs(values["rounding"] - size) <= 1e-9 * size:
+            reached = values["relative_gap"] <= tol or (within and values["rounding"] <= limit)
+            if within and abs(values["rounding"] - limit) <= 1e-9 * limit:  # the limit itself is rounded
                 reached = target["status"] == "converged"
             claims.append(_status_claim(which, target["status"], reached))
     return bounds
