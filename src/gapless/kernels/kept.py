@@ -149,14 +149,14 @@ def _place(new, missing, there, out, start, stop):
 
 
 def sums_of(terms: int) -> np.ndarray:
-    """Where the sums of some terms end that may be rounded in the precision of the rows."""
+    """Where the sums of some terms end that may be rounded in single precision."""
     return np.append(np.arange(TERMS, terms, TERMS), terms)
 
 
 @compiled(vectorise=True)
 def add_rows(rows, slots, v, ends, rates, at, out, off, start, stop):
-    """out += v'rows[slots], sums up to each of the ``ends`` in the precision of the rows; off as in `single`."""
-    sums = np.zeros(stop - start, rows.dtype)
+    """out += v'rows[slots], sums up to each of the ``ends`` in the precision of v; off as in `single`."""
+    sums = np.zeros(stop - start, v.dtype)
     k = 0
     for group in range(ends.size):
         while k < ends[group]:

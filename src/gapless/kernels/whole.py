@@ -72,8 +72,8 @@ class Held:
         at: np.ndarray | None = None,
         tick: Tick | None = None,
     ) -> None:
-        """out += K[at, columns] v"""
-        _add(self.K, columns, v.astype(self.dtype), at, out, tick)
+        """out += K[at, columns] v, in double precision: v may be large, and what is left of its sums small"""
+        _add(self.K, columns, np.asarray(v, float), at, out, tick)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""

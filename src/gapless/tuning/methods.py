@@ -2,7 +2,7 @@
 
     grid        all of them
     random      some, drawn without repetition
-    bisection   one parameter after the other: five values spread over its axis, then halves of the distance around the best
+    bisection   one parameter after the other: five values spread over its axis, then halves of the distance around the best two
     bayes       a Gaussian process with expected improvement (`bayes`)
 
 What they see are scores of candidates, and nothing else; the same scores and the same seed give the same way.
@@ -58,25 +58,31 @@ def bisection(lattice: Lattice, score: Score, most: int, seed: int) -> Method:
                 return lattice.number(0, [*here[:axis], i, *here[axis + 1 :]])
 
             step = max(1, 2 ** math.floor(math.log2(max(1, (length - 1) / 4))))
-            looked = sorted({*range(0, length, step), length - 1, here[axis]})
-            yield [at(i) for i in looked]
-            best = _best(looked, lambda i: score(at(i)))
+            looked = {*range(0, length, step), length - 1, here[axis]}
+            yield [at(i) for i in sorted(looked)]
             while step > 1:
                 step //= 2
-                looked = [i for i in (best - step, best, best + step) if 0 <= i < length]
-                yield [at(i) for i in looked]
-                best = _best(looked, lambda i: score(at(i)))
-            here[axis] = best
+                best, second = _best_two(looked, lambda i: score(at(i)))
+                around = (best - step, best + step, second - step, second + step)
+                new = sorted({i for i in around if 0 <= i < length} - looked)
+                looked.update(new)
+                if new:
+                    yield [at(i) for i in new]
+            here[axis], _ = _best_two(looked, lambda i: score(at(i)))
         if here == before or len(shape) == 1:
             return
 
 
-def _best(places: list[int], score: Callable[[int], float]) -> int:
-    """The place with the highest score, the middle one of those that have it."""
+def _best_two(looked: set[int], score: Callable[[int], float]) -> tuple[int, int]:
+    """The place with the highest score, the middle one of those that have it, and the best of the others: what a coarse look
+    ranks second may be the side of the higher hill."""
+    places = sorted(looked)
     values = np.array([score(i) for i in places])
     values = np.where(np.isnan(values), -np.inf, values)
-    top = [i for i, v in zip(places, values) if v == values.max()]
-    return top[(len(top) - 1) // 2]
+    top = np.flatnonzero(values == values.max())
+    best = int(top[(top.size - 1) // 2])
+    values[best] = -np.inf
+    return places[best], places[int(np.argmax(values))]
 
 
 def bayes(lattice: Lattice, score: Score, most: int, seed: int) -> Method:
