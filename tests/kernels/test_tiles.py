@@ -244,7 +244,9 @@ def test_rows_of_whole_steps(d, step, dtype):
     tiles.fill_columns(columns, across, None)
     np.testing.assert_allclose(across, K[columns], atol=close)
     new, several = np.zeros((50, 2)), random.normal(size=(600, 2))
-    tiles.first(600).add_to(new, ByteTiles.packed(kernel, X[-50:], dtype, tiles.step).rows, several)
+    tiles.first(600).add_to(
+        new[None], ByteTiles.packed(kernel, X[-50:], dtype, tiles.step).rows, several, [slice(0, 600)]
+    )
     np.testing.assert_allclose(new, K[-50:, :600] @ several, atol=4.0 * close)
 
 

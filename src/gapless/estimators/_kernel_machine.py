@@ -22,7 +22,7 @@ from gapless.certificates.kernel_machine import KernelCertificate
 from gapless.certificates.statement import decode_float
 from gapless.encode.frames import refuse_lazy
 from gapless.errors import IllConditionedWarning, short
-from gapless.kernels.scores import scores
+from gapless.kernels.scores import scores_of_parts
 from gapless.solvers.loop import Stop, interruptible
 
 from ._kernel_fit import KernelFitted, KernelTask, fit_kernel
@@ -296,13 +296,6 @@ class KernelMachine(Shown, BaseEstimator):
             raise ValueError(f"The internal representation of {type(self).__name__} was altered")
         return X
 
-    def _lines(self, X: Any, which: slice, coefficients: np.ndarray) -> np.ndarray:
-        """sum_j v_j K(x, x_j) over some of the support vectors, a column for each line of coefficients."""
-        rows = self.support_[which]
-        if self.kernel == "precomputed":
-            return scores(kernels.Precomputed(), X, rows, coefficients)
-        return scores(self._kernel_, X, self.support_vectors_[which], coefficients)
-
     def _matrix(self, X: Any) -> Any:
         """The kernel matrix of new rows, where a function gives it."""
         return kernels.Function(self.kernel).values(X, self._fit_X)
@@ -310,15 +303,17 @@ class KernelMachine(Shown, BaseEstimator):
     def _plain_dual(self) -> np.ndarray:
         return self.dual_coef_.toarray() if sparse.issparse(self.dual_coef_) else np.asarray(self.dual_coef_)
 
-    def _sums(self, X: Any, classes: list[slice]) -> list[np.ndarray]:
-        """For each slice of the support vectors: (rows of X, lines of dual_coef_)."""
+    def _sums(self, X: Any, classes: list[slice] | None = None) -> np.ndarray:
+        """For each slice of the support vectors, or all of them as one: (rows of X, lines of dual_coef_)."""
         X = self._read_new(X)
         dual = self._plain_dual()
+        classes = [slice(0, self.support_.size)] if classes is None else classes
         with one_blas_thread(), team(self.n_jobs), np.errstate(under="ignore"):
             if callable(self.kernel):
-                K = self._matrix(X)
-                return [K[:, self.support_[part]] @ dual[:, part].T for part in classes]
-            return [self._lines(X, part, dual[:, part]) for part in classes]
+                return scores_of_parts(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
+            if self.kernel == "precomputed":
+                return scores_of_parts(kernels.Precomputed(), X, self.support_, dual, classes)
+            return scores_of_parts(self._kernel_, X, self.support_vectors_, dual, classes)
 
     @property
     def n_support_(self) -> np.ndarray:

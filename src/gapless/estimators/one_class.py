@@ -85,7 +85,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     def score_samples(self, X: Any) -> np.ndarray:
         """<w, phi(x)>. Free support vectors lie on the boundary: what rounding leaves between them and rho is taken away."""
-        f, rho = self._sums(X, [slice(None)])[0].ravel(), -float(self.intercept_[0])
+        f, rho = self._sums(X)[0].ravel(), -float(self.intercept_[0])
         return np.where(np.abs(f - rho) <= ROUNDING * self._size(rho), rho, f)
 
     def _size(self, rho: float) -> float:

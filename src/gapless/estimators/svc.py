@@ -62,7 +62,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """(rows, pairs): above 0 for the first class of the pair, for two classes above 0 for the second of them."""
         K = len(self.classes_) if hasattr(self, "classes_") else 2
         if K == 2:
-            return self._sums(X, [slice(None)])[0] + self.intercept_
+            return self._sums(X)[0] + self.intercept_
         ends = np.concatenate(([0], np.cumsum(self._n_support)))
         sums = self._sums(X, [slice(ends[k], ends[k + 1]) for k in range(K)])
         columns = [sums[i][:, j - 1] + sums[j][:, i] for i, j in self._pairs()]

@@ -21,7 +21,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
 
     def predict(self, X: Any) -> np.ndarray:
         """<w, phi(x)> + b"""
-        return (self._sums(X, [slice(None)])[0] + self.intercept_).ravel()
+        return (self._sums(X)[0] + self.intercept_).ravel()
 
     @property
     def slack_(self) -> np.ndarray:

@@ -16,10 +16,9 @@ from numba.extending import intrinsic
 from scipy import sparse
 
 from gapless._jit import compiled
-from gapless._threads import share
 from gapless.kernels.rbf import RBF
 from gapless.kernels.single import TERMS, Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, Tiles
+from gapless.kernels.tiles import COLUMNS, Tiles
 
 #: Features up to which counting bits is the faster way.
 WIDEST = 2048
@@ -39,13 +38,12 @@ class BitTiles(Tiles):
         else:
             table = kernel.of(counts, np.zeros(1), np.zeros(d + 1))
         tiles = cls(kernel, np.empty((n, -(-d // 64)), np.uint64), np.ascontiguousarray(table[0], dtype))
-        share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
+        tiles.lay_out_all(X)
         return tiles
 
-    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
-        part = X[k * CHUNK : (k + 1) * CHUNK]
-        bits = np.zeros((part.shape[0], rows.shape[1] * 64), bool)
-        bits[:, : part.shape[1]] = (part.toarray() if sparse.issparse(part) else part) != 0
+    def lay_out(self, X: Any, rows: np.ndarray) -> None:
+        bits = np.zeros((X.shape[0], rows.shape[1] * 64), bool)
+        bits[:, : X.shape[1]] = (X.toarray() if sparse.issparse(X) else X) != 0
         rows[:] = np.packbits(bits, axis=1).view(np.uint64)
 
     @property

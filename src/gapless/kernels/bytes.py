@@ -62,9 +62,9 @@ class ByteTiles(Tiles):
                 return tiles
         return None
 
-    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
+    def lay_out(self, X: Any, rows: np.ndarray) -> None:
         """X are rows that were laid out with the same step."""
-        rows[:] = X[k * CHUNK : (k + 1) * CHUNK]
+        rows[:] = X
 
     def _lay_out(self, X: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> bool:
         """False where some number is not a whole number of steps."""

@@ -27,34 +27,46 @@ TILE_VECTORS = 1024
 
 def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
     """(rows of X, lines of coefficients); ``vectors`` are the support vectors, for a precomputed kernel their columns of X."""
+    return scores_of_parts(kernel, X, vectors, coefficients, [slice(0, coefficients.shape[1])])[0]
+
+
+def scores_of_parts(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray, parts: list[slice]) -> np.ndarray:
+    """The same for each part of the support vectors: (parts, rows of X, lines of coefficients)."""
     columns = np.ascontiguousarray(coefficients.T, dtype=np.float64)
-    out = np.zeros((X.shape[0], columns.shape[1]))
+    out = np.zeros((len(parts), X.shape[0], columns.shape[1]))
     if columns.shape[0] == 0:
         return out
+
+    def add(a: int, b: int, K: Any) -> None:
+        for k, part in enumerate(parts):
+            out[k, a:b] += K[:, part] @ columns[part]
+
     if isinstance(kernel, Precomputed):
-        share_rows(X.shape[0], lambda a, b: _add(out[a:b], np.asarray(X[a:b][:, vectors], np.float64), columns))
+        share_rows(X.shape[0], lambda a, b: add(a, b, np.asarray(X[a:b][:, vectors], np.float64)))
         return out
     if isinstance(kernel, Function):
-        share_rows(X.shape[0], lambda a, b: _add(out[a:b], kernel.values(X[a:b], vectors), columns))
+        share_rows(X.shape[0], lambda a, b: add(a, b, kernel.values(X[a:b], vectors)))
         return out
     if isinstance(kernel, Linear):
-        w = np.asarray(vectors.T @ columns)
-        share_rows(X.shape[0], lambda a, b: _add(out[a:b], X[a:b], w))
+        for k, part in enumerate(parts):
+            w = np.asarray(vectors[part].T @ columns[part])
+            share_rows(X.shape[0], lambda a, b, k=k, w=w: _add(out[k, a:b], X[a:b], w))
         return out
     if zeros_and_ones(vectors) and zeros_and_ones(X):
-        BitTiles.packed(kernel, vectors, np.float64).add_to(out, X, columns)
+        BitTiles.packed(kernel, vectors, np.float64).add_to(out, X, columns, parts)
     elif not sparse.issparse(X) and not sparse.issparse(vectors):
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         V = np.asarray(vectors)
         tiles = ByteTiles.packed(kernel, V, dtype)
         laid_out = None if tiles is None else ByteTiles.packed(kernel, X, dtype, tiles.step)
         if tiles is not None and laid_out is not None:
-            tiles.add_to(out, laid_out.rows, columns)
+            tiles.add_to(out, laid_out.rows, columns, parts)
             return out
         centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
-        Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns)
+        Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns, parts)
     else:
-        _add_sparse(kernel, X, vectors, columns, out)
+        for k, part in enumerate(parts):
+            _add_sparse(kernel, X, vectors[part], columns[part], out[k])
     return out
 
 

@@ -33,6 +33,10 @@ ROWS, COLUMNS = 128, 256
 LONG = 200
 #: Rows that a thread takes at a time.
 CHUNK = 1024
+#: Rows that a thread predicts at a time, and of a tile that several columns are multiplied by: whole groups of `panels`.
+NEW, HEIGHT = 168 * P.GROUP, 21 * P.GROUP
+#: Columns of such a tile.
+ACROSS = 9 * COLUMNS
 #: Pieces of a symmetric product's side, at most.
 PIECES = 32
 
@@ -56,18 +60,26 @@ class Tiles:
         """Rows of X, less a centre: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
         n, d = X.shape
         tiles = cls(kernel, np.empty((n, d + (2 if isinstance(kernel, RBF) else 0)), dtype), centre)
-        share(lambda k: tiles.lay_out(X, k, tiles.rows[k * CHUNK : (k + 1) * CHUNK]), -(-n // CHUNK))
+        tiles.lay_out_all(X)
         return tiles
 
-    def lay_out(self, X: Any, k: int, rows: np.ndarray) -> None:
-        """The k-th chunk of rows of X, as rows of tiles."""
-        part = X[k * CHUNK : (k + 1) * CHUNK]
-        part = part.toarray() if sparse.issparse(part) else part
+    def lay_out_all(self, X: Any) -> None:
+        """The rows that stand on the left of all products."""
+
+        def fill(k: int) -> None:
+            part = slice(k * CHUNK, (k + 1) * CHUNK)
+            self.lay_out(X[part], self.rows[part])
+
+        share(fill, -(-X.shape[0] // CHUNK))
+
+    def lay_out(self, X: Any, rows: np.ndarray) -> None:
+        """Rows of X, as rows of tiles."""
+        X = X.toarray() if sparse.issparse(X) else X
         if isinstance(self.kernel, RBF):
-            part = np.ascontiguousarray(part, None if part.dtype == np.float32 else np.float64)
-            _lay_out(part, np.zeros(part.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
+            X = np.ascontiguousarray(X, None if X.dtype == np.float32 else np.float64)
+            _lay_out(X, np.zeros(X.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
         else:
-            rows[:] = part
+            rows[:] = X
 
     @property
     def n(self) -> int:
@@ -165,26 +177,34 @@ class Tiles:
         """How far values in single precision can be off."""
         return Rates.of(self.kernel, self.rows)
 
-    def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray) -> None:
-        """out += K(X, rows) columns, for other rows X and a matrix of columns."""
+    def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray, parts: list[slice]) -> None:
+        """out[k] += K(X, rows[parts[k]]) columns[parts[k]], for other rows X."""
         right = self._right(np.arange(self.n))
-        weights = np.zeros((self._width(right), columns.shape[1]), self.dtype)
-        weights[: self.n] = columns
+        single = columns.shape[1] == 1 and len(parts) == 1
+        weights = self._padded(columns.ravel(), right) if single else columns.astype(self.dtype, copy=False)
+        pieces = pieces_of(parts, self.n)
+        wide = self._width(right) // right.shape[0]
 
         def fill(k: int) -> None:
-            into = out[k * CHUNK : (k + 1) * CHUNK]
-            left = np.empty((into.shape[0], self.rows.shape[1]), self.rows.dtype)
-            self.lay_out(X, k, left)
-            if columns.shape[1] == 1:
-                self._add(left, right, weights.ravel(), NO_RATES, -1, into.reshape(-1), NO_BOUND)
-            else:
-                tile = np.empty((ROWS, len(weights)), self.dtype)
-                for a in range(0, left.shape[0], ROWS):
-                    part = left[a : a + ROWS]
-                    self._fill(part, right, tile[: part.shape[0]])
-                    into[a : a + ROWS] += tile[: part.shape[0]] @ weights
+            some = slice(k * NEW, (k + 1) * NEW)
+            X_some = X[some]
+            left = np.empty((X_some.shape[0], self.rows.shape[1]), self.rows.dtype)
+            self.lay_out(X_some, left)
+            if single:
+                self._add(left, right, weights, NO_RATES, -1, out[0, some].reshape(-1), NO_BOUND)
+                return
+            memory = np.empty(HEIGHT * ACROSS, self.dtype)
+            for a in range(0, left.shape[0], HEIGHT):
+                rows = left[a : a + HEIGHT]
+                into = out[:, some][:, a : a + HEIGHT]
+                for start, inside in pieces:
+                    panels = right[start // wide : -(-(start + ACROSS) // wide)]
+                    tile = memory[: rows.shape[0] * self._width(panels)].reshape(rows.shape[0], -1)
+                    self._fill(rows, panels, tile)
+                    for part, of in inside:
+                        into[part] += tile[:, of.start - start : of.stop - start] @ weights[of]
 
-        share(fill, -(-X.shape[0] // CHUNK))
+        share(fill, -(-X.shape[0] // NEW))
 
     def _add(
         self,
@@ -262,6 +282,15 @@ class Tiles:
 
     def _width(self, right: np.ndarray) -> int:
         return right.shape[0] * TERMS
+
+
+def pieces_of(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, slice]]]]:
+    """Where each tile starts, and what of it belongs to which part."""
+    pieces = []
+    for start in range(0, n, ACROSS):
+        cut = [slice(max(start, part.start), min(start + ACROSS, part.stop)) for part in parts]
+        pieces.append((start, [(k, of) for k, of in enumerate(cut) if of.start < of.stop]))
+    return pieces
 
 
 def panels_of(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
