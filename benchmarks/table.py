@@ -29,11 +29,17 @@ def rewrite() -> None:
 
 
 def _merged(before: str, now: str) -> str:
-    """The parts of ``now``, and those of ``before`` that ``now`` has not, in the order of ``before``."""
+    """The parts of ``now`` with the remarks (> ...) of ``before``, and those of ``before`` that ``now`` has not, in its order."""
     old, new = ({part.split("\n", 1)[0]: part.rstrip() for part in text.split("\n### ")} for text in (before, now))
     top = next(iter(new))
-    kept = [new.pop(title, part) for title, part in list(old.items())[1:]]
+    kept = [
+        "\n\n".join([new.pop(title), *_remarks(part)]) if title in new else part for title, part in list(old.items())[1:]
+    ]
     return "\n\n### ".join([new.pop(top), *kept, *new.values()])
+
+
+def _remarks(part: str) -> list[str]:
+    return [paragraph for paragraph in part.split("\n\n") if paragraph.startswith("> ")]
 
 
 def render() -> str:
