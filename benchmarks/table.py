@@ -33,7 +33,8 @@ def _merged(before: str, now: str) -> str:
     old, new = ({part.split("\n", 1)[0]: part.rstrip() for part in text.split("\n### ")} for text in (before, now))
     top = next(iter(new))
     kept = [
-        "\n\n".join([new.pop(title), *_remarks(part)]) if title in new else part for title, part in list(old.items())[1:]
+        "\n\n".join([new.pop(title), *_remarks(part)]) if title in new else part
+        for title, part in list(old.items())[1:]
     ]
     return "\n\n### ".join([new.pop(top), *kept, *new.values()])
 

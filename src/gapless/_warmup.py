@@ -45,6 +45,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.rows import as_rows
     from gapless.rows.compact import WORTH, compact
     from gapless.rows.moments import moments
+    from gapless.rows.products import curved
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
     from gapless.solvers.loop import Stop
@@ -70,6 +71,12 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         certify(problem, solution, tol=1e-6)
         problem.dual_from_primal(solution.theta)
         problem.best_offset(problem.scores(solution.theta))
+
+    def run_lean(loss: Any, solver: str) -> None:
+        problem = LinearERM.build(thin, y, np.ones(y.size), loss, "free")
+        problem.read_lean(0)
+        solve(problem, Stop(1e-6, 20), solver=solver)
+        curved(problem.passed, problem.c, np.ones(problem.d + 1))
 
     def run_squares(X: Any) -> None:
         problem = LeastSquares.build(X, y[:, None].astype(np.float64), None, np.ones(1), True)
@@ -198,6 +205,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
                     yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
+    for kind, loss in losses.BY_NAME.items():
+        yield f"{kind}, dense, mostly zeros", partial(run_lean, loss, "semismooth" if kind == "hinge" else "newton")
     for K in (2, 3):
         for decimals in (1, 12):
             yield (

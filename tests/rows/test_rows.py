@@ -7,7 +7,12 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
-from gapless.rows.compact import by_length, compact
+from gapless.losses import Hinge, Logistic
+from gapless.problems.linear_erm import LinearERM
+from gapless.rows.compact import by_length, compact, lean
+from gapless.rows.packed import PackedRows
+from gapless.solvers.choose import solve
+from gapless.solvers.loop import Stop
 
 FORMS = [("dense", None), ("csr", np.int32), ("csr", np.int64)]
 
@@ -80,3 +85,43 @@ def test_rows_of_ones_without_their_values(constant, dtype):
     assert (
         compact(R.as_rows(sparse.csr_matrix(X + (np.arange(d) == d - 1)), 0.0), worth=0).values.size > 0
     )  # some are 2
+
+
+@pytest.mark.parametrize("constant", [0.0, 2.5])
+@pytest.mark.parametrize("d", [1, 15, 16, 33, 130])
+def test_passes_over_rows_that_are_mostly_zeros(constant, d):
+    """Zeros in long runs and alone, rows of nothing, -0.0: the same sums as of the whole matrix."""
+    random = np.random.default_rng(d)
+    n = 2100
+    X = random.normal(size=(n, d)) * (random.random((n, d)) < 0.1)
+    X[::7] = 0.0
+    X[1::7, d // 2 :] = -0.0
+    rows = R.as_rows(X, constant)
+    short = lean(rows, 0)
+    assert isinstance(short, PackedRows)
+    assert (R.n_rows(short), R.n_features(short)) == (n, d)
+    theta, u, h = random.normal(size=d + 1), random.normal(size=n), random.random(n)
+    np.testing.assert_allclose(R.scores(short, theta), X @ theta[:d] + constant * theta[d], atol=1e-12)
+    np.testing.assert_allclose(R.combine(short, u), np.append(u @ X, constant * u.sum()), atol=1e-10)
+    np.testing.assert_allclose(R.curved(short, h, theta), R.curved(rows, h, theta), atol=1e-10)
+    assert lean(rows) is rows  # small
+    assert lean(R.as_rows(X.astype(np.float32), constant), 0).values.dtype == np.float32  # a copy would be as long
+    assert lean(R.as_rows(X + 1.0, constant), 0).values.shape == (n, d)
+
+
+@pytest.mark.parametrize("offset", ["none", "free"])
+@pytest.mark.parametrize("loss", [Hinge(), Logistic()], ids=["hinge", "logistic"])
+def test_fits_that_read_less_end_at_the_same_optimum(loss, offset):
+    random = np.random.default_rng(5)
+    X = random.normal(size=(3000, 40)) * (random.random((3000, 40)) < 0.15)
+    y = np.where(X @ random.normal(size=40) + 0.5 * random.normal(size=3000) > 0.2, np.int8(1), np.int8(-1))
+    found = []
+    for large in (0, X.size + 1):
+        problem = LinearERM.build(X, y, np.full(3000, 0.1), loss, offset)
+        problem.read_lean(large)
+        assert (problem.passed is problem.rows) == (large > 0)
+        found.append(solve(problem, Stop(1e-9, 500), solver="semismooth" if isinstance(loss, Hinge) else "newton"))
+    assert found[0].status == found[1].status == "converged"
+    whole = LinearERM.build(X, y, np.full(3000, 0.1), loss, offset)
+    values = [whole.primal(part.theta) for part in found]
+    assert values[0] == pytest.approx(values[1], rel=2e-9)

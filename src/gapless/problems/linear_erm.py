@@ -25,6 +25,7 @@ from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 from gapless.problems._lazy import lazy
 from gapless.rows._protocol import row_axpy, row_dot
+from gapless.rows.compact import LARGE, lean
 from gapless.rows.products import _add_up, twice_read
 
 #: How the offset enters.
@@ -103,16 +104,26 @@ class LinearERM:
         part = R.take(self.rows, index)
         return LinearERM(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
+    def read_lean(self, large: int = LARGE) -> None:
+        """Passes over all rows will be many: from now on they read a copy in less memory, where there is one."""
+        if "_lean" not in self.__dict__:
+            self.__dict__["_lean"] = lean(self.rows, large)
+
+    @property
+    def passed(self) -> Any:
+        """The rows as passes read them."""
+        return self.__dict__.get("_lean", self.rows)
+
     # -- values --------------------------------------------------------------------------------------------------
 
     def scores(
         self, theta: np.ndarray, tick: Callable[[], None] | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        return R.scores(self.rows, theta, tick, out)
+        return R.scores(self.passed, theta, tick, out)
 
     def combine(self, u: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
         """sum_i u_i x_i; the last entry belongs to the constant feature."""
-        return R.combine(self.rows, u, tick)
+        return R.combine(self.passed, u, tick)
 
     def penalty(self, theta: np.ndarray) -> float:
         w = theta[:-1] if self.free else theta
@@ -186,9 +197,10 @@ class LinearERM:
         if not theta[:-1].any():
             z[:] = self.rows.constant * theta[-1]
             return self.curve(z, z, 0.0, g, h)[0], self.combine(g, tick)
-        ends, sums, block = twice_read(self.rows)
+        rows = self.passed
+        ends, sums, block = twice_read(rows)
         losses = np.zeros(len(ends) - 1)
-        args = (self.loss, self.rows, theta, self.y, self.c, z, g, h)
+        args = (self.loss, rows, theta, self.y, self.c, z, g, h)
         share(lambda k: _look(*args, losses[k : k + 1], sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
         return float(losses.sum()), _add_up(sums)
 

@@ -1,4 +1,4 @@
-"""The same rows in less memory, for those who read them row by row, in any order, many times.
+"""The same rows in less memory, for those who read them row by row, many times.
 
 There the memory is what takes the time: rows of a dense matrix that are mostly zeros are read faster as sparse ones, and rows of
 zeros and ones need no values.
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapless._jit import compiled
+from gapless._threads import share
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 from gapless.rows.packed import PackedRows
@@ -21,31 +22,44 @@ from gapless.rows.products import Rows, n_features, n_rows, n_stored, sample
 WORTH = 100_000
 #: The share of values other than zero up to which a sparse copy is read faster.
 THIN = 0.3
+#: The same for whole passes, and the values from which on these wait for the memory: a copy of a quarter of X is worth it.
+LEAN, LARGE = 0.2, 4_000_000
 #: Rows that are looked at to guess it.
 LOOK = 1000
+#: Rows that are copied at a time, and values that may be zeros together.
+PART, GROUP = 1024, 16
 
 
 def compact(rows: Rows, worth: int = WORTH) -> Any:
     """Packed or pattern rows with the same entries, where they are read faster; else the rows themselves."""
-    n, d = n_rows(rows), n_features(rows)
+    d = n_features(rows)
     if n_stored(rows) < worth or d > 2**16:
         return rows
     if isinstance(rows, DenseRows):
-        filled = filled_share(rows)
-        if filled > THIN:
-            return rows
-        # Room for a third more than that, and for the padding of each row.
-        room = int(5.0 / 4.0 * (1.3 * n * d * filled)) + 5 * n
-        values = np.empty(room)
-        indptr = np.zeros(n + 1, np.int64)
-        end = _pack(rows.values, indptr, values.view(np.uint64), values)
-        if end < 0:
-            return rows
-        return PackedRows(values[:end].view(np.uint64), values[:end], indptr, d, rows.constant)
+        return rows if filled_share(rows) > THIN else _packed(rows)
     if rows.values[0] == 1.0 and (rows.values == 1.0).all():
         indices, indptr = rows.indices.astype(np.uint16), rows.indptr.astype(np.int64, copy=False)
         return PatternRows(indices, indptr, d, rows.constant)
     return rows
+
+
+def lean(rows: Rows, large: int = LARGE) -> Any:
+    """Packed rows for passes over all of them, where these are faster; else the rows themselves."""
+    if not isinstance(rows, DenseRows) or rows.values.dtype != np.float64 or rows.values.size < large:
+        return rows
+    return rows if n_features(rows) > 2**16 or filled_share(rows) > LEAN else _packed(rows)
+
+
+def _packed(rows: DenseRows) -> PackedRows:
+    X, n = rows.values, n_rows(rows)
+    indptr = np.zeros(n + 1, np.int64)
+    parts = [(start, min(n, start + PART)) for start in range(0, n, PART)]
+    share(lambda k: _count(X, *parts[k], indptr), len(parts))
+    np.cumsum(indptr, out=indptr)
+    values = np.empty(int(indptr[-1]))
+    words = values.view(np.uint64)
+    share(lambda k: _pack(X, *parts[k], indptr, words, values), len(parts))
+    return PackedRows(words, values, indptr, n_features(rows), rows.constant)
 
 
 def filled_share(rows: DenseRows) -> float:
@@ -76,28 +90,41 @@ def _sorted(lengths, counts, order):
     return out
 
 
-@compiled
-def _pack(X, indptr, words, values):
-    """Fill the words and values of every row; where they end, or -1 where there is no room."""
-    d = X.shape[1]
-    columns, found = np.empty(d + 4, np.uint16), np.empty(d + 4)
-    at = 0
-    for i in range(X.shape[0]):
+@compiled(vectorise=True)
+def _count(X, first, last, indptr):
+    """The words that each row takes: five for every four values."""
+    for i in range(first, last):
         x = X[i]
         count = 0
-        for j in range(d):  # a branch would cost more than writing zeros that the next value replaces
-            columns[count] = j
-            found[count] = x[j]
+        for j in range(x.size):
             count += x[j] != 0.0
+        indptr[i + 1] = 5 * ((count + 3) // 4)
+
+
+@compiled
+def _pack(X, first, last, indptr, words, values):
+    d = X.shape[1]
+    columns, found = np.empty(d + 4, np.uint16), np.empty(d + 4)
+    for i in range(first, last):
+        x = X[i]
+        count = 0
+        for top in range(0, d, GROUP):
+            group = x[top : top + GROUP]
+            empty = True
+            for j in range(group.size):
+                empty &= group[j] == 0.0
+            if empty:
+                continue
+            for j in range(group.size):  # a branch would cost more than writing zeros that the next value replaces
+                columns[count] = top + j
+                found[count] = group[j]
+                count += group[j] != 0.0
         for k in range(count, count + 4):
             columns[k], found[k] = 0, 0.0
-        if at + 5 * ((count + 3) // 4) > values.size:
-            return -1
+        at = indptr[i]
         for k in range(0, count, 4):
             w = np.uint64(columns[k]) | np.uint64(columns[k + 1]) << np.uint64(16)
             words[at] = w | np.uint64(columns[k + 2]) << np.uint64(32) | np.uint64(columns[k + 3]) << np.uint64(48)
             for m in range(4):
                 values[at + 1 + m] = found[k + m]
             at += 5
-        indptr[i + 1] = at
-    return at

@@ -15,8 +15,11 @@ from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2, row_s
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
+from gapless.rows.packed import PackedRows
 
 Rows = DenseRows | CsrRows
+#: What passes read: rows, or a copy of them that is read faster (`compact`).
+Passed = Rows | PackedRows
 Tick = Callable[[], None]
 
 #: Values touched between two looks at the clock: about 50 ms of one core.
@@ -66,15 +69,17 @@ def _plain(array: np.ndarray) -> np.ndarray:
     return np.asarray(_Writable(np.asarray(array)))
 
 
-def n_rows(rows: Rows) -> int:
+def n_rows(rows: Passed) -> int:
     return rows.values.shape[0] if isinstance(rows, DenseRows) else rows.indptr.size - 1
 
 
-def n_features(rows: Rows) -> int:
+def n_features(rows: Passed) -> int:
     return rows.values.shape[1] if isinstance(rows, DenseRows) else rows.n_features
 
 
-def n_stored(rows: Rows) -> int:
+def n_stored(rows: Passed) -> int:
+    if isinstance(rows, PackedRows):
+        return rows.values.size // 5 * 4
     return rows.values.size if isinstance(rows, DenseRows) else rows.indices.size
 
 
@@ -105,23 +110,24 @@ def take(rows: Rows, index: np.ndarray) -> Rows:
     return CsrRows(rows.values[keep], rows.indices[keep], indptr, rows.n_features, rows.constant)
 
 
-def scores(rows: Rows, theta: np.ndarray, tick: Tick | None = None, out: np.ndarray | None = None) -> np.ndarray:
+def scores(rows: Passed, theta: np.ndarray, tick: Tick | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """X theta"""
     n = n_rows(rows)
     out = np.empty(n) if out is None else out
     ends = _cuts(rows, n)
-    share(lambda k: _scores(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
+    dots = _scores_packed if isinstance(rows, PackedRows) else _scores
+    share(lambda k: dots(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
     return out
 
 
-def combine(rows: Rows, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+def combine(rows: Passed, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X'u. Rows with u = 0 are not read."""
     ends, sums, block = _sums(rows)
     share(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
     return _add_up(sums)
 
 
-def curved(rows: Rows, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+def curved(rows: Passed, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
     ends, sums, block = _sums(rows)
     share(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
@@ -192,10 +198,13 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
     if narrow:
         step = max(TALL, min(CHUNK // (d * d), -(-m // 8)))
     cost = m * (per_row**2 if scattered else float(d * d) / 8)
-    groups = max(1, min(8, int(cost / PART), -(-m // step), int(MOST_SUMS / (8.0 * d * d))))
+    least = (
+        step if scattered or narrow else max(64, 3 * d // 4)
+    )  # fewer rows, and adding up their sum would cost as much
+    groups = max(1, min(8, int(cost / PART), -(-m // least), int(MOST_SUMS / (8.0 * d * d))))
     ends = [m * k // groups for k in range(groups + 1)]
     across = width_of(d) if narrow else d
-    sums = np.zeros((groups, across, across))
+    sums = np.zeros((groups, across, across)) if scattered or narrow or m == 0 else np.empty((groups, d, d))
 
     caller = get_ident()
 
@@ -211,13 +220,14 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
                 look()
             return
         tile = np.empty((min(step, ends[k + 1] - ends[k]), d))
-        product = np.empty((d, d))
         for start in range(ends[k], ends[k + 1], step):
             part = index[start : min(ends[k + 1], start + step)]
             block = tile[: part.size]
             _fill(rows, weights, part, block)
-            np.matmul(block.T, block, out=product)
-            sums[k] += product
+            if start == ends[k]:
+                np.matmul(block.T, block, out=sums[k])
+            else:
+                sums[k] += block.T @ block
             look()
 
     share(add, groups)
@@ -264,14 +274,14 @@ def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.nda
     return _add_up(sums)
 
 
-def _cuts(rows: Rows, n: int, most: int = 64) -> list[int]:
+def _cuts(rows: Passed, n: int, most: int = 64) -> list[int]:
     """Where to cut n rows into parts of some `PART` values, by shape alone."""
     parts = max(1, min(most, n, int(n_stored(rows) / (PART if isinstance(rows, DenseRows) else SPARSE_PART))))
     parts = max(parts, -(-n_stored(rows) // CHUNK))
     return [n * k // parts for k in range(parts + 1)]
 
 
-def _sums(rows: Rows) -> tuple[list[int], np.ndarray, int]:
+def _sums(rows: Passed) -> tuple[list[int], np.ndarray, int]:
     """Parts of the rows, a sum of d + 1 entries for each, and how many rows are added up before they join a sum.
 
     Clearing and adding a sum must cost little beside the rows in it, so wide sparse data has longer blocks, and fewer.
@@ -282,7 +292,7 @@ def _sums(rows: Rows) -> tuple[list[int], np.ndarray, int]:
     return ends, np.zeros((len(ends) - 1, d)), block_rows(rows)
 
 
-def twice_read(rows: Rows) -> tuple[list[int], np.ndarray, int]:
+def twice_read(rows: Passed) -> tuple[list[int], np.ndarray, int]:
     """`_sums` for a pass that reads every block twice: a dense one then has to stay in the second-level cache."""
     ends, sums, block = _sums(rows)
     if isinstance(rows, DenseRows):
@@ -290,12 +300,12 @@ def twice_read(rows: Rows) -> tuple[list[int], np.ndarray, int]:
     return ends, sums, block
 
 
-def read_alike(rows: Rows) -> bool:
+def read_alike(rows: Passed) -> bool:
     """Whether such a pass adds up as `combine` does, so that `sum_length` holds for its sums, too."""
     return not isinstance(rows, DenseRows) or 16 * BLOCK * n_features(rows) <= TILE
 
 
-def block_rows(rows: Rows) -> int:
+def block_rows(rows: Passed) -> int:
     """Rows that are summed before they join the total: the rounding error of a sum grows with this and with n / this."""
     if isinstance(rows, DenseRows):
         return BLOCK
@@ -318,6 +328,13 @@ def _add_up(sums: np.ndarray) -> np.ndarray:
 
 @compiled(vectorise=True)
 def _scores(rows, theta, out, start, stop):
+    for i in range(start, stop):
+        out[i] = row_dot(rows, i, theta)
+
+
+@compiled
+def _scores_packed(rows, theta, out, start, stop):
+    """The same, without vectors: gathering them would take four times as long."""
     for i in range(start, stop):
         out[i] = row_dot(rows, i, theta)
 

@@ -11,8 +11,11 @@ leave their box or sit on the wrong side of the margin change sets, and the syst
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, lstsq
+from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from gapless import rows as R
 from gapless.problems.linear_erm import SLICE, LinearERM
@@ -21,6 +24,8 @@ from gapless.solvers.loop import Loop
 ROUNDS = 30
 LARGEST = 1500
 NOISE = 1e-10
+#: Reciprocal condition down to which triangles are safe.
+SAFE = 1e-12
 #: A relative gap that says nothing more.
 ROUNDING = 1e-13
 
@@ -90,6 +95,7 @@ def _solve_free(problem: LinearERM, loop: Loop, alpha: np.ndarray, free: np.ndar
     if problem.free:
         scale = np.append(scale, 1.0 / max(float(scale.max()), 1e-150))
     scaled = system * scale[:, None] * scale[None, :]
+    solve = solver_of(scaled)
     nu, b = alpha[free] * y[free], 0.0
     for refinement in range(3):
         alpha[free] = nu * y[free]
@@ -101,7 +107,7 @@ def _solve_free(problem: LinearERM, loop: Loop, alpha: np.ndarray, free: np.ndar
         right = np.append(residual, missing) if problem.free else residual
         loop.tick()
         try:
-            step = lstsq(scaled, right * scale, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0] * scale
+            step = solve(right * scale) * scale
         except LinAlgError:
             return None
         if not np.all(np.isfinite(step)):
@@ -126,3 +132,11 @@ def _record(
     pair = theta, u, primal, problem.dual(u, primal, combined)
     loop.record(*pair, ends=False)
     return pair, problem.y * z
+
+
+def solver_of(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Triangles, made once for all right sides, where these are safe; else the solution of least norm."""
+    triangles, swaps, singular = dgetrf(system)
+    if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > SAFE:
+        return lambda right: dgetrs(triangles, swaps, right)[0]
+    return lambda right: lstsq(system, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]

@@ -11,22 +11,19 @@ box or sit on the wrong side of their kink change sets, and the system is solved
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, lstsq
-from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
+from scipy.linalg import LinAlgError
 
 from gapless.problems.kernel_dual import KernelDual, figures
+from gapless.solvers.active_set import solver_of
 from gapless.solvers.loop import Loop
 
 ROUNDS = 30
 #: Free variables beyond which the system is not made.
 LARGEST = 2000
 NOISE = 1e-10
-#: Reciprocal condition down to which triangles are safe.
-SAFE = 1e-12
 #: More changes than this share of the variables, and the sets are no guess to go by.
 ASTRAY = 0.25
 
@@ -110,7 +107,7 @@ def _solve_free(
     scale[np.diag(K) <= 0.0] = 1.0
     scale = np.append(scale, np.full(m, 1.0 / max(float(scale.max()), 1e-150)))
     scaled = system * scale[:, None] * scale[None, :]
-    solve = _solver(scaled)
+    solve = solver_of(scaled)
     beta, shift = beta.copy(), np.zeros(m)
     for refinement in range(3):
         missing = _missing(problem, beta, s, m)
@@ -130,14 +127,6 @@ def _solve_free(
         if refinement and np.abs(step[: free.size]).max() <= 1e-14 * np.abs(beta[free]).max(initial=0.0):
             break
     return beta, scores
-
-
-def _solver(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Triangles, made once for all right sides, where these are safe; else the solution of least norm."""
-    triangles, swaps, singular = dgetrf(system)
-    if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > SAFE:
-        return lambda right: dgetrs(triangles, swaps, right)[0]
-    return lambda right: lstsq(system, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
 
 
 def _missing(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:

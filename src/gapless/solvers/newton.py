@@ -50,6 +50,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
+    problem.read_lean()
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
     loss, data_part = problem.look(theta, z, g, h, loop.tick)
@@ -80,7 +81,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
             loop.know_scores(theta, z)
-            if not problem.free and read_alike(problem.rows):
+            if not problem.free and read_alike(problem.passed):
                 loop.know_combined(-data_part)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0

@@ -92,7 +92,7 @@ class Preconditioned:
         self.apart = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
 
     def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
-        return ridge * x + R.curved(self.problem.rows, h, x, self.tick)
+        return ridge * x + R.curved(self.problem.passed, h, x, self.tick)
 
     def _iterate(
         self, h: np.ndarray, right: np.ndarray, ridge: np.ndarray, enough: float, most: int

@@ -57,6 +57,7 @@ def semismooth(
     if start is None and n >= NESTED and n >= 8 * problem.d:
         theta = from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
         delta = 0.1
+    problem.read_lean()
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
     whole = True
     band, along = _Band(problem), np.empty(n)
