@@ -121,7 +121,7 @@ def test_fits_that_read_less_end_at_the_same_optimum(loss, offset):
         problem.read_lean(large)
         assert (problem.passed is problem.rows) == (large > 0)
         found.append(solve(problem, Stop(1e-9, 500), solver="semismooth" if isinstance(loss, Hinge) else "newton"))
-    assert found[0].status == found[1].status == "converged"
     whole = LinearERM.build(X, y, np.full(3000, 0.1), loss, offset)
-    values = [whole.primal(part.theta) for part in found]
-    assert values[0] == pytest.approx(values[1], rel=2e-9)
+    for part in found:
+        primal = whole.primal(part.theta)
+        assert 0.0 <= primal - whole.dual(whole.repair(part.u), primal) <= 1e-9 * primal

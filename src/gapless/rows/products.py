@@ -102,7 +102,11 @@ def sample(n: int, size: int) -> np.ndarray:
 def take(rows: Rows, index: np.ndarray) -> Rows:
     """A copy of the rows at ``index``."""
     if isinstance(rows, DenseRows):
-        return DenseRows(rows.values[index], rows.constant)
+        values = np.empty((index.size, rows.values.shape[1]), rows.values.dtype)
+        own = index.astype(np.int64)  # a copy: kernels are compiled for arrays that may be written to
+        some = max(1, TILE // max(1, values.itemsize * values.shape[1]))
+        share(lambda k: _take(rows.values, own, values, k * some, (k + 1) * some), -(-index.size // some))
+        return DenseRows(values, rows.constant)
     counts = np.diff(rows.indptr)[index]
     indptr = np.zeros(index.size + 1, rows.indptr.dtype)
     np.cumsum(counts, out=indptr[1:])
@@ -198,10 +202,9 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
     if narrow:
         step = max(TALL, min(CHUNK // (d * d), -(-m // 8)))
     cost = m * (per_row**2 if scattered else float(d * d) / 8)
-    least = (
-        step if scattered or narrow else max(64, 3 * d // 4)
-    )  # fewer rows, and adding up their sum would cost as much
-    groups = max(1, min(8, int(cost / PART), -(-m // least), int(MOST_SUMS / (8.0 * d * d))))
+    # Two sums pay early; more of them, which are fresh memory each, where a tile is full.
+    pay = max(-(-m // step), 1 if scattered or narrow else min(2, -(-4 * m // (3 * d))))
+    groups = max(1, min(8, int(cost / PART), pay, int(MOST_SUMS / (8.0 * d * d))))
     ends = [m * k // groups for k in range(groups + 1)]
     across = width_of(d) if narrow else d
     sums = np.zeros((groups, across, across)) if scattered or narrow or m == 0 else np.empty((groups, d, d))
@@ -324,6 +327,12 @@ def _add_up(sums: np.ndarray) -> np.ndarray:
     for part in sums[1:]:
         total += part
     return total
+
+
+@compiled
+def _take(values, index, out, start, stop):
+    for i in range(start, min(stop, index.size)):
+        out[i] = values[index[i]]
 
 
 @compiled(vectorise=True)

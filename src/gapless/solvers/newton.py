@@ -50,7 +50,6 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
-    problem.read_lean()
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
     loss, data_part = problem.look(theta, z, g, h, loop.tick)

@@ -25,6 +25,8 @@ from gapless.solvers.normal_equations import DIRECT
 SAMPLE = 8
 PATIENCE = 60
 MOST = 500
+#: Products that repay a copy of the rows in less memory.
+MANY = 12
 #: The diagonal, less the penalty's 1, up to which it is not worth a pass over the data.
 FLAT = 0.01
 
@@ -38,6 +40,7 @@ class Preconditioned:
         self.apart: Callable[[np.ndarray], np.ndarray] | None = None
         self.whole = False
         self.stale = True
+        self.products = 0
 
     def solve(self, h: np.ndarray, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
         """The step, until the residual is shorter than ``residual``."""
@@ -92,6 +95,9 @@ class Preconditioned:
         self.apart = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
 
     def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
+        self.products += 1
+        if self.products == MANY:
+            self.problem.read_lean()
         return ridge * x + R.curved(self.problem.passed, h, x, self.tick)
 
     def _iterate(
