@@ -236,7 +236,7 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
     """To machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
     if loop.best_theta is None or loop.best_u is None:
         return []
-    spent = 8.0 * loop.n_iter * n_stored(problem.rows)
+    spent = 8.0 * loop.n_iter * n_stored(problem.passed)
     small = problem.n * (problem.d + 1) <= SMALL
     before = loop.relative_gap
     status = loop.status
