@@ -11,6 +11,7 @@ from gapless.losses import Hinge, Logistic
 from gapless.problems.linear_erm import LinearERM
 from gapless.rows.compact import by_length, compact, lean
 from gapless.rows.packed import PackedRows
+from gapless.rows.products import block_rows
 from gapless.solvers.choose import solve
 from gapless.solvers.loop import Stop
 
@@ -105,6 +106,10 @@ def test_passes_over_rows_that_are_mostly_zeros(constant, d):
     np.testing.assert_allclose(R.combine(short, u), np.append(u @ X, constant * u.sum()), atol=1e-10)
     np.testing.assert_allclose(R.curved(short, h, theta), R.curved(rows, h, theta), atol=1e-10)
     assert lean(rows) is rows  # small
+    thin = R.as_rows(
+        X * (random.random((n, d)) < 0.02), constant
+    )  # what is proved of sums over rows holds for its copy
+    assert block_rows(lean(thin, 0)) == block_rows(thin)
     assert lean(R.as_rows(X.astype(np.float32), constant), 0).values.dtype == np.float32  # a copy would be as long
     assert lean(R.as_rows(X + 1.0, constant), 0).values.shape == (n, d)
 
