@@ -310,7 +310,8 @@ def read_alike(rows: Passed) -> bool:
 
 def block_rows(rows: Passed) -> int:
     """Rows that are summed before they join the total: the rounding error of a sum grows with this and with n / this."""
-    if isinstance(rows, DenseRows | PackedRows):  # a packed copy adds up as its rows do: `sum_length` of these holds for it
+    # A packed copy adds up as its rows do: `sum_length` of these holds for it.
+    if isinstance(rows, DenseRows | PackedRows):
         return BLOCK
     return max(BLOCK, int(2.0 * rows.n_features * n_rows(rows) / max(1, n_stored(rows))))
 
