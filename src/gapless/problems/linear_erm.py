@@ -26,7 +26,8 @@ from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 from gapless.problems._lazy import lazy
 from gapless.rows._protocol import row_axpy, row_dot
 from gapless.rows.compact import LARGE, lean
-from gapless.rows.products import _add_up, twice_read
+from gapless.rows.marked import MarkedRows
+from gapless.rows.products import added, inward, twice_read
 
 #: How the offset enters.
 OFFSETS = ("none", "penalised", "free")
@@ -108,11 +109,19 @@ class LinearERM:
         """Passes over all rows will be many: from now on they read a copy in less memory, where there is one."""
         if "_lean" not in self.__dict__:
             self.__dict__["_lean"] = lean(self.rows, large)
+        self.__dict__["_passed"] = self.__dict__["_lean"]
+
+    def read_as_proved(self) -> bool:
+        """From now on read rows, or a copy, of whose sums `rounding` speaks. True where those so far were of another."""
+        if not isinstance(self.passed, MarkedRows):
+            return False
+        self.__dict__["_passed"] = self.rows
+        return True
 
     @property
     def passed(self) -> Any:
         """The rows as passes read them."""
-        return self.__dict__.get("_lean", self.rows)
+        return self.__dict__.get("_passed", self.rows)
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -200,9 +209,9 @@ class LinearERM:
         rows = self.passed
         ends, sums, block = twice_read(rows)
         losses = np.zeros(len(ends) - 1)
-        args = (self.loss, rows, theta, self.y, self.c, z, g, h)
+        args = (self.loss, rows, inward(rows, theta), self.y, self.c, z, g, h)
         share(lambda k: _look(*args, losses[k : k + 1], sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-        return float(losses.sum()), _add_up(sums)
+        return float(losses.sum()), added(rows, sums)
 
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""

@@ -1,7 +1,7 @@
 """The same rows in less memory, for those who read them row by row, many times.
 
-There the memory is what takes the time: rows of a dense matrix that are mostly zeros are read faster as sparse ones, and rows of
-zeros and ones need no values.
+There the memory is what takes the time: rows of a dense matrix that are mostly zeros are read faster as sparse ones, rows of
+zeros and ones need no values, and columns of two values only need to say where the rarer one is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
+from gapless.rows.marked import MARK, marked, marked_cost
+from gapless.rows.marked import WORTH as WORTH_MARKS
 from gapless.rows.packed import PackedRows
 from gapless.rows.pattern import PatternRows
 from gapless.rows.products import Rows, n_features, n_rows, n_stored, sample
@@ -44,10 +46,18 @@ def compact(rows: Rows, worth: int = WORTH) -> Any:
 
 
 def lean(rows: Rows, large: int = LARGE) -> Any:
-    """Packed rows for passes over all of them, where these are faster; else the rows themselves."""
+    """Packed or marked rows for passes over all of them, where these are faster; else the rows themselves."""
     if not isinstance(rows, DenseRows) or rows.values.dtype != np.float64 or rows.values.size < large:
         return rows
-    return rows if n_features(rows) > 2**16 or filled_share(rows) > LEAN else _packed(rows)
+    if n_features(rows) > 2**16:
+        return rows
+    seen = _some(rows)
+    cost = marked_cost(seen)
+    # What is packed costs about as much a value as a mark.
+    filled = np.count_nonzero(seen) / max(1, seen.size)
+    if cost <= WORTH_MARKS and cost < MARK * filled and (copy := marked(rows, seen)) is not None:
+        return copy
+    return rows if filled > LEAN else _packed(rows)
 
 
 def _packed(rows: DenseRows) -> PackedRows:
@@ -64,9 +74,13 @@ def _packed(rows: DenseRows) -> PackedRows:
 
 def filled_share(rows: DenseRows) -> float:
     """About how many of the values are not 0."""
-    n = n_rows(rows)
-    seen = rows.values[sample(n, min(LOOK, n))]
+    seen = _some(rows)
     return np.count_nonzero(seen) / max(1, seen.size)
+
+
+def _some(rows: DenseRows) -> np.ndarray:
+    n = n_rows(rows)
+    return rows.values[sample(n, min(LOOK, n))]
 
 
 def by_length(rows: CsrRows | PatternRows, order: np.ndarray) -> np.ndarray | None:

@@ -14,12 +14,13 @@ from gapless._threads import share
 from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2, row_squares
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
+from gapless.rows.marked import MarkedRows
 from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
 from gapless.rows.packed import PackedRows
 
 Rows = DenseRows | CsrRows
 #: What passes read: rows, or a copy of them that is read faster (`compact`).
-Passed = Rows | PackedRows
+Passed = Rows | PackedRows | MarkedRows
 Tick = Callable[[], None]
 
 #: Values touched between two looks at the clock: about 50 ms of one core.
@@ -80,6 +81,8 @@ def n_features(rows: Passed) -> int:
 def n_stored(rows: Passed) -> int:
     if isinstance(rows, PackedRows):
         return rows.values.size // 5 * 4
+    if isinstance(rows, MarkedRows):
+        return rows.values.size + rows.marks.size
     return rows.values.size if isinstance(rows, DenseRows) else rows.indices.size
 
 
@@ -120,6 +123,7 @@ def scores(rows: Passed, theta: np.ndarray, tick: Tick | None = None, out: np.nd
     out = np.empty(n) if out is None else out
     ends = _cuts(rows, n)
     dots = _scores_packed if isinstance(rows, PackedRows) else _scores
+    theta = inward(rows, theta)
     share(lambda k: dots(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
     return out
 
@@ -128,14 +132,15 @@ def combine(rows: Passed, u: np.ndarray, tick: Tick | None = None) -> np.ndarray
     """X'u. Rows with u = 0 are not read."""
     ends, sums, block = _sums(rows)
     share(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-    return _add_up(sums)
+    return added(rows, sums)
 
 
 def curved(rows: Passed, weights: np.ndarray, p: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
     ends, sums, block = _sums(rows)
+    p = inward(rows, p)
     share(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-    return _add_up(sums)
+    return added(rows, sums)
 
 
 def scores_many(rows: Rows, thetas: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -308,10 +313,21 @@ def read_alike(rows: Passed) -> bool:
     return not isinstance(rows, DenseRows) or 16 * BLOCK * n_features(rows) <= TILE
 
 
+def inward(rows: Passed, theta: np.ndarray) -> np.ndarray:
+    """theta in the coordinates that a kernel finds in these rows."""
+    return rows.inward(theta) if isinstance(rows, MarkedRows) else theta
+
+
+def added(rows: Passed, sums: np.ndarray) -> np.ndarray:
+    """The sums of the parts added up, in the order of the parts and in our coordinates again."""
+    total = _add_up(sums)
+    return rows.outward(total) if isinstance(rows, MarkedRows) else total
+
+
 def block_rows(rows: Passed) -> int:
     """Rows that are summed before they join the total: the rounding error of a sum grows with this and with n / this."""
     # A packed copy adds up as its rows do: `sum_length` of these holds for it.
-    if isinstance(rows, DenseRows | PackedRows):
+    if isinstance(rows, DenseRows | PackedRows | MarkedRows):
         return BLOCK
     return max(BLOCK, int(2.0 * rows.n_features * n_rows(rows) / max(1, n_stored(rows))))
 

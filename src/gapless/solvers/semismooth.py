@@ -117,8 +117,7 @@ def semismooth(
                     _record_free(problem, loop, theta, band.u, combined, primal, along)
                 break
             theta = theta + t * step
-            along *= t
-            z += along
+            share_blocks(lambda first, last: _go_on(z, along, t, first, last), -(-n // BLOCK))  # noqa: B023
             whole = False
             loop.advance()
             steps += 1
@@ -185,12 +184,18 @@ class _Band:
         self.whole = self._summed is None or self._times == 1 or self._times % 10 == 0
         if self._summed is None:
             return self.problem.combine(self.u, loop.tick)
+        blocks, u, summed = -(-self.u.size // BLOCK), self.u, self._summed
         if self._times % 10:
-            change = np.subtract(self.u, self._summed, out=self._summed)
-            self._sum = self._sum + self.problem.combine(change, loop.tick)
+            share_blocks(
+                lambda first, last: np.subtract(
+                    u[_of(first, last)], summed[_of(first, last)], out=summed[_of(first, last)]
+                ),
+                blocks,
+            )
+            self._sum = self._sum + self.problem.combine(summed, loop.tick)
         else:
-            self._sum = self.problem.combine(self.u, loop.tick)
-        self._summed[:] = self.u
+            self._sum = self.problem.combine(u, loop.tick)
+        share_blocks(lambda first, last: np.copyto(summed[_of(first, last)], u[_of(first, last)]), blocks)
         return self._sum
 
 
@@ -219,6 +224,17 @@ def _walk(
 
     # A step costs many looks along it, but for sparse rows.
     return walk(slope_and_bend, share=0.3 if isinstance(problem.rows, R.CsrRows) else 0.1, start=slope)
+
+
+def _of(first: int, last: int) -> slice:
+    """The examples of some blocks."""
+    return slice(first * BLOCK, last * BLOCK)
+
+
+@compiled(vectorise=True)
+def _go_on(z, along, t, first, last):
+    for i in range(first * BLOCK, min(z.size, last * BLOCK)):
+        z[i] += t * along[i]
 
 
 @compiled(vectorise=True)
