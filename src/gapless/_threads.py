@@ -10,11 +10,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import cache, partial
 from itertools import count
 from typing import Any, TypeVar
+
+from gapless._helpers import Helper, Job, stay_on
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -73,6 +76,7 @@ def _forget_after_fork() -> None:
     members = _team.get()
     if members is not None:
         members.gather()
+        members.forget()
     _dealt = 0
 
 
@@ -85,6 +89,14 @@ def available_cores() -> int:
     members = _team.get()
     if members is not None and members.cores:  # dealt out: this thread is on its own
         return members.cores
+    from joblib import cpu_count
+
+    return int(cpu_count())
+
+
+@cache
+def _quota() -> int:
+    """The same at the first time: it takes a while to ask."""
     from joblib import cpu_count
 
     return int(cpu_count())
@@ -123,32 +135,6 @@ def _alone(function: Callable[..., R], *args: Any) -> R:
     return function(*args)
 
 
-class _Helpers(ThreadPoolExecutor):
-    """Threads that stay on the cores they are told to."""
-
-    def __init__(self, size: int) -> None:
-        self._cores: set[int] = set()
-        self._ids: list[int] = []
-        super().__init__(size, initializer=self._arrive)
-
-    def _arrive(self) -> None:
-        self._ids.append(threading.get_native_id())
-        _stay_on(self._ids[-1], self._cores)
-
-    def stay_on(self, cores: set[int]) -> None:
-        if cores != self._cores:
-            self._cores = cores
-            for helper in self._ids:
-                _stay_on(helper, cores)
-
-
-def _stay_on(thread: int, cores: set[int]) -> None:
-    """A thread by its number, 0 is the one that asks."""
-    if cores:
-        with suppress(OSError, ValueError):  # they may have been taken away meanwhile
-            os.sched_setaffinity(thread, cores)
-
-
 def _core_asker() -> Callable[[], int] | None:
     if not hasattr(os, "sched_setaffinity"):
         return None
@@ -176,10 +162,10 @@ class _Team:
         self.size = size
         self.cores = cores  # how many there are, if that was asked for
         self._all: set[int] = set()  # what the thread that is helped may use again in the end
-        self._pool: _Helpers | None = None
-        self._begun: list[Any] = []
+        self._helpers: list[Helper] = []
+        self._begun: list[Job] = []
 
-    def _deal(self, pool: _Helpers) -> None:
+    def _deal(self) -> None:
         if _which_core is None:
             return
         global _dealt
@@ -187,59 +173,71 @@ class _Team:
         with _lock:
             alone = _dealt == 0 and len(every) >= self.size
             _dealt += alone
-        if not alone:
-            pool.stay_on(every)
-            return
         here = _which_core()
-        mine = {here, *sorted(every - {here})[: len(every) // self.size - 1]}
-        pool.stay_on(every - mine)
-        self._all = every
-        _stay_on(0, mine)
+        mine = {here, *sorted(every - {here})[: len(every) // self.size - 1]} if alone else set()
+        for helper in self._helpers:
+            helper.stay_on(every - mine)
+            helper.awake = alone and _quota() >= self.size
+        if alone:
+            self._all = every
+            stay_on(0, mine)
 
     def gather(self) -> None:
         """The thread that is helped may go where it could before."""
         global _dealt
         if self._all:
-            _stay_on(0, self._all)
+            stay_on(0, self._all)
             self._all = set()
+            for helper in self._helpers:
+                helper.awake = False
             with _lock:
                 _dealt -= 1
 
-    def call(self, work: Callable[[], None]) -> list[Any]:
+    def forget(self) -> None:
+        self._helpers, self._begun = [], []
+
+    def call(self, work: Callable[[], None]) -> list[tuple[Helper, Job]]:
         """``work`` on every helper; what to wait for."""
-        pool = self._started()
-        return [pool.submit(work) for _ in range(self.size - 1)]
+        called = [(helper, Job(work)) for helper in self._started()]
+        for helper, job in called:
+            helper.give(job)
+        return called
 
-    def start(self, function: Callable[[], Any]) -> Any:
-        begun = self._started().submit(copy_context().run, _alone, function)
-        self._begun.append(begun)
-        return begun
+    def start(self, function: Callable[[], Any]) -> Job:
+        helpers = self._started()
+        job = Job(partial(copy_context().run, _alone, function))
+        helpers[len(self._begun) % len(helpers)].give(job)
+        self._begun.append(job)
+        return job
 
-    def _started(self) -> _Helpers:
-        if self._pool is None:
+    def _started(self) -> list[Helper]:
+        if not self._helpers:
             with _lock:
                 waiting = _idle.get(self.size)
-                self._pool = waiting.pop() if waiting else None
-            self._pool = self._pool or _Helpers(self.size - 1)
-            self._deal(self._pool)
-        return self._pool
+                self._helpers = waiting.pop() if waiting else []
+            self._helpers = self._helpers or [Helper() for _ in range(self.size - 1)]
+            self._deal()
+        return self._helpers
 
     def leave(self) -> None:
         """The threads wait for the next fit: to start and to end one takes as long as a small part of a fit."""
-        if self._pool is None:
+        if not self._helpers:
             return
         self.gather()
-        wait(self._begun)
+        for job in self._begun:
+            with suppress(BaseException):  # whoever asked for it was told
+                job.result()
         with _lock:
             waiting = _idle.setdefault(self.size, [])
             if len(waiting) < MOST_IDLE:
-                waiting.append(self._pool)
+                waiting.append(self._helpers)
                 return
-        self._pool.shutdown()
+        for helper in self._helpers:
+            helper.end()
 
 
 #: Teams that wait for the next fit, by size, and how many of a size may.
-_idle: dict[int, list[_Helpers]] = {}
+_idle: dict[int, list[list[Helper]]] = {}
 #: Teams whose cores are dealt out.
 _dealt = 0
 MOST_IDLE = 2
@@ -284,7 +282,7 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
         while not ended and (k := next(following)) < parts:
             held[0](k)
 
-    helpers = members.call(work)
+    called = members.call(work)
     try:
         while (k := next(following)) < parts:
             function(k)
@@ -292,10 +290,10 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
                 tick()
     finally:
         ended = True
-        for helper in helpers:
-            if not helper.cancel():  # one that is busy elsewhere has nothing left to do here
-                helper.result()
-        held.clear()  # its queue keeps what was cancelled until it is free, and would keep our arrays
+        for helper, job in called:
+            if not helper.take_back(job):  # one that is busy elsewhere has nothing left to do here
+                helper.wait(job)
+        held.clear()  # the frame of a helper may outlive this call, and would keep our arrays
 
 
 def aside(function: Callable[[], R]) -> Callable[[], R]:
