@@ -34,6 +34,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
 
     from gapless import losses
     from gapless._config import config_context
+    from gapless._watch import watch
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.gap import certify
     from gapless.estimators.svc import SVC
@@ -58,6 +59,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     # Wide enough for the sparse Gram matrix, narrow enough for a Cholesky factor.
     thin = np.zeros((60, 40))
     thin[np.arange(60), np.arange(60) % 40] = random.normal(size=60)
+    marks = np.hstack((dense, np.where(random.random((60, 30)) < 0.1, 2.0, -0.5)))
     y = np.where(random.normal(size=60) + dense[:, 0] > 0, np.int8(1), np.int8(-1))
 
     def variants() -> Iterator[tuple[str, Any]]:
@@ -72,8 +74,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem.dual_from_primal(solution.theta)
         problem.best_offset(problem.scores(solution.theta))
 
-    def run_lean(loss: Any, solver: str) -> None:
-        problem = LinearERM.build(thin, y, np.ones(y.size), loss, "free")
+    def run_lean(X: np.ndarray, loss: Any, solver: str) -> None:
+        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
         problem.read_lean(0)
         solve(problem, Stop(1e-6, 20), solver=solver)
         curved(problem.passed, problem.c, np.ones(problem.d + 1))
@@ -206,7 +208,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
                     yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
     for kind, loss in losses.BY_NAME.items():
-        yield f"{kind}, dense, mostly zeros", partial(run_lean, loss, "semismooth" if kind == "hinge" else "newton")
+        for form, X in (("mostly zeros", thin), ("of two values a column", marks)):
+            way = "semismooth" if kind == "hinge" else "newton"
+            yield f"{kind}, dense, {form}", partial(run_lean, X, loss, way)
     for K in (2, 3):
         for decimals in (1, 12):
             yield (
@@ -229,6 +233,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
 
     yield "hinge by coordinate_descent, CSR rows of ones", run_ones
+    yield "helpers that wait", lambda: watch(np.zeros(1, np.int64), 0, 0, 0.0, 0.0)
 
 
 def _nothing() -> None:

@@ -13,7 +13,9 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
+from gapless._helpers import AWAKE, Helper, Job
 from gapless._threads import aside, available_cores, map_threads, n_threads, share, team
+from gapless._watch import watch
 from tests.estimators.sets import bits, model
 
 
@@ -85,7 +87,10 @@ def test_a_fork_in_a_fit_has_all_cores():
         share(lambda k: None, 2)
         child = os.fork()
         if child == 0:
-            os._exit(0 if os.sched_getaffinity(0) == every else 1)
+            fine = os.sched_getaffinity(0) == every
+            meet = threading.Barrier(2, timeout=30)
+            share(lambda k: meet.wait(), 2)  # with helpers of its own
+            os._exit(0 if fine else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -197,6 +202,67 @@ def test_a_busy_helper_keeps_nothing_of_ours():
         assert gone() is None
         free.set()
         assert later()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_calls_at_any_distance_are_heard(threads):
+    """While a helper is awake, as it goes to sleep, and asleep; every part once, nobody waits for ever."""
+    random = np.random.default_rng(0)
+    seen = np.zeros((600, 7), int)
+    with team(threads):
+        for call in range(600):
+            pause = random.choice([0.0, 0.0, AWAKE * random.random(), AWAKE * (0.9 + 0.2 * random.random())])
+            until = time.perf_counter() + pause
+            while time.perf_counter() < until:
+                pass
+
+            def mark(k, call=call):
+                seen[call, k] += 1
+                if call % 5 == k:
+                    time.sleep(1e-4)  # lets go of Python's lock: some part ends last, in either thread
+
+            share(mark, 7)
+            assert seen[call].sum() == 7
+    assert (seen == 1).all()
+
+
+def test_a_helper_that_may_not_wait_awake_is_heard_too():
+    helper, done = Helper(), []
+    for awake in (False, True, False):
+        helper.awake = awake
+        for k in range(20):
+            job = Job(lambda k=k: done.append(k))
+            helper.give(job)
+            helper.wait(job)
+            assert not helper.take_back(job)
+    assert done == 3 * list(range(20))
+    failing = Job(lambda: 1 / 0)
+    helper.give(failing)
+    with pytest.raises(ZeroDivisionError):
+        helper.wait(failing)
+    busy, waiting = threading.Event(), Job(lambda: done.append("never"))
+    long = Job(lambda: busy.wait(30))
+    helper.give(long)
+    helper.give(waiting)
+    assert helper.take_back(waiting)
+    busy.set()
+    assert long.result()
+    helper.end()
+    helper._thread.join(30)
+    assert not helper._thread.is_alive()
+    assert "never" not in done
+
+
+def test_a_number_that_changes_is_seen():
+    numbers = np.zeros(32, np.int64)
+    start = time.perf_counter()
+    assert not watch(numbers, 16, 0, 2e-3, 0.0)
+    assert 5e-4 < time.perf_counter() - start < 1.0
+    assert watch(numbers, 16, 1, 1e-3, 1e-5)
+    timer = threading.Timer(0.01, lambda: numbers.__setitem__(16, 7))
+    timer.start()
+    assert watch(numbers, 16, 0, 20.0, 0.0)  # Python's lock is free meanwhile, or this would be 20 seconds and False
+    timer.join()
 
 
 def test_threads_are_used_again():

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import gapless
+from gapless import LinearSVC
 from gapless import rows as R
+from gapless._threads import team
+from gapless.certificates.gap import certify
+from gapless.estimators import _fit
 from gapless.losses import Hinge, Logistic
 from gapless.problems.linear_erm import LinearERM
 from gapless.rows.compact import by_length, compact, lean
+from gapless.rows.marked import MarkedRows
 from gapless.rows.packed import PackedRows
 from gapless.rows.products import block_rows
 from gapless.solvers.choose import solve
@@ -112,6 +118,84 @@ def test_passes_over_rows_that_are_mostly_zeros(constant, d):
     assert block_rows(lean(thin, 0)) == block_rows(thin)
     assert lean(R.as_rows(X.astype(np.float32), constant), 0).values.dtype == np.float32  # a copy would be as long
     assert lean(R.as_rows(X + 1.0, constant), 0).values.shape == (n, d)
+
+
+def yes_or_no(n, d, random):
+    """Columns of two values each, as scaling leaves them, some of one value, and three that vary; the last has a third value
+    in a row that no sample has."""
+    X = np.where(random.random((n, d)) < 0.06, random.normal(size=d), random.normal(size=d))
+    X[:, 1], X[:, d // 2] = 0.25, 0.0
+    X[:, [0, d // 3, d - 2]] = random.normal(size=(n, 3))
+    rare = np.setdiff1d(np.arange(n), R.sample(n, min(1000, n)))[-1]
+    X[rare, d - 1] = 17.0
+    return X
+
+
+@pytest.mark.parametrize("constant", [0.0, 2.5])
+@pytest.mark.parametrize("d", [16, 33, 130])
+def test_passes_over_columns_of_two_values(constant, d):
+    random = np.random.default_rng(d)
+    n = 5000
+    X = yes_or_no(n, d, random)
+    rows = R.as_rows(X, constant)
+    short = lean(rows, 0)
+    assert isinstance(short, MarkedRows)
+    assert short.varying.tolist() == [0, d // 3, d - 2, d - 1]
+    assert R.n_rows(short) == n
+    assert R.n_stored(short) < 0.5 * X.size
+    theta, u, h = random.normal(size=d + 1), random.normal(size=n), random.random(n)
+    u[::3] = 0.0
+    np.testing.assert_allclose(R.scores(short, theta), X @ theta[:d] + constant * theta[d], atol=1e-11)
+    np.testing.assert_allclose(R.combine(short, u), np.append(u @ X, constant * u.sum()), atol=1e-9)
+    np.testing.assert_allclose(R.curved(short, h, theta), R.curved(rows, h, theta), rtol=1e-10, atol=1e-8)
+    # Many columns with a third value: no copy, and no wrong one.
+    X[np.arange(d) + 1000, np.arange(d)] = 3.0
+    X[np.arange(d) + 2000, np.arange(d)] = 4.0
+    full = lean(R.as_rows(X, constant), 0)
+    np.testing.assert_allclose(R.scores(full, theta), X @ theta[:d] + constant * theta[d], atol=1e-11)
+    assert lean(R.as_rows(random.normal(size=(n, d)), constant), 0).values.shape == (n, d)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_marks_have_the_same_bits_for_any_number_of_threads(threads):
+    random = np.random.default_rng(2)
+    rows = R.as_rows(yes_or_no(30_000, 20, random), 1.0)
+    theta, u = random.normal(size=21), random.normal(size=30_000)
+    alone = lean(rows, 0)
+    with team(threads):
+        other = lean(rows, 0)
+        for one, two in zip(alone, other):
+            np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(R.scores(other, theta), R.scores(alone, theta))
+        sums = R.combine(other, u)
+    np.testing.assert_array_equal(R.combine(alone, u), sums)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_what_is_certified_was_summed_from_the_rows_themselves(fit_intercept, monkeypatch):
+    """Sums over marks round otherwise than the certificate's bound on rounding says."""
+    random = np.random.default_rng(3)
+    X = yes_or_no(9000, 24, random)
+    X[:, 5] = np.where(random.random(9000) < 0.9, 100.0, 0.0)  # taken from 100 again, most of its digits are gone
+    y = np.where(X[:, 0] + X[:, 4] + 0.3 * random.normal(size=9000) > 0.0, np.int8(1), np.int8(-1))
+    monkeypatch.setattr(LinearERM.read_lean, "__defaults__", (0,))
+    monkeypatch.setattr("gapless.solvers.choose.SMALL", 0)
+    offset = "free" if fit_intercept else "none"
+    problem = LinearERM.build(X, y, np.full(y.size, 0.1), Hinge(), offset)
+    assert solve(problem, Stop(1e-6, 500)).solver.startswith("semismooth")
+    assert isinstance(problem.passed, MarkedRows)
+    given = {}
+    monkeypatch.setattr(
+        _fit, "certify", lambda *args, **values: given.update(values, u=args[1].u) or certify(*args, **values)
+    )
+    model = LinearSVC(loss="hinge", C=0.1, tol=1e-6, fit_intercept=fit_intercept).fit(X, y.astype(int))
+    whole = LinearERM.build(X, y, np.full(y.size, 0.1), Hinge(), offset)
+    theta = whole.join(model.coef_[0], float(model.intercept_[0]))
+    np.testing.assert_array_equal(given["scores"], whole.scores(theta))
+    np.testing.assert_array_equal(given["combined"], whole.combine(given["u"]))
+    assert not np.array_equal(given["scores"], problem.scores(theta))
+    assert model.certificate_.converged
+    assert gapless.verify(model, X, y.astype(int))
 
 
 @pytest.mark.parametrize("offset", ["none", "free"])

@@ -31,6 +31,8 @@ BLOCK = 512
 PART, SPARSE_PART = 100_000, 50_000
 #: Bytes that the sums of the parts may take.
 MOST_SUMS = 64_000_000
+#: Rows and columns of a tile of `inner`.
+SIDE = 256
 #: Bytes of a dense tile of weighted rows: it should stay in the second-level cache.
 TILE = 1 << 20
 
@@ -262,16 +264,22 @@ def inner(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.ndarray
             if tick:
                 tick()
         return 0.5 * (out + out.T)
-    block = np.empty((m, d))
-    _fill(rows, np.ones(n_rows(rows)), index, block)
+    block, ones = np.empty((m, d)), np.ones(n_rows(rows))
+    starts = range(0, m, SIDE)
+    share(
+        lambda k: _fill(rows, ones, index[starts[k] : starts[k] + SIDE], block[starts[k] : starts[k] + SIDE]),
+        len(starts),
+    )
     out = np.empty((m, m))
-    step = max(16, int(1e9 / max(1, m * d)))  # a product of at most 2 GFLOP between two looks at the clock
-    for start in range(0, m, step):
-        stop = min(m, start + step)
-        np.matmul(block[start:stop], block[:stop].T, out=out[start:stop, :stop])
-        out[:start, start:stop] = out[start:stop, :start].T
-        if tick:
-            tick()
+    tiles = [(top, left) for top in starts for left in range(0, top + 1, SIDE)]
+
+    def fill(k: int) -> None:
+        down, across = (slice(start, start + SIDE) for start in tiles[k])
+        np.matmul(block[down], block[across].T, out=out[down, across])
+        if tiles[k][0] > tiles[k][1]:
+            out[across, down] = out[down, across].T
+
+    share(fill, len(tiles), tick)
     return out
 
 

@@ -51,11 +51,12 @@ class NormalEquations:
             self._factor_inner(inner)
         elif d <= DIRECT:
             self.way = "cholesky"
-            starts = range(0, index.size, SLICE) if sliced else (0,)
-            matrix = np.zeros((d, d))
-            for start in starts:
-                part = np.flatnonzero(index[start : start + SLICE]) + start if sliced else self.index
-                matrix += R.gram(rows, weights, part, tick)
+            if sliced:
+                matrix = np.zeros((d, d))
+                for start in range(0, index.size, SLICE):
+                    matrix += R.gram(rows, weights, np.flatnonzero(index[start : start + SLICE]) + start, tick)
+            else:
+                matrix = R.gram(rows, weights, self.index, tick)
             matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)
@@ -66,18 +67,22 @@ class NormalEquations:
             self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
+        """In place: memory that is new takes longer to get than to fill."""
         scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-        scaled = matrix * scale[:, None] * scale[None, :]
+        matrix *= scale[:, None]
+        matrix *= scale[None, :]
         shift = 0.0
         for attempt in range(12):
-            shifted = scaled if shift == 0.0 else scaled + shift * np.eye(scaled.shape[0])
-            self._cholesky, failed = dpotrf(shifted, lower=1, clean=0)
+            shifted = matrix if shift == 0.0 else matrix + shift * np.eye(matrix.shape[0])
+            self._cholesky, failed = dpotrf(
+                shifted.T, lower=1, clean=0
+            )  # symmetric, and so read in the order it lies in
             if not failed:
                 break
             shift = 1e-15 if attempt == 0 else shift * 10.0
         else:
             raise FloatingPointError("the system of the Newton step is not positive definite")
-        self._matrix, self._scale, self._shift = scaled, scale, shift
+        self._matrix, self._scale, self._shift = matrix, scale, shift
 
     def _backsolve(self, right: np.ndarray) -> np.ndarray:
         """Solve with the factor, then refine against the unshifted matrix."""
@@ -101,7 +106,8 @@ class NormalEquations:
             gram = R.inner(self._part, np.arange(self.index.size), self.tick)
         else:
             gram = inner[np.ix_(self.index, self.index)]
-        gram = gram - k * k
+        if k != 0.0:
+            gram -= k * k
         gram[np.diag_indices(self.index.size)] += 1.0 / (self.scale * self.weights[self.index])
         self._factor(gram)
         t = self._backsolve(np.full(self.index.size, k))
