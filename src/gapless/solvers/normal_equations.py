@@ -69,8 +69,8 @@ class NormalEquations:
     def _factor(self, matrix: np.ndarray) -> None:
         """In place: memory that is new takes longer to get than to fill."""
         scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
-        matrix *= scale[:, None]
         matrix *= scale[None, :]
+        matrix *= scale[:, None]
         shift = 0.0
         for attempt in range(12):
             shifted = matrix if shift == 0.0 else matrix + shift * np.eye(matrix.shape[0])
