@@ -272,13 +272,10 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
-    proved = not problem.read_as_proved()
-    if not proved:
-        solution = replace(solution, scores=None, combined=None)
     combined = solution.combined if data.groups is None else None
     if combined is None:
         u = problem.repair(data.expand(solution.u))
-        if proved and kept is not None and data.groups is None and np.array_equal(u, solution.u):
+        if kept is not None and data.groups is None and np.array_equal(u, solution.u):
             combined = kept.combined
         solution = replace(solution, u=u)
     w, b = problem.split(solution.theta)

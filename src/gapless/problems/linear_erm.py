@@ -105,23 +105,17 @@ class LinearERM:
         part = R.take(self.rows, index)
         return LinearERM(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
-    def read_lean(self, large: int = LARGE) -> None:
-        """Passes over all rows will be many: from now on they read a copy in less memory, where there is one."""
+    def read_lean(self, large: int = LARGE, many: bool = True) -> None:
+        """Passes over all rows will be several, or many: from now on they read a copy in less memory that this repays, if any."""
         if "_lean" not in self.__dict__:
-            self.__dict__["_lean"] = lean(self.rows, large)
-        self.__dict__["_passed"] = self.__dict__["_lean"]
-
-    def read_as_proved(self) -> bool:
-        """From now on read rows, or a copy, of whose sums `rounding` speaks. True where those so far were of another."""
-        if not isinstance(self.passed, MarkedRows):
-            return False
-        self.__dict__["_passed"] = self.rows
-        return True
+            copy = lean(self.rows, large, many)
+            if many or copy is not self.rows:
+                self.__dict__["_lean"] = copy
 
     @property
     def passed(self) -> Any:
         """The rows as passes read them."""
-        return self.__dict__.get("_passed", self.rows)
+        return self.__dict__.get("_lean", self.rows)
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -393,14 +387,17 @@ class LinearERM:
 
         Products with a row: Higham's gamma_m = mu/(1 - mu) for any order of d + 1 terms.  Sums over rows go by blocks
         of `BLOCK`, whose sums numpy adds pairwise (numpy's own sums: blocks of 128): gamma_(BLOCK + 64) covers both.
+        Marked rows have a term for base and one for the jump from it, |base| + |jump| <= |x| + 2 |base| entry by entry: as
+        if rows were so much longer and had so many more columns.
         """
-        d = self.d + 1
+        longer = 2.0 * self.passed.reach if isinstance(self.passed, MarkedRows) else 0.0
+        d = (self.d if longer == 0.0 else 2 * self.d + 5) + 1
         sums = gamma(BLOCK + 64)
         size = float(np.linalg.norm(theta))
         loss_error, reach, total = 0.0, 0.0, 0.0
         for start in range(0, self.n, SLICE):
             part = slice(start, min(self.n, start + SLICE))
-            norms = np.sqrt(self._norms2(part.start, part.stop)) * (1.0 + 1e-12)
+            norms = np.sqrt(self._norms2(part.start, part.stop)) * (1.0 + 1e-12) + longer
             score_error = gamma(d + 3) * norms * size
             lipschitz: Any = 1.0
             if isinstance(self.loss, SquaredHinge):
@@ -413,7 +410,7 @@ class LinearERM:
             total += float(heights.sum())
         error = loss_error + (sums + 16 * UNIT) * primal  # no less than the losses' sum
         error += gamma(d + 3) * self.penalty(theta)
-        combined_error = gamma(R.sum_length(self.rows)) * reach
+        combined_error = gamma(R.sum_length(self.rows) + 4.0) * reach
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(d + 3) * 0.5 * length**2
         if isinstance(self.loss, Hinge):

@@ -45,8 +45,8 @@ def compact(rows: Rows, worth: int = WORTH) -> Any:
     return rows
 
 
-def lean(rows: Rows, large: int = LARGE) -> Any:
-    """Packed or marked rows for passes over all of them, where these are faster; else the rows themselves."""
+def lean(rows: Rows, large: int = LARGE, many: bool = True) -> Any:
+    """Marked rows for passes over all of them, packed ones if there will be many, where these are faster; else the rows."""
     if not isinstance(rows, DenseRows) or rows.values.dtype != np.float64 or rows.values.size < large:
         return rows
     if n_features(rows) > 2**16:
@@ -57,7 +57,7 @@ def lean(rows: Rows, large: int = LARGE) -> Any:
     filled = np.count_nonzero(seen) / max(1, seen.size)
     if cost <= WORTH_MARKS and cost < MARK * filled and (copy := marked(rows, seen)) is not None:
         return copy
-    return rows if filled > LEAN else _packed(rows)
+    return _packed(rows) if many and filled <= LEAN else rows
 
 
 def _packed(rows: DenseRows) -> PackedRows:

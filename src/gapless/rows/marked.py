@@ -7,7 +7,7 @@ products with these after a change of coordinates,
 
     theta  ->  (theta of the varying columns, jump * theta of the marked ones, <base, theta> + constant theta_b)
 
-and sums over rows come back by its transpose.  They round otherwise than sums over the rows as given.
+and sums over rows come back by its transpose.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ PART = 4096
 VALUE, MARK = 1.0, 2.5
 #: The share of what the rows cost as they are from which on a copy is not worth it.
 WORTH = 0.5
+#: Rows that mostly tell already that it is not.
+FEW = 50
 #: Times that columns which turn out to have a third value are taken out.
 TRIES = 3
 
@@ -62,6 +64,11 @@ class MarkedRows(NamedTuple):
     jump: np.ndarray  #: of the marked columns
     constant: float
 
+    @property
+    def reach(self) -> float:
+        """The length of base."""
+        return float(np.linalg.norm(self.base)) * (1.0 + 1e-12)
+
     def inward(self, theta: np.ndarray) -> np.ndarray:
         """theta in the coordinates of these rows."""
         last = float(self.base @ theta[self.marked]) + self.constant * theta[-1]
@@ -79,6 +86,8 @@ class MarkedRows(NamedTuple):
 
 def marked_cost(seen: np.ndarray) -> float:
     """What marked rows cost to read, as a share of the rows as they are; by some of them."""
+    if np.count_nonzero(_base_of(seen[:FEW])[1]) > WORTH * seen.shape[1]:
+        return 1.0
     base, varying = _base_of(seen)
     marks = np.count_nonzero(seen[:, ~varying] != base[~varying]) / max(1, seen.shape[0])
     return (VALUE * np.count_nonzero(varying) + MARK * marks) / (VALUE * max(1, seen.shape[1]))

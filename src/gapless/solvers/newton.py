@@ -50,6 +50,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
+    if not loop.rough:
+        problem.read_lean(many=False)
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
     loss, data_part = problem.look(theta, z, g, h, loop.tick)
