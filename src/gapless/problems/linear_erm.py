@@ -273,16 +273,16 @@ class LinearERM:
             square += float((u * u / self.c).sum())
         return u * min(1.0, max(0.0, linear / square)) if square > 0.0 else u
 
-    def best_offset(self, z: np.ndarray) -> float:
-        """The b that minimises sum c l(y, z + b): the midpoint where it is an interval."""
+    def best_offset(self, z: np.ndarray, near: float | None = None) -> float:
+        """The b that minimises sum c l(y, z + b): the midpoint where it is an interval. It is found sooner if it is ``near``."""
         if isinstance(self.loss, Hinge):
-            low, high = self.offset_interval(z)
+            low, high = self.offset_interval(z, near)
             return 0.5 * (low + high)
         if isinstance(self.loss, Squared):
             return float(self.c @ (self.y - z) / self.c.sum())
-        return self._smooth_offset(z)
+        return self._smooth_offset(z, near)
 
-    def offset_interval(self, z: np.ndarray) -> tuple[float, float]:
+    def offset_interval(self, z: np.ndarray, near: float | None = None) -> tuple[float, float]:
         """Smallest and largest b that minimise the hinge loss of z + b.
 
         The slope in b starts at -C+ and grows by c_i where b passes t_i = y_i - z_i (there y_i(z_i + b) = 1), so the
@@ -296,8 +296,8 @@ class LinearERM:
             return float(t.min()), float(t.min())
         if others <= slack:
             return float(t.max()), float(t.max())
-        below, near = self._around(t, wanted - slack, wanted + slack)
-        values, passed = self._in_order(t, near)
+        below, part = self._around(t, wanted - slack, wanted + slack, near)
+        values, passed = self._in_order(t, part)
         passed += below
         first = int(np.searchsorted(passed, wanted - slack))
         last = int(np.searchsorted(passed, wanted + slack, side="right"))
@@ -315,11 +315,19 @@ class LinearERM:
     def _equal(self) -> bool:
         return bool(self.c.min() == self.c.max())
 
-    def _around(self, t: np.ndarray, low: float, high: float) -> tuple[float, Any]:
+    def _around(self, t: np.ndarray, low: float, high: float, guess: float | None = None) -> tuple[float, Any]:
         """The mass of c below some of the t, and which these are: few, where c in the order of t passes low and high.
 
-        A sample says between which t that is; should it be wrong, all are taken.
+        Bins around a guess say between which t that is, else a sample; should it be wrong, all are taken.
         """
+        if guess is not None:
+            bins, mass = np.empty(self.n, np.int16), np.zeros(BINS + 2)
+            _into_bins(t, self.c, guess - WITHIN, 0.5 * BINS / WITHIN, bins, mass)
+            passed = np.cumsum(mass)
+            first = int(np.searchsorted(passed, low))
+            last = int(np.searchsorted(passed, high, side="right"))
+            if first > 0 and last <= BINS:
+                return float(passed[first - 1]), np.flatnonzero((bins >= first) & (bins <= last))
         if self.n >= 2 * SAMPLED:
             part = R.sample(self.n, SAMPLED)
             values, passed = self._in_order(t, part)
@@ -337,27 +345,36 @@ class LinearERM:
                 return below, near
         return 0.0, slice(None)
 
-    def _smooth_offset(self, z: np.ndarray) -> float:
+    def _smooth_offset(self, z: np.ndarray, near: float | None = None) -> float:
         """Newton on the slope in b, inside a bracket. Logistic and squared hinge."""
-        positive, negative = self.y > 0, self.y < 0
-        if not positive.any() or not negative.any():
+        positive, negative = self.masses
+        if positive <= 0.0 or negative <= 0.0:
             t = self.y - z
-            return float(t.max() if positive.any() else t.min())
-        spread = float(np.abs(z).max()) + 2.0
-        if isinstance(self.loss, Logistic):
-            spread += abs(float(np.log(self.c[positive].sum() / self.c[negative].sum())))
+            return float(t.max() if positive > 0.0 else t.min())
+        smooth = isinstance(self.loss, Logistic)
+        spread = max(float(z.max()), -float(z.min())) + 2.0
+        if smooth:
+            spread += abs(float(np.log(positive / negative)))
+        # The logistic bend changes by at most its own size in a unit of b, so that a step leaves no more than its square.
+        enough = 1e-8 if smooth else 1e-16
         low, high, b = -spread, spread, 0.0
+        if near is not None and low < near < high:
+            b = near
+        sums = np.empty((-(-self.n // BLOCK), 2))
         for _ in range(200):
-            g, h = self.derivatives(z + b)
-            slope_b, bend = float(g.sum()), float(h.sum())
+            share_blocks(
+                lambda first, last: _along_offset(self.loss, z, self.y, self.c, b, sums, first, last),  # noqa: B023
+                sums.shape[0],
+            )
+            slope_b, bend = sums.sum(axis=0).tolist()
             if slope_b == 0.0:
                 break
             low, high = (b, high) if slope_b < 0 else (low, b)
             step = b - slope_b / bend if bend > 0 else 0.5 * (low + high)
-            new = step if low < step < high else 0.5 * (low + high)
-            if abs(new - b) <= 1e-16 * max(1.0, abs(b)):
+            inside = low < step < high
+            moved, b = abs((step if inside else 0.5 * (low + high)) - b), step if inside else 0.5 * (low + high)
+            if moved <= (enough if inside else 1e-16) * max(1.0, abs(b)):
                 break
-            b = new
         return float(b)
 
     # -- how good is it ------------------------------------------------------------------------------------------
@@ -430,6 +447,8 @@ BLOCK = 512
 SLICE = 1 << 18
 #: Examples that are sorted to guess where the offset lies among all of them.
 SAMPLED = 8_192
+#: Bins around a guess of the offset, and how far they go to either side.
+BINS, WITHIN = 1_000, 0.1
 #: Blocks that are worth a thread of their own.
 BLOCKS = 100
 
@@ -564,6 +583,30 @@ def _mass_below(t, c, end, sums, first, last):
         for i in range(ts.size):
             s += cs[i] * (1.0 if ts[i] < end else 0.0)
         sums[k] = s
+
+
+@compiled
+def _into_bins(t, c, low, per_unit, bins, mass):
+    """The bin of each t, 0 for those below all and the last for those above, and the mass of c in each."""
+    top = mass.size - 1
+    for i in range(t.size):
+        bins[i] = np.int16(min(max((t[i] - low) * per_unit + 1.0, 0.0), float(top)))
+    for i in range(t.size):
+        mass[bins[i]] += c[i]
+
+
+@compiled(vectorise=True)
+def _along_offset(loss, z, y, c, b, sums, first, last):
+    """The sums of c l' and of c l'' at the scores z + b."""
+    for k in range(first, last):
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        zs, ys, cs = z[start:stop], y[start:stop], c[start:stop]
+        g, h = 0.0, 0.0
+        for i in range(zs.size):
+            g += cs[i] * slope(loss, zs[i] + b, ys[i])
+            h += cs[i] * curvature(loss, zs[i] + b, ys[i])
+        sums[k, 0] = g
+        sums[k, 1] = h
 
 
 @compiled(vectorise=True)

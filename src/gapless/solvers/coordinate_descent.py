@@ -72,9 +72,11 @@ def coordinate_descent(
         u = problem.repair(start)
     elif not isinstance(problem.loss, Logistic):
         u = np.zeros(n)
-    elif problem.free or min(problem.masses) <= 0.0:
+    elif min(problem.masses) <= 0.0:
         # Most examples end near 0; 0 itself is where the slope is infinite.
         u = problem.repair(START * problem.c * problem.y)
+    elif problem.free:
+        u, theta, b0 = _balanced_start(problem)
     else:
         u, theta = _even_start(problem)
     if theta is None:
@@ -127,7 +129,7 @@ def coordinate_descent(
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if done or (passes >= next_look and work >= enough) or passes >= last or loop.n_iter >= loop.stop.passes:
-            gap, z, best = _look(problem, loop, rows, u, theta)
+            gap, z, best = _look(problem, loop, rows, u, theta, b0 + s * theta[-1])
             left = _work_left(loop, gaps, work, gap)
             if done:
                 # The slopes of those that are left are small and the gap is not: look at everybody.
@@ -215,6 +217,36 @@ def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
     return np.where(positive, s * problem.c, -t * problem.c), s * p + t * m
 
 
+def _balanced_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray, float]:
+    """The same with a free offset, where s C+ = t C- leaves one number to find, and the offset that goes with it.
+
+    With m for the total M = s C+ = t C-, v = p/C+ + m/C- the difference of the means: D(M) = C+ H(s) + C- H(t) - 1/2 M^2 |v|^2.
+    D' = log((1-s)/s) + log((1-t)/t) - M |v|^2 falls, so that its zero has one place: halves, in the logarithm.  There both
+    classes have, on the average, the margins of their alpha at the offset b: log((1-s)/s) = <p/C+, theta> + b.
+    """
+    positive = problem.y > 0
+    up, down = problem.masses
+    p = problem.combine(np.where(positive, problem.c / up, 0.0))
+    v = p + problem.combine(np.where(positive, 0.0, -problem.c / down))
+    square = float(v[:-1] @ v[:-1])
+    low, high = 0.0, min(up, down)
+    total = 0.5 * high
+    for _ in range(60):
+        s, t = total / up, total / down
+        if math.log((1 - s) / s) + math.log((1 - t) / t) > total * square:
+            low = total
+        else:
+            high = total
+        total = 0.5 * (low + high)
+        if high - low < 0.01 * high:
+            break
+    s, t = total / up, total / down
+    theta = total * v
+    theta[-1] = 0.0
+    b = math.log((1 - s) / s) - float(p[:-1] @ theta[:-1])
+    return np.where(positive, s * problem.c, -t * problem.c), theta, b
+
+
 def _shuffled(n: int, random: np.ndarray) -> np.ndarray:
     everybody = np.arange(n)
     _shuffle(everybody, random, 1)
@@ -228,7 +260,7 @@ def _combined(rows: Any, problem: LinearERM, u: np.ndarray) -> np.ndarray:
 
 
 def _look(
-    problem: LinearERM, loop: Loop, rows: Any, u: np.ndarray, combined: np.ndarray
+    problem: LinearERM, loop: Loop, rows: Any, u: np.ndarray, combined: np.ndarray, near: float
 ) -> tuple[float, np.ndarray, float]:
     """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them.
 
@@ -247,7 +279,7 @@ def _look(
         theta[-1] = 0.0
     z = R.scores(rows, theta, loop.tick)
     if problem.free:
-        theta[-1] = problem.best_offset(z)
+        theta[-1] = problem.best_offset(z, near)
         z += theta[-1]
     primal = problem.primal(theta, z)
     dual = problem.dual(u, primal, combined)
