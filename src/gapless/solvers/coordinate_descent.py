@@ -13,7 +13,7 @@ A free offset has the constraint sum u = 0.  It is met by the method of multipli
 (b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is
 b = b0 + s^2 r, so b0 settles exactly when the constraint holds.  It closes linearly: good to 1e-4 or so, where other
 solvers take over.  The hinge at a good offset has most rows of the heavier class just beyond their margin: they stay in every
-pass and move in none, so that each pass is followed by two over the few that are strictly inside their box.
+pass and move in none, so that each pass is followed by some over the few that are strictly inside their box.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def coordinate_descent(
             loop.tick()
         spread_high, spread_low = slopes.tolist()
         work += size / n
-        if problem.free and isinstance(problem.loss, Hinge):
+        if problem.free and isinstance(problem.loss, Hinge) and size * FEW * FEW > n:
             inside = _inside(active[:size], stays, u, problem.c)
             if inside.size * FEW < size:
                 everyone = np.ones(inside.size, dtype=bool), np.inf, -np.inf, bounded, np.zeros(2)
@@ -164,7 +164,7 @@ def coordinate_descent(
                 size = active.size
             # The spread costs nothing, and falls about as the gap does: the next look where it says enough.
             target = loop.stop.relative_gap * max(abs(loop.best_primal), abs(loop.best_dual))
-            aim = min(0.5 * spread, (0.5 if problem.free and bounded else 1.0) * spread * target / gap) if gap > 0.0 else 0.0
+            aim = min(0.5 * spread, spread * target / gap) if gap > 0.0 else 0.0
             next_look = passes + max(1, min(passes // 2 if bounded else 2 * passes, MOST_BETWEEN))
             enough, last = work + (FREE_LOOK if problem.free else LOOK), passes + 2 * MOST_BETWEEN
             if gap < 0.5 * gap_then:
@@ -311,8 +311,9 @@ MOST_BETWEEN = 50
 LOOK, FREE_LOOK = 0.4, 1.0
 #: Rows that are visited one after the other, and the values a row has from which all passes do so.
 STRETCH, LONG = 8, 32
-#: Rows inside their box are visited again where they are at most one in so many, and so many times.
-FEW, AGAIN = 4, 2
+#: Rows inside their box are visited again where they are at most one in so many of a pass, and so many times; a pass over one
+#: row in that many squared is short as it is.
+FEW, AGAIN = 5, 3
 #: Steps between asking for a row and using it.
 AHEAD = 8
 #: A step of Newton's in t after which it is near enough.
