@@ -288,24 +288,43 @@ class LinearERM:
         The slope in b starts at -C+ and grows by c_i where b passes t_i = y_i - z_i (there y_i(z_i + b) = 1), so the
         minimisers are the t between which it is zero.
         """
-        t = self.y - z
         wanted, others = self.masses
         total = wanted + others
         slack = 4.0 * UNIT * self.n * total
+        if near is not None and min(wanted, others) > slack:
+            found = self._around_guess(z, wanted - slack, wanted + slack, near)
+            if found is not None:
+                return found
+        t = self.y - z
         if wanted <= slack:  # only negative examples count: every b below all t is as good
             return float(t.min()), float(t.min())
         if others <= slack:
             return float(t.max()), float(t.max())
-        below, part = self._around(t, wanted - slack, wanted + slack, near)
+        below, part = self._around(t, wanted - slack, wanted + slack)
+        return self._passing(t[part], part, below, wanted - slack, wanted + slack)
+
+    def _passing(self, t: np.ndarray, part: Any, below: float, low: float, high: float) -> tuple[float, float]:
+        """The t of some examples at which the mass of c, ``below`` before all of them, passes low and high."""
         values, passed = self._in_order(t, part)
         passed += below
-        first = int(np.searchsorted(passed, wanted - slack))
-        last = int(np.searchsorted(passed, wanted + slack, side="right"))
+        first = int(np.searchsorted(passed, low))
+        last = int(np.searchsorted(passed, high, side="right"))
         return float(values[min(first, values.size - 1)]), float(values[min(last, values.size - 1)])
 
-    def _in_order(self, t: np.ndarray, part: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Some of the t, rising, and the mass of c up to each: where all c are equal values alone are sorted, which is fast."""
-        values = t[part]
+    def _around_guess(self, z: np.ndarray, low: float, high: float, guess: float) -> tuple[float, float] | None:
+        """The same by bins around a guess; None where it is not near enough."""
+        bins, mass = np.empty(self.n, np.int16), np.zeros(BINS + 2)
+        _into_bins(z, self.y, self.c, guess - WITHIN, 0.5 * BINS / WITHIN, bins, mass)
+        passed = np.cumsum(mass)
+        first = int(np.searchsorted(passed, low))
+        last = int(np.searchsorted(passed, high, side="right"))
+        if first == 0 or last > BINS:
+            return None
+        part = np.flatnonzero((bins >= first) & (bins <= last))
+        return self._passing(self.y[part] - z[part], part, float(passed[first - 1]), low, high)
+
+    def _in_order(self, values: np.ndarray, part: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The t of some, rising, and the mass of c up to each: where all c are equal values alone are sorted, which is fast."""
         if self._equal:
             return np.sort(values), self.c[0] * np.arange(1.0, values.size + 1.0)
         order = np.argsort(values)
@@ -315,22 +334,14 @@ class LinearERM:
     def _equal(self) -> bool:
         return bool(self.c.min() == self.c.max())
 
-    def _around(self, t: np.ndarray, low: float, high: float, guess: float | None = None) -> tuple[float, Any]:
+    def _around(self, t: np.ndarray, low: float, high: float) -> tuple[float, Any]:
         """The mass of c below some of the t, and which these are: few, where c in the order of t passes low and high.
 
-        Bins around a guess say between which t that is, else a sample; should it be wrong, all are taken.
+        A sample says between which t that is; should it be wrong, all are taken.
         """
-        if guess is not None:
-            bins, mass = np.empty(self.n, np.int16), np.zeros(BINS + 2)
-            _into_bins(t, self.c, guess - WITHIN, 0.5 * BINS / WITHIN, bins, mass)
-            passed = np.cumsum(mass)
-            first = int(np.searchsorted(passed, low))
-            last = int(np.searchsorted(passed, high, side="right"))
-            if first > 0 and last <= BINS:
-                return float(passed[first - 1]), np.flatnonzero((bins >= first) & (bins <= last))
         if self.n >= 2 * SAMPLED:
             part = R.sample(self.n, SAMPLED)
-            values, passed = self._in_order(t, part)
+            values, passed = self._in_order(t[part], part)
             share = passed / passed[-1]
             total = low + (high - low) / 2.0
             at = total / sum(self.masses)
@@ -586,12 +597,12 @@ def _mass_below(t, c, end, sums, first, last):
 
 
 @compiled
-def _into_bins(t, c, low, per_unit, bins, mass):
-    """The bin of each t, 0 for those below all and the last for those above, and the mass of c in each."""
+def _into_bins(z, y, c, low, per_unit, bins, mass):
+    """The bin of each y - z, 0 for those below all and the last for those above, and the mass of c in each."""
     top = mass.size - 1
-    for i in range(t.size):
-        bins[i] = np.int16(min(max((t[i] - low) * per_unit + 1.0, 0.0), float(top)))
-    for i in range(t.size):
+    for i in range(z.size):
+        bins[i] = np.int16(min(max((y[i] - z[i] - low) * per_unit + 1.0, 0.0), float(top)))
+    for i in range(z.size):
         mass[bins[i]] += c[i]
 
 

@@ -101,6 +101,7 @@ def coordinate_descent(
     size, above, below = n, np.inf, -np.inf
     work, looked, enough, last = 0.0, 0.0, 0.0, n
     next_look, passes, gap_then, then = 2, 0, np.inf, 0
+    scratch = np.empty(n) if problem.free else None
     gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
@@ -146,7 +147,7 @@ def coordinate_descent(
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if done or (passes >= next_look and work >= enough) or passes >= last or loop.n_iter >= loop.stop.passes:
-            gap, z, best = _look(problem, loop, rows, u, theta, b0 + s * theta[-1])
+            gap, z, best = _look(problem, loop, rows, u, theta, b0 + s * theta[-1], scratch)
             looked += FREE_LOOK if problem.free and bounded else 0.0
             left = _work_left(loop, gaps, work + looked, gap)
             if done and (spread if bounded else np.sqrt(spread)) < 1e-17 * float(np.abs(u) @ q + 1.0):
@@ -158,7 +159,7 @@ def coordinate_descent(
                 # All scores are at hand: whoever was left out by mistake comes back.
                 keep = np.empty(n, dtype=bool)
                 if problem.free:
-                    z = z + (b0 + s * theta[-1] - best)  # at the offset that the steps see
+                    z = np.add(z, b0 + s * theta[-1] - best, out=scratch)  # at the offset that the steps see
                 _worth_visiting(problem.loss, z, problem.y, problem.c, top, u, above, below, keep)
                 active = np.flatnonzero(keep) if order is None else everybody[keep[everybody]]
                 size = active.size
@@ -278,15 +279,21 @@ def _combined(rows: Any, problem: LinearERM, u: np.ndarray) -> np.ndarray:
 
 
 def _look(
-    problem: LinearERM, loop: Loop, rows: Any, u: np.ndarray, combined: np.ndarray, near: float
+    problem: LinearERM,
+    loop: Loop,
+    rows: Any,
+    u: np.ndarray,
+    combined: np.ndarray,
+    near: float,
+    scratch: np.ndarray | None,
 ) -> tuple[float, np.ndarray, float]:
-    """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them.
+    """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them, which is ``near``.
 
     Theta is at hand: it is the sum that the steps kept, but for the few examples that give way to a free offset's sum u = 0.
     """
     theta = combined.copy()
     if problem.free:
-        moved = problem.repair(u)
+        moved = problem.repair(u, out=scratch)
         theta[-1] = float(moved.sum())
         gave = np.flatnonzero(moved != u)
         if gave.size * 8 < problem.n:

@@ -45,7 +45,8 @@ class NormalEquations:
         self.rows, self.weights = rows, weights
         self.tick, self.tolerance, self.scale = tick, tolerance, scale
         sliced = index.dtype == bool and index.size > SLICE and d <= DIRECT <= m
-        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced else index
+        every = m == index.size and index.dtype == bool and d <= DIRECT <= m
+        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced and not every else index
         if m < d and m <= DIRECT:
             self.way = "woodbury"
             self._factor_inner(inner)
@@ -54,7 +55,11 @@ class NormalEquations:
             starts = range(0, index.size, SLICE) if sliced else (0,)
             matrix = np.zeros((d, d))
             for start in starts:
-                part = np.flatnonzero(index[start : start + SLICE]) + start if sliced else self.index
+                part: np.ndarray | range = self.index
+                if every:  # no list of them, which would be fresh memory
+                    part = range(start, min(m, start + SLICE)) if sliced else range(m)
+                elif sliced:
+                    part = np.flatnonzero(index[start : start + SLICE]) + start
                 matrix += R.gram(rows, weights, part, tick)
             matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
