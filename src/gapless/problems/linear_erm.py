@@ -222,12 +222,14 @@ class LinearERM:
         _dual_of(self.loss, u, self.y, self.c)
         return self.repair(u, out=u)
 
-    def primal_from_dual(self, u: np.ndarray, combined: np.ndarray | None = None) -> np.ndarray:
-        """w = sum u x, and the best offset for it."""
+    def primal_from_dual(
+        self, u: np.ndarray, combined: np.ndarray | None = None, near: float | None = None
+    ) -> np.ndarray:
+        """w = sum u x, and the best offset for it, which may be ``near``."""
         theta = self.combine(u) if combined is None else combined.copy()
         if self.free:
             theta[-1] = 0.0
-            theta[-1] = self.best_offset(self.scores(theta))
+            theta[-1] = self.best_offset(self.scores(theta), near)
         return theta
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:

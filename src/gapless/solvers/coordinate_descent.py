@@ -239,9 +239,9 @@ def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
 def _balanced_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray, float]:
     """The same with a free offset, where s C+ = t C- leaves one number to find, and the offset that goes with it.
 
-    With m for the total M = s C+ = t C-, v = p/C+ + m/C- the difference of the means: D(M) = C+ H(s) + C- H(t) - 1/2 M^2 |v|^2.
-    D' = log((1-s)/s) + log((1-t)/t) - M |v|^2 falls, so that its zero has one place: halves, in the logarithm.  There both
-    classes have, on the average, the margins of their alpha at the offset b: log((1-s)/s) = <p/C+, theta> + b.
+    With M = s C+ = t C- and the difference of the means v = p/C+ + m/C- D(M) = C+ H(s) + C- H(t) - 1/2 M^2 |v|^2.  Its slope
+    log((1-s)/s) + log((1-t)/t) - M |v|^2 falls: its zero is found by halves.  The multiplier of s C+ = t C- is the offset at
+    which both classes have, on the average, the margins that belong to their alpha: log((1-s)/s) = <p/C+, theta> + b.
     """
     positive = problem.y > 0
     up, down = problem.masses

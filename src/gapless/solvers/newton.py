@@ -162,7 +162,7 @@ def _record(
     if price > 1e-3 * enough and gap - price <= enough:
         few = problem.n <= FEW
         u = np.negative(g, out=None if few else scratch)
-        problem.repair(u, out=u)
+        u = problem.repair(u, out=u)
         combined = problem.combine(u)
         dual = problem.dual(u, primal, combined)
         if primal - dual < gap and few:
