@@ -221,6 +221,26 @@ def test_the_offset_interval_is_where_the_sorted_slope_crosses_zero(n, share, co
         first, last = np.searchsorted(passed, wanted - slack), np.searchsorted(passed, wanted + slack, side="right")
         expected = t[order[first]], t[order[last]]
     assert P.offset_interval(z) == expected
+    for guess in (
+        expected[0],
+        expected[1] + 0.03,
+        expected[0] - 0.0999,
+        0.0,
+        1e9,
+    ):  # good or bad, it must not show either
+        assert P.offset_interval(z, guess) == expected
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_a_guess_of_the_offset_saves_steps_and_changes_nothing(loss):
+    for seed in range(20):
+        problem, _ = random_problem(seed, loss, "free")
+        z = np.random.default_rng(seed).normal(size=problem.n) * 3
+        b = problem.best_offset(z)
+        for guess in (b, b + 0.01, b - 3.0, 1e9):
+            assert abs(problem.best_offset(z, guess) - b) <= 1e-13 * max(1.0, abs(b))
+        g, _ = problem.derivatives(z + b)
+        assert abs(g.sum()) <= 1e-12 * problem.c.sum()
 
 
 def test_hinge_offset_interval_and_its_midpoint():

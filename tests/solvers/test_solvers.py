@@ -8,11 +8,12 @@ import time
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 
 from gapless import losses
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import NotForThisLoss, solve
-from gapless.solvers.coordinate_descent import _even_start
+from gapless.solvers.coordinate_descent import _balanced_start, _even_start
 from gapless.solvers.loop import Interruption, Stop
 
 HINGE = ("coordinate_descent", "semismooth", "interior_point", "auto")
@@ -385,3 +386,47 @@ def test_logistic_coordinate_descent_starts_at_the_best_share_of_each_class(offs
     grid = np.linspace(-16.0, 3.0, 120)  # log odds of the shares
     best = max(dual(a, b) for a in 1 / (1 + np.exp(-grid)) for b in 1 / (1 + np.exp(-grid)))
     assert dual(s, t) >= best - 0.01 * abs(best)
+
+
+@pytest.mark.parametrize("C", [1e-4, 0.01, 1.0, 1000.0])
+@pytest.mark.parametrize("rare", [0.02, 0.5, 0.9])
+def test_with_a_free_offset_it_starts_at_the_best_share_and_the_offset_of_that(C, rare):
+    random = np.random.default_rng(int(100 * rare))
+    X = sparse.random(500, 60, density=0.1, format="csr", random_state=4)
+    y = np.where(random.random(500) < rare, np.int8(1), np.int8(-1))
+    c = C * (0.5 + random.random(500))
+    problem = LinearERM.build(X, y, c, losses.BY_NAME["logistic"], "free")
+    u, theta, b = _balanced_start(problem)
+    assert abs(u.sum()) <= 1e-12 * np.abs(u).sum()
+    np.testing.assert_allclose(theta[:-1], problem.combine(u)[:-1], rtol=1e-10, atol=1e-12 * np.abs(theta).max())
+    up, down = c[y > 0].sum(), c[y < 0].sum()
+
+    def dual(total):
+        return problem.dual(np.where(y > 0, total / up, -total / down) * c, 1.0)
+
+    most = min(up, down)
+    found = minimize_scalar(lambda k: -dual(most / (1 + np.exp(-k))), bounds=(-30, 30), options={"xatol": 1e-8})
+    assert dual(u[y > 0].sum()) >= -found.fun - 1e-3 * abs(found.fun)
+    # The offset is the price of sum u = 0: both classes ask for the same one, but for the per cent of the search.
+    scores = X @ theta[:-1]
+    s, t = float(u[y > 0].sum() / up), float(-u[y < 0].sum() / down)
+    for sign, share, mass in ((1, s, up), (-1, t, down)):
+        asked = sign * np.log((1 - share) / share) - float(c[y == sign] @ scores[y == sign]) / mass
+        assert abs(asked - b) <= 0.05 * max(1.0, abs(b))
+
+
+@pytest.mark.parametrize(("loss", "passes"), [("hinge", 11), ("logistic", 4)])
+def test_a_free_offset_costs_few_passes_where_one_class_is_rare(loss, passes):
+    """The value that they lead to is that of another algorithm."""
+    random = np.random.default_rng(1)
+    X = sparse.random(12_000, 300, density=0.03, format="csr", random_state=1, data_rvs=np.ones)
+    z = X @ random.normal(size=300)
+    y = np.where(z + random.normal(size=12_000) > np.quantile(z, 0.96), np.int8(1), np.int8(-1))
+    problem = LinearERM.build(X, y, np.full(12_000, 0.02), losses.BY_NAME[loss], "free")
+    there = solve(problem, Stop(1e-6, 1000), solver="coordinate_descent")
+    other = solve(problem, Stop(1e-9, 1000), solver="semismooth" if loss == "hinge" else "newton")
+    assert there.status == "converged"
+    assert there.n_iter <= passes
+    best = problem.primal(other.theta)
+    assert problem.gap(other.theta, other.u) <= 1e-8 * best
+    assert best * (1 - 1e-8) <= problem.primal(there.theta) <= best * (1 + 1.1e-6)

@@ -128,12 +128,12 @@ class HardMargin(LinearERM):
         square = 2.0 * self.penalty(self.combine(u))
         return u * (max(0.0, self._dual_terms(u)) / square) if square > 0.0 else u
 
-    def offset_interval(self, z: np.ndarray) -> tuple[float, float]:
+    def offset_interval(self, z: np.ndarray, near: float | None = None) -> tuple[float, float]:
         """The ends b at which the worst positive and the worst negative example meet; equal: the best one is unique."""
         b = self.best_offset(z)
         return b, b
 
-    def best_offset(self, z: np.ndarray) -> float:
+    def best_offset(self, z: np.ndarray, near: float | None = None) -> float:
         """The b for which the smallest y (z + b) is largest."""
         plus, minus = self.y > 0, self.y < 0
         if not plus.any() or not minus.any():

@@ -91,6 +91,12 @@ class LinearERM:
             positive += _sum_blocks(_mass_below, np.negative(y, out=y), c, 0.0)
         return positive, negative
 
+    def mass(self, chosen: np.ndarray) -> float:
+        """The sum of c where ``chosen`` is True: where all c are equal they need only be counted, which is much faster."""
+        if self._equal:
+            return float(self.c[0]) * int(np.count_nonzero(chosen))
+        return float(np.add.reduce(self.c, where=chosen))
+
     def split(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """theta -> (w, b)"""
         return theta[:-1], float(self.rows.constant * theta[-1])
@@ -219,12 +225,14 @@ class LinearERM:
         _dual_of(self.loss, u, self.y, self.c)
         return self.repair(u, out=u)
 
-    def primal_from_dual(self, u: np.ndarray, combined: np.ndarray | None = None) -> np.ndarray:
-        """w = sum u x, and the best offset for it."""
+    def primal_from_dual(
+        self, u: np.ndarray, combined: np.ndarray | None = None, near: float | None = None
+    ) -> np.ndarray:
+        """w = sum u x, and the best offset for it, which may be ``near``."""
         theta = self.combine(u) if combined is None else combined.copy()
         if self.free:
             theta[-1] = 0.0
-            theta[-1] = self.best_offset(self.scores(theta))
+            theta[-1] = self.best_offset(self.scores(theta), near)
         return theta
 
     def box(self) -> tuple[np.ndarray, np.ndarray]:
@@ -276,39 +284,58 @@ class LinearERM:
             square += float((u * u / self.c).sum())
         return u * min(1.0, max(0.0, linear / square)) if square > 0.0 else u
 
-    def best_offset(self, z: np.ndarray) -> float:
-        """The b that minimises sum c l(y, z + b): the midpoint where it is an interval."""
+    def best_offset(self, z: np.ndarray, near: float | None = None) -> float:
+        """The b that minimises sum c l(y, z + b): the midpoint where it is an interval. It is found sooner if it is ``near``."""
         if isinstance(self.loss, Hinge):
-            low, high = self.offset_interval(z)
+            low, high = self.offset_interval(z, near)
             return 0.5 * (low + high)
         if isinstance(self.loss, Squared):
             return float(self.c @ (self.y - z) / self.c.sum())
-        return self._smooth_offset(z)
+        return self._smooth_offset(z, near)
 
-    def offset_interval(self, z: np.ndarray) -> tuple[float, float]:
+    def offset_interval(self, z: np.ndarray, near: float | None = None) -> tuple[float, float]:
         """Smallest and largest b that minimise the hinge loss of z + b.
 
         The slope in b starts at -C+ and grows by c_i where b passes t_i = y_i - z_i (there y_i(z_i + b) = 1), so the
         minimisers are the t between which it is zero.
         """
-        t = self.y - z
         wanted, others = self.masses
         total = wanted + others
         slack = 4.0 * UNIT * self.n * total
+        if near is not None and min(wanted, others) > slack:
+            found = self._around_guess(z, wanted - slack, wanted + slack, near)
+            if found is not None:
+                return found
+        t = self.y - z
         if wanted <= slack:  # only negative examples count: every b below all t is as good
             return float(t.min()), float(t.min())
         if others <= slack:
             return float(t.max()), float(t.max())
-        below, near = self._around(t, wanted - slack, wanted + slack)
-        values, passed = self._in_order(t, near)
+        below, part = self._around(t, wanted - slack, wanted + slack)
+        return self._passing(t[part], part, below, wanted - slack, wanted + slack)
+
+    def _passing(self, t: np.ndarray, part: Any, below: float, low: float, high: float) -> tuple[float, float]:
+        """The t of some examples at which the mass of c, ``below`` before all of them, passes low and high."""
+        values, passed = self._in_order(t, part)
         passed += below
-        first = int(np.searchsorted(passed, wanted - slack))
-        last = int(np.searchsorted(passed, wanted + slack, side="right"))
+        first = int(np.searchsorted(passed, low))
+        last = int(np.searchsorted(passed, high, side="right"))
         return float(values[min(first, values.size - 1)]), float(values[min(last, values.size - 1)])
 
-    def _in_order(self, t: np.ndarray, part: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Some of the t, rising, and the mass of c up to each: where all c are equal values alone are sorted, which is fast."""
-        values = t[part]
+    def _around_guess(self, z: np.ndarray, low: float, high: float, guess: float) -> tuple[float, float] | None:
+        """The same by bins around a guess; None where it is not near enough."""
+        bins, mass = np.empty(self.n, np.int16), np.zeros(BINS + 2)
+        _into_bins(z, self.y, self.c, guess - WITHIN, 0.5 * BINS / WITHIN, bins, mass)
+        passed = np.cumsum(mass)
+        first = int(np.searchsorted(passed, low))
+        last = int(np.searchsorted(passed, high, side="right"))
+        if first == 0 or last > BINS:
+            return None
+        part = np.flatnonzero((bins >= first) & (bins <= last))
+        return self._passing(self.y[part] - z[part], part, float(passed[first - 1]), low, high)
+
+    def _in_order(self, values: np.ndarray, part: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The t of some, rising, and the mass of c up to each: where all c are equal values alone are sorted, which is fast."""
         if self._equal:
             return np.sort(values), self.c[0] * np.arange(1.0, values.size + 1.0)
         order = np.argsort(values)
@@ -325,7 +352,7 @@ class LinearERM:
         """
         if self.n >= 2 * SAMPLED:
             part = R.sample(self.n, SAMPLED)
-            values, passed = self._in_order(t, part)
+            values, passed = self._in_order(t[part], part)
             share = passed / passed[-1]
             total = low + (high - low) / 2.0
             at = total / sum(self.masses)
@@ -340,27 +367,36 @@ class LinearERM:
                 return below, near
         return 0.0, slice(None)
 
-    def _smooth_offset(self, z: np.ndarray) -> float:
+    def _smooth_offset(self, z: np.ndarray, near: float | None = None) -> float:
         """Newton on the slope in b, inside a bracket. Logistic and squared hinge."""
-        positive, negative = self.y > 0, self.y < 0
-        if not positive.any() or not negative.any():
+        positive, negative = self.masses
+        if positive <= 0.0 or negative <= 0.0:
             t = self.y - z
-            return float(t.max() if positive.any() else t.min())
-        spread = float(np.abs(z).max()) + 2.0
-        if isinstance(self.loss, Logistic):
-            spread += abs(float(np.log(self.c[positive].sum() / self.c[negative].sum())))
+            return float(t.max() if positive > 0.0 else t.min())
+        smooth = isinstance(self.loss, Logistic)
+        spread = max(float(z.max()), -float(z.min())) + 2.0
+        if smooth:
+            spread += abs(float(np.log(positive / negative)))
+        # The logistic bend changes by at most its own size in a unit of b, so that a step leaves no more than its square.
+        enough = 1e-8 if smooth else 1e-16
         low, high, b = -spread, spread, 0.0
+        if near is not None and low < near < high:
+            b = near
+        sums = np.empty((-(-self.n // BLOCK), 2))
         for _ in range(200):
-            g, h = self.derivatives(z + b)
-            slope_b, bend = float(g.sum()), float(h.sum())
+            share_blocks(
+                lambda first, last: _along_offset(self.loss, z, self.y, self.c, b, sums, first, last),  # noqa: B023
+                sums.shape[0],
+            )
+            slope_b, bend = sums.sum(axis=0).tolist()
             if slope_b == 0.0:
                 break
             low, high = (b, high) if slope_b < 0 else (low, b)
             step = b - slope_b / bend if bend > 0 else 0.5 * (low + high)
-            new = step if low < step < high else 0.5 * (low + high)
-            if abs(new - b) <= 1e-16 * max(1.0, abs(b)):
+            inside = low < step < high
+            moved, b = abs((step if inside else 0.5 * (low + high)) - b), step if inside else 0.5 * (low + high)
+            if moved <= (enough if inside else 1e-16) * max(1.0, abs(b)):
                 break
-            b = new
         return float(b)
 
     # -- how good is it ------------------------------------------------------------------------------------------
@@ -436,6 +472,8 @@ BLOCK = 512
 SLICE = 1 << 18
 #: Examples that are sorted to guess where the offset lies among all of them.
 SAMPLED = 8_192
+#: Bins around a guess of the offset, and how far they go to either side.
+BINS, WITHIN = 1_000, 0.1
 #: Blocks that are worth a thread of their own.
 BLOCKS = 100
 
@@ -570,6 +608,31 @@ def _mass_below(t, c, end, sums, first, last):
         for i in range(ts.size):
             s += cs[i] * (1.0 if ts[i] < end else 0.0)
         sums[k] = s
+
+
+@compiled
+def _into_bins(z, y, c, low, per_unit, bins, mass):
+    """The bin of each y - z, 0 for those below all and the last for those above, and the mass of c in each."""
+    top = mass.size - 1
+    for i in range(z.size):
+        place = (y[i] - z[i] - low) * per_unit + 1.0
+        bins[i] = np.int16(min(place if place > 0.0 else 0.0, float(top)))  # NaN is no place either
+    for i in range(z.size):
+        mass[bins[i]] += c[i]
+
+
+@compiled(vectorise=True)
+def _along_offset(loss, z, y, c, b, sums, first, last):
+    """The sums of c l' and of c l'' at the scores z + b."""
+    for k in range(first, last):
+        start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
+        zs, ys, cs = z[start:stop], y[start:stop], c[start:stop]
+        g, h = 0.0, 0.0
+        for i in range(zs.size):
+            g += cs[i] * slope(loss, zs[i] + b, ys[i])
+            h += cs[i] * curvature(loss, zs[i] + b, ys[i])
+        sums[k, 0] = g
+        sums[k, 1] = h
 
 
 @compiled(vectorise=True)

@@ -198,9 +198,13 @@ def norms2(rows: Rows) -> np.ndarray:
     return out
 
 
-def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+def _numbers(index: np.ndarray | range) -> np.ndarray:
+    return np.arange(index.start, index.stop) if isinstance(index, range) else index
+
+
+def gram(rows: Rows, weights: np.ndarray, index: np.ndarray | range, tick: Tick | None = None) -> np.ndarray:
     """sum over i in index of weights_i x_i x_i', the constant feature included: one (d + 1) x (d + 1) matrix."""
-    d, m = n_features(rows) + 1, index.size
+    d, m = n_features(rows) + 1, len(index)
     per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
     scattered = isinstance(rows, CsrRows) and 8.0 * per_row**2 < d * d
     narrow = isinstance(rows, DenseRows) and d <= NARROW
@@ -226,12 +230,12 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray, tick: Tick | None =
         if scattered or narrow:
             add_rows = _sparse_gram if scattered else _narrow_gram
             for start in range(ends[k], ends[k + 1], step):
-                add_rows(rows, weights, index[start : min(ends[k + 1], start + step)], sums[k])
+                add_rows(rows, weights, _numbers(index[start : min(ends[k + 1], start + step)]), sums[k])
                 look()
             return
         tile = np.empty((min(step, ends[k + 1] - ends[k]), d))
         for start in range(ends[k], ends[k + 1], step):
-            part = index[start : min(ends[k + 1], start + step)]
+            part = _numbers(index[start : min(ends[k + 1], start + step)])
             block = tile[: part.size]
             _fill(rows, weights, part, block)
             if start == ends[k]:

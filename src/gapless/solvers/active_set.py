@@ -126,7 +126,7 @@ def _record(
     """Record the point with alpha pulled into its box: theta, u, their two values; and its margins."""
     u = problem.repair(np.clip(alpha, 0.0, problem.c) * problem.y)
     combined = problem.combine(u, loop.tick)
-    theta = problem.primal_from_dual(u, combined)
+    theta = problem.primal_from_dual(u, combined, None if loop.best_theta is None else float(loop.best_theta[-1]))
     z = problem.scores(theta, loop.tick)
     primal = problem.primal(theta, z)
     pair = theta, u, primal, problem.dual(u, primal, combined)

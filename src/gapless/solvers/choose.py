@@ -258,8 +258,8 @@ def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
             u, combined = own, None
     if problem.free and isinstance(problem.loss, Hinge) and scores is None:
         # Where the scores are known the offset is the best one for them already: see `coordinate_descent`.
-        theta = theta.copy()
+        theta, near = theta.copy(), float(theta[-1])
         theta[-1] = 0.0
-        theta[-1] = problem.best_offset(problem.scores(theta))
+        theta[-1] = problem.best_offset(problem.scores(theta), near)
     status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
     return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history, scores, combined)

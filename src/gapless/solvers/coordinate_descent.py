@@ -12,7 +12,8 @@ and where they are of many lengths stretches are of one.
 A free offset has the constraint sum u = 0.  It is met by the method of multipliers: the constant feature s penalises
 (b - b0)^2/(2 s^2) instead of b^2, and after each round b0 moves to the b found.  With sum u = r that is
 b = b0 + s^2 r, so b0 settles exactly when the constraint holds.  It closes linearly: good to 1e-4 or so, where other
-solvers take over.
+solvers take over.  The hinge at a good offset has most rows of the heavier class just beyond their margin: they stay in every
+pass and move in none, so that each pass is followed by some over the few that are strictly inside their box.
 """
 
 from __future__ import annotations
@@ -66,15 +67,21 @@ def coordinate_descent(
         s = float(np.sqrt(length + 0.1 / np.mean(problem.c))) if smooth else 0.5 * float(np.sqrt(length))
         rows = rows._replace(constant=s)
         q = q - 1.0 + s * s
+        if isinstance(problem.loss, Hinge):
+            # At w = 0 the best offset is the sign of the heavier class; where neither is much heavier, w decides.
+            positive, negative = problem.masses
+            b0 = min(1.0, max(-1.0, 2.0 * (positive - negative) / (positive + negative)))
     bounded = isinstance(problem.loss, Hinge | SquaredHinge)
     theta: np.ndarray | None = None
     if start is not None:
         u = problem.repair(start)
     elif not isinstance(problem.loss, Logistic):
         u = np.zeros(n)
-    elif problem.free or min(problem.masses) <= 0.0:
+    elif min(problem.masses) <= 0.0:
         # Most examples end near 0; 0 itself is where the slope is infinite.
         u = problem.repair(START * problem.c * problem.y)
+    elif problem.free:
+        u, theta, b0 = _balanced_start(problem)
     else:
         u, theta = _even_start(problem)
     if theta is None:
@@ -92,8 +99,9 @@ def coordinate_descent(
     everybody = np.arange(n) if order is None else order
     active = everybody.copy()
     size, above, below = n, np.inf, -np.inf
-    work, enough, last = 0.0, 0.0, n
+    work, looked, enough, last = 0.0, 0.0, 0.0, n
     next_look, passes, gap_then, then = 2, 0, np.inf, 0
+    scratch = np.empty(n) if problem.free else None
     gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
@@ -117,28 +125,41 @@ def coordinate_descent(
             loop.tick()
         spread_high, spread_low = slopes.tolist()
         work += size / n
+        if problem.free and isinstance(problem.loss, Hinge) and size * FEW * FEW > n:
+            inside = _inside(active[:size], stays, u, problem.c)
+            if inside.size * FEW < size:
+                everyone = np.ones(inside.size, dtype=bool), np.inf, -np.inf, bounded, np.zeros(2)
+                for _ in range(AGAIN):
+                    _shuffle(inside, random, 1)
+                    _sweep(problem.loss, rows, problem.y, problem.c, q, top, u, theta, b0, inside, *everyone)
+                work += AGAIN * inside.size / n
+                loop.tick()
         passes += 1
         loop.n_iter = max(loop.n_iter, int(np.ceil(work)))
         size = _keep(active, stays)
         spread = spread_high - spread_low
-        done = spread <= aim or size == 0
-        if problem.free and (done or not bounded or passes == 1 or passes % 3 == 0):
+        # How far b0 is to move says as much about what is left as the slopes do, and where it says more, it is time to move.
+        ahead_of_b0 = abs(s * theta[-1]) if problem.free and bounded else 0.0
+        done = max(spread, ahead_of_b0) <= aim or size == 0
+        due = done or not bounded or passes == 1 or passes % 3 == 0 or ahead_of_b0 > 0.2 * spread
+        if problem.free and due:
             b0 += s * theta[-1]
         above = spread_high if spread_high > 0 else np.inf
         below = spread_low if spread_low < 0 else -np.inf
         if done or (passes >= next_look and work >= enough) or passes >= last or loop.n_iter >= loop.stop.passes:
-            gap, z, best = _look(problem, loop, rows, u, theta)
-            left = _work_left(loop, gaps, work, gap)
-            if done:
+            gap, z, best = _look(problem, loop, rows, u, theta, b0 + s * theta[-1], scratch)
+            looked += FREE_LOOK if problem.free and bounded else 0.0
+            left = _work_left(loop, gaps, work + looked, gap)
+            if done and (spread if bounded else np.sqrt(spread)) < 1e-17 * float(np.abs(u) @ q + 1.0):
+                return
+            if done and not (problem.free and bounded and size > 0):
                 # The slopes of those that are left are small and the gap is not: look at everybody.
                 size, active, above, below = n, everybody.copy(), np.inf, -np.inf
-                if (spread if bounded else np.sqrt(spread)) < 1e-17 * float(np.abs(u) @ q + 1.0):
-                    return
             elif bounded:
                 # All scores are at hand: whoever was left out by mistake comes back.
                 keep = np.empty(n, dtype=bool)
                 if problem.free:
-                    z = z + (b0 + s * theta[-1] - best)  # at the offset that the steps see
+                    z = np.add(z, b0 + s * theta[-1] - best, out=scratch)  # at the offset that the steps see
                 _worth_visiting(problem.loss, z, problem.y, problem.c, top, u, above, below, keep)
                 active = np.flatnonzero(keep) if order is None else everybody[keep[everybody]]
                 size = active.size
@@ -151,7 +172,7 @@ def coordinate_descent(
                 gap_then, then = gap, passes
             elif give_up is not None and passes - then > give_up:
                 return
-            if work + left > affordable:
+            if work + looked + left > affordable:
                 return
             if give_up is not None and loop.n_iter > loop.stop.passes // 2:
                 return  # somebody is waiting to take over, and needs passes too
@@ -215,6 +236,36 @@ def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
     return np.where(positive, s * problem.c, -t * problem.c), s * p + t * m
 
 
+def _balanced_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray, float]:
+    """The same with a free offset, where s C+ = t C- leaves one number to find, and the offset that goes with it.
+
+    With M = s C+ = t C- and the difference of the means v = p/C+ + m/C- D(M) = C+ H(s) + C- H(t) - 1/2 M^2 |v|^2.  Its slope
+    log((1-s)/s) + log((1-t)/t) - M |v|^2 falls: its zero is found by halves.  The multiplier of s C+ = t C- is the offset at
+    which both classes have, on the average, the margins that belong to their alpha: log((1-s)/s) = <p/C+, theta> + b.
+    """
+    positive = problem.y > 0
+    up, down = problem.masses
+    p = problem.combine(np.where(positive, problem.c / up, 0.0))
+    v = p + problem.combine(np.where(positive, 0.0, -problem.c / down))
+    square = float(v[:-1] @ v[:-1])
+    low, high = 0.0, min(up, down)
+    total = 0.5 * high
+    for _ in range(60):
+        s, t = total / up, total / down
+        if math.log((1 - s) / s) + math.log((1 - t) / t) > total * square:
+            low = total
+        else:
+            high = total
+        total = 0.5 * (low + high)
+        if high - low < 0.01 * high:
+            break
+    s, t = total / up, total / down
+    theta = total * v
+    theta[-1] = 0.0
+    b = math.log((1 - s) / s) - float(p[:-1] @ theta[:-1])
+    return np.where(positive, s * problem.c, -t * problem.c), theta, b
+
+
 def _shuffled(n: int, random: np.ndarray) -> np.ndarray:
     everybody = np.arange(n)
     _shuffle(everybody, random, 1)
@@ -228,15 +279,21 @@ def _combined(rows: Any, problem: LinearERM, u: np.ndarray) -> np.ndarray:
 
 
 def _look(
-    problem: LinearERM, loop: Loop, rows: Any, u: np.ndarray, combined: np.ndarray
+    problem: LinearERM,
+    loop: Loop,
+    rows: Any,
+    u: np.ndarray,
+    combined: np.ndarray,
+    near: float,
+    scratch: np.ndarray | None,
 ) -> tuple[float, np.ndarray, float]:
-    """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them.
+    """Record u and its theta; the gap, the scores (by ``rows``), and the offset in them, which is ``near``.
 
     Theta is at hand: it is the sum that the steps kept, but for the few examples that give way to a free offset's sum u = 0.
     """
     theta = combined.copy()
     if problem.free:
-        moved = problem.repair(u)
+        moved = problem.repair(u, out=scratch)
         theta[-1] = float(moved.sum())
         gave = np.flatnonzero(moved != u)
         if gave.size * 8 < problem.n:
@@ -247,7 +304,7 @@ def _look(
         theta[-1] = 0.0
     z = R.scores(rows, theta, loop.tick)
     if problem.free:
-        theta[-1] = problem.best_offset(z)
+        theta[-1] = problem.best_offset(z, near)
         z += theta[-1]
     primal = problem.primal(theta, z)
     dual = problem.dual(u, primal, combined)
@@ -261,6 +318,9 @@ MOST_BETWEEN = 50
 LOOK, FREE_LOOK = 0.4, 1.0
 #: Rows that are visited one after the other, and the values a row has from which all passes do so.
 STRETCH, LONG = 8, 32
+#: Rows inside their box are visited again where they are at most one in so many of a pass, and so many times; a pass over one
+#: row in that many squared is short as it is.
+FEW, AGAIN = 5, 3
 #: Steps between asking for a row and using it.
 AHEAD = 8
 #: A step of Newton's in t after which it is near enough.
@@ -292,6 +352,18 @@ def _keep(items, stays):
         items[size] = items[k]
         size += stays[k]
     return size
+
+
+@compiled
+def _inside(items, stays, u, c):
+    """Those that stay and are strictly inside their box."""
+    found = np.empty_like(items)
+    size = 0
+    for k in range(items.size):
+        i = items[k]
+        found[size] = i
+        size += stays[k] and 0.0 < abs(u[i]) < c[i]
+    return found[:size].copy()
 
 
 @compiled(vectorise=True)

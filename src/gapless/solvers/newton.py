@@ -162,11 +162,13 @@ def _record(
     enough = loop.stop.relative_gap * primal
     # Where w alone is not there yet, no better dual point would help.
     if price > 1e-3 * enough and gap - price <= enough:
-        u = problem.repair(np.negative(g, out=scratch), out=scratch)
+        few = problem.n <= FEW
+        u = np.negative(g, out=None if few else scratch)
+        u = problem.repair(u, out=u)
         combined = problem.combine(u)
         dual = problem.dual(u, primal, combined)
-        if primal - dual < gap and problem.n <= FEW:
-            loop.record(theta, u, primal, dual, ends=False)
+        if primal - dual < gap and few:
+            loop.record(theta, lambda: u, primal, dual, ends=False)  # not to be copied: nobody else writes there
             loop.know_combined(combined)
             return primal - dual
         gap = min(gap, primal - dual)

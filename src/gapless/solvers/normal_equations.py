@@ -45,18 +45,25 @@ class NormalEquations:
         self.rows, self.weights = rows, weights
         self.tick, self.tolerance, self.scale = tick, tolerance, scale
         sliced = index.dtype == bool and index.size > SLICE and d <= DIRECT <= m
-        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced else index
+        every = m == index.size and index.dtype == bool and d <= DIRECT <= m
+        self.index = np.flatnonzero(index) if index.dtype == bool and not sliced and not every else index
         if m < d and m <= DIRECT:
             self.way = "woodbury"
             self._factor_inner(inner)
         elif d <= DIRECT:
             self.way = "cholesky"
+            numbers: np.ndarray | range = (
+                range(m) if every else self.index
+            )  # no list of all, which would be fresh memory
             if sliced:
                 matrix = np.zeros((d, d))
                 for start in range(0, index.size, SLICE):
-                    matrix += R.gram(rows, weights, np.flatnonzero(index[start : start + SLICE]) + start, tick)
+                    numbers = range(start, min(m, start + SLICE))
+                    if not every:
+                        numbers = np.flatnonzero(index[start : start + SLICE]) + start
+                    matrix += R.gram(rows, weights, numbers, tick)
             else:
-                matrix = R.gram(rows, weights, self.index, tick)
+                matrix = R.gram(rows, weights, numbers, tick)
             matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)

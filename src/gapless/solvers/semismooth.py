@@ -76,7 +76,7 @@ def semismooth(
             left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
             mass = 0.0
             if problem.free:
-                mass = float(np.add.reduce(problem.c, where=band.inside))
+                mass = problem.mass(band.inside)
                 # What b alone could still gain: its curvature is mass / delta.
                 bound = abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
                 left += min(bound, float(gradient[-1]) ** 2 * delta / mass) if mass > 0.0 else bound
