@@ -2,9 +2,10 @@
 
 Where the data is larger than the cache, a visit of a sparse row waits for three memories: its values, its columns, and the
 coefficients of these.  Here rows lie in the order of their visits, three columns of 21 bits to a word and then their three
-values, four words to half a cache line; what is read next is asked for ahead; and columns are numbered by how often they
-occur, so that the coefficients that most rows need lie side by side.  Rows are filled up to whole threes with zeros in
-column 0, which change no sum.
+values, four words to half a cache line; what is read next is asked for ahead.  Columns are numbered by how often they
+occur, so that the coefficients that most rows need lie side by side; the rare ones, most of whose visits are the only one or
+the first of few, in the order in which the rows come upon them, so that those of one row lie side by side.  Rows are filled up to
+whole threes with zeros in column 0, which change no sum.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from gapless.rows.products import Rows, n_features
 MOST_COLUMNS = 1 << 21
 #: Words between what is asked for and what is read: 2 kB.
 DISTANCE = 256
+#: Columns that are numbered by how often they occur; their coefficients are a small part of a core's second cache.
+COMMON = 1 << 14
 #: Rows that are copied at a time.
 PART = 2048
 
@@ -85,6 +88,8 @@ def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
         lengths, fill = np.empty(order.size, np.int64), _fill_dense
         _count_dense(rows.values, often, lengths)
     place = _by_frequency(often)
+    if d > COMMON and isinstance(rows, CsrRows):
+        _by_first_row(rows.indices, rows.indptr, order, place)
     indptr = np.zeros(order.size + 1, np.int64)
     np.cumsum((lengths[order] + 2) // 3 * 4, out=indptr[1:])
     values = np.empty(int(indptr[-1]))
@@ -126,6 +131,20 @@ def _by_frequency(often):
         starts[often[j]] += 1
     place[d] = d
     return place
+
+
+@compiled
+def _by_first_row(indices, indptr, order, place):
+    """The same numbers from `COMMON` on, given out anew: as the rows come upon their columns, and to unseen ones at last."""
+    at, found = COMMON, np.zeros(place.size, np.bool_)
+    for i in order:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if place[j] >= COMMON and not found[j]:
+                place[j], found[j], at = at, True, at + 1
+    for j in range(place.size - 1):
+        if place[j] >= COMMON and not found[j]:
+            place[j], at = at, at + 1
 
 
 @compiled

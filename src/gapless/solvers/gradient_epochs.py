@@ -23,6 +23,9 @@ from gapless.solvers.loop import SMALL
 CHUNK = 30_000_000
 #: Epochs that repay the making of a copy: it takes about as long as ten of them save.
 WORTH_A_COPY = 20
+#: Epochs before each of which the point is kept, should the descent diverge; later so seldom that keeping one of its numbers may take
+#: as long as so many values of the data.
+EARLY, KEEPING = 8, 50
 RULES = {"gd": K.GD, "minibatch": K.GD, "sgd": K.GD, "momentum": K.MOMENTUM, "adam": K.ADAM}
 
 
@@ -105,6 +108,7 @@ class Engine:
         self._rates = np.empty(0 if self.full else self.per_epoch)
         self._at = self.per_epoch
         self._checkpoint, self._checked = self._theta.copy(), 0  # before the offset leaves it
+        self._rest = 1 + KEEPING * m // max(1, n_stored(problem.rows))
         if problem.free and self.way in ("single", "batch"):
             self.state[K.OFFSET], self._theta[-1] = self._theta[-1], 0.0
 
@@ -124,7 +128,8 @@ class Engine:
             self._order = self.visits.next_epoch()
             self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
-            if self.steps:
+            epoch = self.steps // self.per_epoch
+            if 0 < epoch and (epoch <= EARLY or epoch % self._rest == 0):
                 self._beside(self._checkpoint)
                 self._checked = self.steps
         per_step = self.size * n_stored(self.risk.problem.rows) / self.risk.n + (
