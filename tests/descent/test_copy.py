@@ -7,7 +7,7 @@ from scipy import sparse
 from gapless import LinearSVC, Until, descend, linear_risk
 from gapless.rows import as_rows
 from gapless.rows._protocol import row_axpy, row_dot
-from gapless.rows.straight import straight
+from gapless.rows.straight import COMMON, straight
 from gapless.solvers import gradient_epochs
 from gapless.solvers.gradient_visits import Visits
 
@@ -57,6 +57,27 @@ def test_rows_of_any_length(dtype, form):
     weights[order] = np.arange(1.0, 41.0)
     np.testing.assert_allclose(out[place][:25], weights @ X.toarray().astype(float), rtol=1e-13, atol=1e-13)
     assert out[25] == 0.5 * weights.sum()
+
+
+def test_rare_columns_are_numbered_as_the_rows_come_upon_them():
+    d = COMMON + 3000
+    X = sparse.random(300, d, density=0.01, format="csr", random_state=4)
+    order = np.random.default_rng(0).permutation(300)
+    rows, place = straight(as_rows(X, 0.0), order)
+    assert sorted(place) == list(range(d + 1))
+    often = np.bincount(X.indices, minlength=d)
+    by_number = np.argsort(place[:d])
+    assert (np.diff(often[by_number[:COMMON]]) <= 0).all()
+    assert often[by_number[COMMON:]].max() <= often[by_number[COMMON - 1]]
+    met = np.concatenate([X.indices[X.indptr[i] : X.indptr[i + 1]] for i in order])
+    rare = list(dict.fromkeys(met[place[met] >= COMMON]))
+    assert list(place[rare]) == list(range(COMMON, COMMON + len(rare)))
+    theta = np.random.default_rng(1).normal(size=d + 1)
+    beside = np.empty(d + 1)
+    beside[place] = theta
+    np.testing.assert_allclose(
+        [row_dot(rows, k, beside) for k in range(300)], (X @ theta[:d])[order], rtol=1e-12, atol=1e-13
+    )
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -88,6 +88,11 @@ def n_stored(rows: Passed) -> int:
     return rows.values.size if isinstance(rows, DenseRows) else rows.indices.size
 
 
+def longest(rows: Rows) -> int:
+    """Values of the longest row."""
+    return int(np.diff(rows.indptr).max(initial=0)) if isinstance(rows, CsrRows) else rows.values.shape[1]
+
+
 def part(rows: Rows, start: int, stop: int) -> Rows:
     """Rows start..stop, without a copy."""
     if isinstance(rows, CsrRows):

@@ -2,9 +2,12 @@
 
 Where the data is larger than the cache, a visit of a sparse row waits for three memories: its values, its columns, and the
 coefficients of these.  Here rows lie in the order of their visits, three columns of 21 bits to a word and then their three
-values, four words to half a cache line; what is read next is asked for ahead; and columns are numbered by how often they
-occur, so that the coefficients that most rows need lie side by side.  Rows are filled up to whole threes with zeros in
-column 0, which change no sum.
+values, four words to half a cache line; what is read next is asked for ahead.  Columns are numbered by how often they
+occur, so that the coefficients that most rows need lie side by side; the rare ones, most of whose visits are the only one or
+the first of few, in the order in which the rows come upon them, so that those of one row lie side by side.  Rows are filled up to
+whole threes with zeros in column 0, which change no sum.
+
+Where only some of the rows are read for a while, these are moved to the front, side by side again (`brought_forward`).
 """
 
 from __future__ import annotations
@@ -25,6 +28,8 @@ from gapless.rows.products import Rows, n_features
 MOST_COLUMNS = 1 << 21
 #: Words between what is asked for and what is read: 2 kB.
 DISTANCE = 256
+#: Columns that are numbered by how often they occur; their coefficients are a small part of a core's second cache.
+COMMON = 1 << 14
 #: Rows that are copied at a time.
 PART = 2048
 
@@ -34,7 +39,7 @@ def row_dot(rows, i, theta):
     mask, one, two, three = np.uint64(MOST_COLUMNS - 1), np.uint64(1), np.uint64(2), np.uint64(3)
     s0 = rows.constant * theta[theta.size - 1]
     s1, s2 = 0.0, 0.0
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1]), np.uint64(4)):
+    for k in range(np.uint64(rows.ends[2 * i]), np.uint64(rows.ends[2 * i + 1]), np.uint64(4)):
         ahead(values, k + np.uint64(DISTANCE))
         w = words[k]
         s0 += values[k + one] * theta[w & mask]
@@ -46,7 +51,7 @@ def row_dot(rows, i, theta):
 def row_axpy(rows, i, a, theta):
     words, values = rows.words, rows.values
     mask, one, two, three = np.uint64(MOST_COLUMNS - 1), np.uint64(1), np.uint64(2), np.uint64(3)
-    for k in range(np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1]), np.uint64(4)):
+    for k in range(np.uint64(rows.ends[2 * i]), np.uint64(rows.ends[2 * i + 1]), np.uint64(4)):
         w = words[k]
         theta[w & mask] += a * values[k + one]
         theta[(w >> np.uint64(21)) & mask] += a * values[k + two]
@@ -54,18 +59,27 @@ def row_axpy(rows, i, a, theta):
     theta[theta.size - 1] += a * rows.constant
 
 
+def row_norm2(rows, i):
+    values = rows.values
+    s = rows.constant * rows.constant
+    for k in range(np.uint64(rows.ends[2 * i]), np.uint64(rows.ends[2 * i + 1]), np.uint64(4)):
+        for m in range(np.uint64(1), np.uint64(4)):
+            s += values[k + m] * values[k + m]
+    return s
+
+
 def row_fetch(rows, i):
     # As much as `row_dot` does not ask for by itself.
-    start = np.uint64(rows.indptr[i])
+    start = np.uint64(rows.ends[2 * i])
     for k in range(start, start + np.uint64(DISTANCE), np.uint64(8)):
         ahead(rows.values, k)
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy, row_fetch=row_fetch)
+@rows(row_dot=row_dot, row_axpy=row_axpy, row_norm2=row_norm2, row_fetch=row_fetch)
 class StraightRows(NamedTuple):
     words: np.ndarray  #: uint64
     values: np.ndarray  #: float64, the same memory
-    indptr: np.ndarray
+    ends: np.ndarray  #: of row i: where it begins, and where it ends
     n_features: int
     constant: float
 
@@ -85,13 +99,40 @@ def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
         lengths, fill = np.empty(order.size, np.int64), _fill_dense
         _count_dense(rows.values, often, lengths)
     place = _by_frequency(often)
-    indptr = np.zeros(order.size + 1, np.int64)
-    np.cumsum((lengths[order] + 2) // 3 * 4, out=indptr[1:])
-    values = np.empty(int(indptr[-1]))
+    if d > COMMON and isinstance(rows, CsrRows):
+        _by_first_row(rows.indices, rows.indptr, order, place)
+    ends = _laid_out((lengths[order] + 2) // 3 * 4, np.arange(order.size))
+    values = np.empty(int(ends[-1]) if order.size else 0)
     words = values.view(np.uint64)
-    ends = [*range(0, order.size, PART), order.size]
-    share(lambda k: fill(rows, order, ends[k], ends[k + 1], place, indptr, words, values), len(ends) - 1)
-    return StraightRows(words, values, indptr, d, rows.constant), place
+    parts = [*range(0, order.size, PART), order.size]
+    share(lambda k: fill(rows, order, parts[k], parts[k + 1], place, ends, words, values), len(parts) - 1)
+    return StraightRows(words, values, ends, d, rows.constant), place
+
+
+def brought_forward(rows: StraightRows, wanted: np.ndarray) -> StraightRows:
+    """The same rows under the same numbers, where those ``wanted`` lie before all others."""
+    sizes = rows.ends[1::2] - rows.ends[::2]
+    ends = _laid_out(sizes, np.argsort(~wanted, kind="stable"))
+    values = np.empty_like(rows.values)
+    parts = [*range(0, sizes.size, PART), sizes.size]
+    share(lambda k: _move(rows.values, rows.ends, parts[k], parts[k + 1], ends, values), len(parts) - 1)
+    return rows._replace(words=values.view(np.uint64), values=values, ends=ends)
+
+
+def _laid_out(sizes: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Where each row begins and ends, if they lie in that order."""
+    ends = np.empty((sizes.size, 2), np.int64)
+    ends[order, 1] = np.cumsum(sizes[order])
+    ends[:, 0] = ends[:, 1] - sizes
+    return ends.ravel()
+
+
+@compiled
+def _move(values, ends, first, last, to, out):
+    for i in range(first, last):
+        off = to[2 * i] - ends[2 * i]
+        for k in range(ends[2 * i], ends[2 * i + 1]):
+            out[k + off] = values[k]
 
 
 @compiled
@@ -129,15 +170,36 @@ def _by_frequency(often):
 
 
 @compiled
-def _fill(rows, order, first, last, place, indptr, words, values):
+def _by_first_row(indices, indptr, order, place):
+    """The same numbers from `COMMON` on, given out anew: as the rows come upon their columns, and to unseen ones at last."""
+    at, found = COMMON, np.zeros(place.size, np.bool_)
+    for i in order:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            if place[j] >= COMMON and not found[j]:
+                place[j], found[j], at = at, True, at + 1
+    for j in range(place.size - 1):
+        if place[j] >= COMMON and not found[j]:
+            place[j], at = at, at + 1
+
+
+@compiled
+def _fill(rows, order, first, last, place, ends, words, values):
     for i in range(first, last):
         _fill_row(
-            rows.indices, rows.values, rows.indptr[order[i]], rows.indptr[order[i] + 1], place, words, values, indptr[i]
+            rows.indices,
+            rows.values,
+            rows.indptr[order[i]],
+            rows.indptr[order[i] + 1],
+            place,
+            words,
+            values,
+            ends[2 * i],
         )
 
 
 @compiled
-def _fill_dense(rows, order, first, last, place, indptr, words, values):
+def _fill_dense(rows, order, first, last, place, ends, words, values):
     d = rows.values.shape[1]
     columns, found = np.empty(d + 1, np.int64), np.empty(d + 1)
     for i in range(first, last):
@@ -147,7 +209,7 @@ def _fill_dense(rows, order, first, last, place, indptr, words, values):
             columns[count] = j
             found[count] = x[j]
             count += x[j] != 0.0
-        _fill_row(columns, found, 0, count, place, words, values, indptr[i])
+        _fill_row(columns, found, 0, count, place, words, values, ends[2 * i])
 
 
 @compiled

@@ -11,9 +11,10 @@ from gapless._jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
-from gapless.rows.products import n_stored
+from gapless.rows.products import longest, n_stored
 from gapless.rows.straight import can_be_straight, straight
 from gapless.solvers import gradient_steps as K
+from gapless.solvers.gradient_certain import Certain
 from gapless.solvers.gradient_function import RISE
 from gapless.solvers.gradient_schedule import Schedule
 from gapless.solvers.gradient_visits import Visits
@@ -23,6 +24,9 @@ from gapless.solvers.loop import SMALL
 CHUNK = 30_000_000
 #: Epochs that repay the making of a copy: it takes about as long as ten of them save.
 WORTH_A_COPY = 20
+#: Epochs before each of which the point is kept, should the descent diverge; later so seldom that one of its numbers may take as
+#: long to keep as so many values of the data take to read.
+EARLY, KEEPING = 8, 50
 RULES = {"gd": K.GD, "minibatch": K.GD, "sgd": K.GD, "momentum": K.MOMENTUM, "adam": K.ADAM}
 
 
@@ -75,6 +79,8 @@ class Engine:
         if self.order is not None:
             y, p = y[self.order], p[self.order] if risk.weighted else p
         self.data = K.Data(stepping, whole, y, p, risk.weighted, risk.lam, problem.free, problem.d + 1)
+        alone = self.loss if self.way == "single" else None
+        self.certain = Certain(alone, stepping, y, n_stored(problem.rows), longest(problem.rows), epochs)
         self._start = np.ascontiguousarray(theta, float).ravel().copy()
         self._theta = self._start.copy()
         if self.place is not None:
@@ -105,6 +111,7 @@ class Engine:
         self._rates = np.empty(0 if self.full else self.per_epoch)
         self._at = self.per_epoch
         self._checkpoint, self._checked = self._theta.copy(), 0  # before the offset leaves it
+        self._rest = 1 + KEEPING * m // max(1, n_stored(problem.rows))
         if problem.free and self.way in ("single", "batch"):
             self.state[K.OFFSET], self._theta[-1] = self._theta[-1], 0.0
 
@@ -124,7 +131,10 @@ class Engine:
             self._order = self.visits.next_epoch()
             self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
-            if self.steps:
+            epoch = self.steps // self.per_epoch
+            if epoch > 0:
+                self._begin(epoch)
+            if 0 < epoch and (epoch <= EARLY or epoch % self._rest == 0):
                 self._beside(self._checkpoint)
                 self._checked = self.steps
         per_step = self.size * n_stored(self.risk.problem.rows) / self.risk.n + (
@@ -136,7 +146,7 @@ class Engine:
         if self.way == "single":
             K.singly(
                 self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
-                self.visits.far,
+                self.visits.far, *self.certain.told(),
             )  # fmt: skip
         elif self.way == "batch":
             K.in_batches(
@@ -153,6 +163,14 @@ class Engine:
         self.steps += last - first
         self._at = last
         return True if self.state[K.BROKEN_OFF] < 0 else self._ended()
+
+    def _begin(self, epoch: int) -> None:
+        """Before an epoch of single steps: which examples will certainly need none."""
+        s, b = self.state[K.SCALE], self.state[K.OFFSET]
+        self.certain.begin(epoch, self._theta, s, b, self._checkpoint)
+        rows = self.certain.rows
+        if rows is not self.data.rows:
+            self.data = self.data._replace(rows=rows, whole=rows._replace(constant=self.data.whole.constant))
 
     def _densely(self, rates: np.ndarray, first: int, last: int, t: int | None = None) -> None:
         K.densely(

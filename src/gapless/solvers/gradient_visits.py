@@ -138,6 +138,12 @@ def _draw(n, random, out):
 @compiled
 def _interleave(n, block, blocks, offset, streams, out):
     k = 0
+    if streams == 1:  # straight through, each block at most once around the end
+        for q in blocks:
+            for i in range(q * block + offset, min(n, (q + 1) * block) + offset):
+                out[k] = i - n if i >= n else i
+                k += 1
+        return
     for first in range(0, blocks.size, streams):
         last = min(blocks.size, first + streams)
         for j in range(block):
