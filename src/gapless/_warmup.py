@@ -46,7 +46,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.rows import as_rows
     from gapless.rows.compact import WORTH, compact
     from gapless.rows.moments import moments
-    from gapless.rows.products import curved
+    from gapless.rows.products import curved, gram
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
     from gapless.solvers.loop import Stop
@@ -79,6 +79,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem.read_lean(0)
         solve(problem, Stop(1e-6, 20), solver=solver)
         curved(problem.passed, problem.c, np.ones(problem.d + 1))
+
+    def multiply(X: np.ndarray) -> None:
+        gram(as_rows(np.tile(X, 40), 1.0), np.ones(y.size), np.arange(y.size), single=True)
 
     def run_squares(X: Any) -> None:
         problem = LeastSquares.build(X, y[:, None].astype(np.float64), None, np.ones(1), True)
@@ -199,6 +202,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                     yield f"{kind} by {method}, {name}", partial(run_descent, X, losses.BY_NAME[kind], method)
         yield f"softmax, {name}", partial(run_softmax, X)
         if "dense" in name:
+            yield f"products in single precision, {name}", partial(multiply, X)
             yield f"least squares, {name}", partial(run_squares, X)
         yield f"fingerprint, {name}", partial(row_hashes, X)
         yield f"perceptron, {name}", partial(visit, X)

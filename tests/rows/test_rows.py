@@ -118,6 +118,19 @@ def test_passes_over_rows_that_are_mostly_zeros(constant, d):
     assert lean(R.as_rows(X + 1.0, constant), 0).values.shape == (n, d)
 
 
+@pytest.mark.parametrize("form", ["dense", "csr"])
+def test_products_of_single_precision_are_off_by_so_much(form):
+    """What `solvers/normal_equations.LIGHT` relies on, with rows of very different lengths and a common part."""
+    random = np.random.default_rng(4)
+    X = (random.normal(size=(6000, 150)) + 3.0 * random.normal(size=150)) * 10.0 ** random.uniform(-2, 2, (6000, 1))
+    rows = R.as_rows(X if form == "dense" else sparse.csr_matrix(X), 0.0)
+    weights, every = random.random(6000), np.arange(6000)
+    exact = (X.T * weights) @ X
+    off = R.gram(rows, weights, every, single=True)[:-1, :-1] - exact
+    assert 1e-10 * np.trace(exact) < np.linalg.norm(off, 2) <= 3e-7 * np.trace(exact)
+    assert np.linalg.norm(R.gram(rows, weights, every)[:-1, :-1] - exact, 2) <= 1e-13 * np.trace(exact)
+
+
 def yes_or_no(n, d, random):
     """Columns of two values each, as scaling leaves them, some of one value, and three that vary; the last has a third value
     in a row that no sample has."""

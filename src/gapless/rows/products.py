@@ -207,8 +207,13 @@ def _numbers(index: np.ndarray | range) -> np.ndarray:
     return np.arange(index.start, index.stop) if isinstance(index, range) else index
 
 
-def gram(rows: Rows, weights: np.ndarray, index: np.ndarray | range, tick: Tick | None = None) -> np.ndarray:
-    """sum over i in index of weights_i x_i x_i', the constant feature included: one (d + 1) x (d + 1) matrix."""
+def gram(
+    rows: Rows, weights: np.ndarray, index: np.ndarray | range, tick: Tick | None = None, single: bool = False
+) -> np.ndarray:
+    """sum over i in index of weights_i x_i x_i', the constant feature included: one (d + 1) x (d + 1) matrix.
+
+    ``single``: products may be of single precision, tile by tile, which takes half the time.
+    """
     d, m = n_features(rows) + 1, len(index)
     per_row = n_stored(rows) / max(n_rows(rows), 1) + 1.0
     scattered = isinstance(rows, CsrRows) and 8.0 * per_row**2 < d * d
@@ -238,13 +243,15 @@ def gram(rows: Rows, weights: np.ndarray, index: np.ndarray | range, tick: Tick 
                 add_rows(rows, weights, _numbers(index[start : min(ends[k + 1], start + step)]), sums[k])
                 look()
             return
-        tile = np.empty((min(step, ends[k + 1] - ends[k]), d))
+        tile = np.empty((min(step, ends[k + 1] - ends[k]), d), np.float32 if single else np.float64)
         for start in range(ends[k], ends[k + 1], step):
             part = _numbers(index[start : min(ends[k + 1], start + step)])
             block = tile[: part.size]
             _fill(rows, weights, part, block)
-            if start == ends[k]:
+            if start == ends[k] and not single:
                 np.matmul(block.T, block, out=sums[k])
+            elif start == ends[k]:
+                sums[k] = block.T @ block
             else:
                 sums[k] += block.T @ block
             look()

@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from gapless import rows as R
 from gapless.problems.linear_erm import LinearERM
 from gapless.rows.products import curved_cost, gram_cost
-from gapless.solvers.normal_equations import DIRECT
+from gapless.solvers.normal_equations import DIRECT, LIGHT
 
 #: Rows of a sample, in columns, and at most so many iterations before the whole matrix is written out.
 SAMPLE = 8
@@ -78,7 +78,8 @@ class Preconditioned:
         if seen > 0.0:
             grown = float(h.sum()) / seen
         self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
-        matrix = R.gram(rows, h, part, self.tick)
+        single = float(h.sum()) * self.problem.R2 <= LIGHT
+        matrix = R.gram(rows, h, part, self.tick, single)
         matrix *= grown
         matrix[np.diag_indices(d)] += ridge
         scale = 1.0 / np.sqrt(np.diag(matrix))

@@ -22,7 +22,7 @@ from gapless.problems.linear_erm import BLOCK, LinearERM, share_blocks
 from gapless.solvers.line_search import walk
 from gapless.solvers.loop import Ended, Loop
 from gapless.solvers.nested import from_subset
-from gapless.solvers.normal_equations import NormalEquations
+from gapless.solvers.normal_equations import LIGHT, NormalEquations
 
 ROUNDS = 60
 INNER = 40
@@ -104,8 +104,16 @@ def semismooth(
             ridge = 1.0
             if problem.free:
                 ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
+            single = problem.mass(band.inside) * problem.R2 <= LIGHT * delta
             system = NormalEquations(
-                problem.rows, problem.c, band.inside, ridge, tick=loop.tick, tolerance=1e-3, scale=1.0 / delta
+                problem.rows,
+                problem.c,
+                band.inside,
+                ridge,
+                tick=loop.tick,
+                tolerance=1e-3,
+                scale=1.0 / delta,
+                single=single and not problem.free,
             )
             step = system.solve(-gradient)
             if problem.rows.constant == 0.0:
