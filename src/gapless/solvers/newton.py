@@ -50,6 +50,8 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
         theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
+    system = _System(problem, loop)
+    loop.system = system  # in the place of that of fewer rows, which are gone with it before others are copied
     if not loop.rough:
         problem.read_lean(many=False)
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
@@ -59,8 +61,6 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
         # Far out the losses are straight, and Newton's steps blind: zero is the better start.
         theta = _no_slope(problem)
         loss, data_part = problem.look(theta, z, g, h, loop.tick)
-    system = _System(problem, loop)
-    loop.system = system
 
     def own(point: np.ndarray) -> Callable[[], np.ndarray]:
         """The dual point of a point, made when it is asked for, which is at the end: -g, if we are still there."""

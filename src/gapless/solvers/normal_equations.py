@@ -72,6 +72,7 @@ class NormalEquations:
             matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)
+            del self.rows, self.weights, self.index  # whoever keeps the factor does not keep the data
         else:
             self.way = "conjugate gradients"
             self._masked = np.zeros(R.n_rows(rows))
