@@ -21,7 +21,7 @@ help:
 	@echo "make lint         ruff, mypy and the arrows between the rooms"
 	@echo "make bench        gapless against its peers, same objective, one judge"
 	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make dist         source archive and wheel, into dist/"
+	@echo "make dist         source archive, wheel, and a wheel with compiled kernels, into dist/"
 	@echo "make clean        remove everything that these commands made"
 
 demo: $(VENV)/.core
@@ -54,6 +54,7 @@ docs: $(VENV)/.docs
 dist: $(VENV)/.dist
 	rm -rf dist
 	$(PY) -m build --outdir dist .
+	$(PY) packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl
 
 clean:
 	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -89,6 +90,6 @@ $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
 	@$(PIP) --editable ".[$*]"
 	@touch $@
 
-$(VENV)/.dist: $(VENV)/.python
+$(VENV)/.dist: $(VENV)/.core
 	@$(PIP) "build>=1.2"
 	@touch $@

@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config
+from numba.extending import intrinsic
 
 from gapless._kernel_cache import keep
 from gapless._kernel_store import cache_folder
 
-__all__ = ["cache_folder", "compiled"]
+__all__ = ["cache_folder", "compiled", "instruction"]
 
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
@@ -32,3 +33,8 @@ def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool
         return function
     flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
     return keep(numba.njit(nogil=True, fastmath=flags, error_model="numpy")(function))
+
+
+def instruction(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """numba's intrinsic; where nothing is compiled (NUMBA_DISABLE_JIT=1), the Python function ``plain`` in its place."""
+    return lambda build: plain if config.DISABLE_JIT else intrinsic(build)

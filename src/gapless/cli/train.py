@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless import _background
 from gapless.cli import options, origin, table
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
 from gapless.cli.output import figures, line, print_json
@@ -149,7 +150,9 @@ def train(
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
         "encoding": encoding, "float32": float32,
     }  # fmt: skip
-    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
+    wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
+    # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
+    with _background.beside(*wishes), drawing.beside(page is not None):
         whole = options.read(data, target=target, typed=True, category=category, **reading)
         if model is Kind.auto and holdout is None and test is None:
             holdout = HOLDOUT
@@ -264,6 +267,7 @@ def _compare(rows: Any, tested: Any, labels: bool, seconds: float, seed: int, qu
     from gapless.cli.progress import stage
 
     families = compare.classifiers() if labels else compare.regressions()
+    _background.wish(*compare.wishes(rows.y, labels))
     with stage(quiet) as told:
         result = compare.compare(
             families, rows.X, rows.y, rows.weights, seconds=seconds, seed=seed, labels=labels, told=told
