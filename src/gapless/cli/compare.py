@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless.cli.scoring import Answers, Chance, Scoring, against_baseline, auc, balanced_error, check_defined, recalls
+from gapless.tuning.folds import deal
 
 FOLDED_ROWS = 3000  # up to here five folds choose, beyond one part in four
 CONFIDENCE = 0.95
@@ -215,12 +216,7 @@ def folds(y: np.ndarray, seed: int, labels: bool) -> tuple[list[tuple[np.ndarray
     if len(y) < 2:
         raise ValueError("one row is left to train on: nothing can be compared; give more rows, or --model")
     parts = min(5 if len(y) <= FOLDED_ROWS else 4, len(y))
-    # Rows in random order, class after class, are dealt out as cards are: each part has its share of every class.
-    order = np.random.RandomState(seed).permutation(len(y))
-    order = order[np.argsort(codes[order], kind="stable")]
-    part = np.empty(len(y), dtype=np.int64)
-    part[order] = np.arange(len(y)) % parts
-    found = [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(parts)]
+    found = deal(codes, parts, seed)
     if len(y) > FOLDED_ROWS:
         return found[:1], f"one row in {parts}"
     return found, f"{parts} folds"
