@@ -163,5 +163,5 @@ def alike(found: Any, rows: int) -> str | None:
     """What to say of rows that equal training rows by chance; None without any."""
     if not found.alike:
         return None
-    chance = f"no more than chance gives ({100 * found.twins:.2g} % of the training rows equal another)"
+    chance = f"no more than chance gives ({100 * found.twins:.3g} % of the training rows equal another)"
     return f"{found.alike} of the {rows} rows equal training rows, {chance}: they count as new"

@@ -16,23 +16,28 @@ INFINITE = ("inf", "+inf", "infinity", "+infinity")
 
 
 def number(text: str) -> float:
-    """A number as typed; not NaN, and infinite only where inf is written."""
+    """A number as typed; a ValueError for NaN, and for infinity unless inf is written."""
     try:
         value = float(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number") from None
+        value = math.nan
     if math.isnan(value):
-        raise typer.BadParameter(f"{text!r} is not a number")
+        raise ValueError(f"{text!r} is not a number")
     if math.isinf(value) and text.strip().lower().lstrip("-") not in INFINITE:
-        raise typer.BadParameter(f"{text} is beyond the largest number, 1.8e308; write inf for infinity")
+        raise ValueError(f"{text} is beyond the largest number, 1.8e308; write inf for infinity")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
-        raise typer.BadParameter(f"{text} is below the smallest number, 4.9e-324, and would be read as 0")
+        raise ValueError(f"{text} is below the smallest number, 4.9e-324, and would be read as 0")
     return value
 
 
 def _within(fits: Callable[[float], bool], what: str) -> Callable[[Any], float]:
+    """What reads an option: a number of a range."""
+
     def read(text: Any) -> float:
-        value = text if isinstance(text, float) else number(str(text))  # a default comes as it is
+        try:
+            value = text if isinstance(text, float) else number(str(text))  # a default comes as it is
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
         if not fits(value):
             raise typer.BadParameter(f"{text} is not {what}")
         return value

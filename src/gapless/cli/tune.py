@@ -209,21 +209,22 @@ def _grid(given: list[str] | None) -> dict[str, list[Any]] | None:
         name, sign, values = text.partition("=")
         if not sign or not name or not values:
             raise typer.BadParameter(f"--grid {text}: write name=v1,v2,... or name=low:high:points")
-        found[name] = _range(text, values) if ":" in values else [_value(v) for v in values.split(",")]
+        try:
+            found[name] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
+        except ValueError as error:
+            raise typer.BadParameter(f"--grid {text}: {error}") from None
     return found
 
 
-def _range(text: str, values: str) -> list[float]:
+def _range(values: str) -> list[float]:
+    """low:high:points, equal ratios apart; a ValueError for other texts."""
     import numpy as np
 
-    try:
-        low, high, points = values.split(":")
-        ends = numbers.number(low), numbers.number(high)
-        if not 0.0 < ends[0] < ends[1] < np.inf or int(points) < 2:
-            raise ValueError
-        return np.geomspace(*ends, int(points)).tolist()
-    except ValueError:
-        raise typer.BadParameter(f"--grid {text}: low:high:points needs 0 < low < high and at least 2 points") from None
+    ends, points = values.split(":")[:2], values.split(":")[2:]
+    low, high = map(numbers.number, ends)
+    if len(points) != 1 or not points[0].isdigit() or int(points[0]) < 2 or not 0.0 < low < high < np.inf:
+        raise ValueError("low:high:points needs 0 < low < high and at least 2 points")
+    return np.geomspace(low, high, int(points[0])).tolist()
 
 
 def _value(text: str) -> Any:
