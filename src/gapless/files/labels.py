@@ -61,3 +61,55 @@ def _whole(text: str) -> int:
     if value != int(value):
         raise ValueError(text)
     return int(value)
+
+
+#: Words for yes and for no, in lower case, of one language each; a column, or a target, of such words has two values.
+FLAGS = tuple(
+    (frozenset(yes.split()), frozenset(no.split()))
+    for yes, no in (
+        ("yes y true t on 1 1.0", "no n false f off 0 0.0"),
+        ("ja j wahr 1", "nein n falsch 0"),
+        ("oui o vrai 1", "non n faux 0"),
+        ("si sí s verdadero vero 1", "no n falso 0"),
+        ("sim s verdadeiro 1", "não nao n falso 0"),
+    )
+)
+#: Labels that are no labels. None, unknown and - may well be classes.
+NO_LABEL = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A"))
+
+
+def is_no_label(text: str, missing: frozenset[str] = frozenset()) -> bool:
+    return text in NO_LABEL or text.lower() == "nan" or text in missing
+
+
+def _sides(texts: Sequence[str]) -> list[dict[str, bool]]:
+    """Which of the texts say yes, in each language that has words for all of them, and for both yes and no."""
+    found = []
+    for yes, no in FLAGS:
+        lower = {text: text.lower() for text in texts}
+        if all(word in yes or word in no for word in lower.values()):
+            sides = {text: word in yes for text, word in lower.items()}
+            if len({*sides.values()}) == 2:
+                found.append(sides)
+    return found
+
+
+def merged_flags(texts: Sequence[str]) -> dict[str, str]:
+    """Where all texts of a column say yes or no, in more than two ways: the longest word of each side in their place."""
+    known = _sides(texts) if len(texts) > 2 else []
+    if not known:
+        return {}
+    sides = known[0]
+    longest = {side: max((len(text), text) for text in texts if sides[text] is side)[1] for side in (True, False)}
+    return {text: longest[sides[text]] for text in texts}
+
+
+def known_flags(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+    """Words for yes and no that a model knows by other words: its own in their place."""
+    if len(levels) != 2 or not _sides(levels):
+        return {}
+    found: dict[str, str] = {}
+    for text in texts:
+        for sides in _sides([*levels, text]) if text not in levels else []:
+            found.setdefault(text, next(level for level in levels if sides[level] is sides[text]))
+    return found

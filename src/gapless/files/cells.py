@@ -1,0 +1,150 @@
+"""What the cells of a column mean that are no plain numbers: numbers of another notation, dates, words for no value, texts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+from gapless.files.dataset import listed
+from gapless.files.dates import OTHER_ORDER, has_zone, read_date
+from gapless.files.labels import strict_float
+from gapless.files.notation import OTHER, POINT, is_missing, read_number, signs_of
+
+NUMBER, DATE = "number", "date"
+#: How a cell was read: no value; only as the column's choice would not; only as the choice does; as either does; the choice decided;
+#: not at all.
+MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
+MOST_KNOWN = 1 << 18  # different cells that are remembered
+SHOWN = 3
+
+
+class Style(NamedTuple):
+    """How the cells of a column are written."""
+
+    kind: str = NUMBER
+    choice: str = POINT  # the decimal mark, or the order of day and month
+    unit: str | None = None  # behind every number
+    missing: frozenset[str] = frozenset()  # words for no value besides the usual ones
+    asked: bool = False  # by the user: no cell decides against it
+
+    def other(self) -> Style:
+        """The same column with the other mark, or the other order."""
+        return self._replace(choice=(OTHER if self.kind == NUMBER else OTHER_ORDER)[self.choice])
+
+    def read(self, text: str) -> tuple[float, str]:
+        """(the value, how it was read) of a cell."""
+        if self.kind == DATE:
+            own, other = read_date(text, self.choice), read_date(text, OTHER_ORDER[self.choice])
+        else:
+            own, other = self._numbers(text)
+        if own is None and other is None:
+            return self._no_number(text)
+        if own is None:
+            return float(other or 0.0), AGAINST
+        return own, SURE if other is None else SAME if own == other else CHOSEN
+
+    def _numbers(self, text: str) -> tuple[float | None, float | None]:
+        bare = text
+        if self.unit is not None and text.endswith(self.unit):
+            bare = text[: -len(self.unit)]
+        return read_number(bare, self.choice), read_number(bare, OTHER[self.choice])
+
+    def _no_number(self, text: str) -> tuple[float, str]:
+        if is_missing(text, self.missing):
+            return math.nan, MISSING
+        if self.kind == NUMBER:
+            lower = text.lower()
+            if lower in ("true", "false"):
+                return float(lower == "true"), SAME
+            try:
+                value = strict_float(text)
+            except ValueError:
+                return math.nan, BAD
+            return (math.nan, MISSING) if math.isnan(value) else (value, INFINITE)
+        return math.nan, MISSING if text.startswith(("0000-00-00", "00.00.0000", "00/00/0000")) else BAD
+
+
+class Tally:
+    """What was found in the odd cells of a column, by all cells so far."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[float, str]] = {}
+        self.times: Counter[str] = Counter()  # of the texts known
+        self.counts: Counter[str] = Counter()  # of what was forgotten since
+        self.examples: dict[str, Counter[str]] = {}
+        self.signs: set[str] = set()
+        self.zones = 0
+
+    def read(self, text: str, style: Style) -> tuple[float, str]:
+        found = self.known.get(text)
+        if found is None:
+            if len(self.known) >= MOST_KNOWN:
+                self._fold()
+            found = self.known[text] = style.read(text)
+        self.times[text] += 1
+        return found
+
+    def _fold(self) -> None:
+        for text, (_, how) in self.known.items():
+            times = self.times[text]
+            self.counts[how] += times
+            shown = self.examples.setdefault(how, Counter())
+            if len(shown) < 50 or text in shown:
+                shown[text] += times
+            if how not in (MISSING, BAD):
+                self.signs |= signs_of(text)
+                self.zones += times * has_zone(text)
+        self.known.clear()
+        self.times.clear()
+
+    def add(self, other: Tally) -> None:
+        """What another worker found."""
+        self._fold()
+        other._fold()
+        self.counts += other.counts
+        self.signs |= other.signs
+        self.zones += other.zones
+        for how, shown in other.examples.items():
+            self.examples.setdefault(how, Counter()).update(shown)
+
+    def shown(self, how: str) -> str:
+        """Some texts that were read so, the commonest first."""
+        texts = [text for text, _ in self.examples.get(how, Counter()).most_common()]
+        return listed([text[:40] for text in texts], SHOWN)
+
+
+def told(name: str, style: Style, tally: Tally, cells: int, sampled: bool) -> list[str]:
+    """What is said of a column of numbers or dates. `sampled`: its plain cells were already seen to be of this style."""
+    said: list[str] = []
+    counts = tally.counts
+    if style.kind == DATE:
+        order = "day first" if style.choice == "dmy" else "month first"
+        said.append("dates, as year, month, weekday, hour and days")
+        if counts[CHOSEN]:
+            sure = counts[SURE] or style.asked
+            said.append(f"{order}" if sure else f"{order} ({tally.shown(CHOSEN)} could be either: --date-order)")
+        if counts[AGAINST]:
+            said.append(f"{counts[AGAINST]} cells the other way ({tally.shown(AGAINST)})")
+        if tally.zones:
+            said.append("times with a zone in UTC")
+    else:
+        if style.choice == "," and (sampled or counts[SURE] or counts[CHOSEN] or counts[AGAINST]):
+            said.append("decimal commas")
+        if counts[CHOSEN] and not sampled and not style.asked:
+            said.append(f"{tally.shown(CHOSEN)} read with a decimal {'comma' if style.choice == ',' else 'point'} (--decimal says otherwise)")
+        if counts[AGAINST]:
+            said.append(f"{counts[AGAINST]} cells with a decimal {'point' if style.choice == ',' else 'comma'} ({tally.shown(AGAINST)})")
+        money = sorted(tally.signs - {"%"})
+        if money:
+            said.append(f"the sign{'s' * (len(money) > 1)} {', '.join(money)} left out" + (", though they differ" if len({*map(str.lower, money)}) > 1 else ""))
+        if "%" in tally.signs:
+            said.append("per cents (12 % is 12)")
+        if style.unit is not None:
+            said.append(f"the unit {style.unit.strip()!r} left out")
+    if counts[MISSING]:
+        said.append(f"{counts[MISSING]} cells for no value ({tally.shown(MISSING)})")
+    if counts[BAD]:
+        what = "dates" if style.kind == DATE else "numbers"
+        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}): taken as missing (--category makes texts of the column)")
+    return [f"{name}: {'; '.join(said)}"] if said else []
