@@ -114,37 +114,59 @@ class Tally:
         return listed([text[:40] for text in texts], SHOWN)
 
 
-def told(name: str, style: Style, tally: Tally, cells: int, sampled: bool) -> list[str]:
-    """What is said of a column of numbers or dates. `sampled`: its plain cells were already seen to be of this style."""
+def facts(style: Style, tally: Tally, cells: int, sampled: bool) -> list[str]:
+    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style. What was taken as
+    missing without a doubt is said of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
-        order = "day first" if style.choice == "dmy" else "month first"
         said.append("dates, as year, month, weekday, hour and days")
-        if counts[CHOSEN]:
-            sure = counts[SURE] or style.asked
-            said.append(f"{order}" if sure else f"{order} ({tally.shown(CHOSEN)} could be either: --date-order)")
+        order = "day first" if style.choice == "dmy" else "month first"
+        if counts[CHOSEN] and (counts[SURE] or sampled or style.asked):
+            said.append(f"dates with the {order}")
+        elif counts[CHOSEN]:
+            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} leave open (--date-order says otherwise)")
         if counts[AGAINST]:
-            said.append(f"{counts[AGAINST]} cells the other way ({tally.shown(AGAINST)})")
+            said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
         if tally.zones:
-            said.append("times with a zone in UTC")
+            said.append("times with a zone, in UTC")
     else:
-        if style.choice == "," and (sampled or counts[SURE] or counts[CHOSEN] or counts[AGAINST]):
+        mark, other = ("comma", "point") if style.choice == "," else ("point", "comma")
+        if style.choice == "," and (sampled or counts[SURE] or counts[AGAINST]):
             said.append("decimal commas")
-        if counts[CHOSEN] and not sampled and not style.asked:
-            said.append(f"{tally.shown(CHOSEN)} read with a decimal {'comma' if style.choice == ',' else 'point'} (--decimal says otherwise)")
+        if counts[CHOSEN] and not (sampled or style.asked):
+            said.append(f"{tally.shown(CHOSEN)} read with a decimal {mark} (--decimal says otherwise)")
         if counts[AGAINST]:
-            said.append(f"{counts[AGAINST]} cells with a decimal {'point' if style.choice == ',' else 'comma'} ({tally.shown(AGAINST)})")
+            said.append(f"{counts[AGAINST]} of {cells} cells with a decimal {other} ({tally.shown(AGAINST)})")
         money = sorted(tally.signs - {"%"})
         if money:
-            said.append(f"the sign{'s' * (len(money) > 1)} {', '.join(money)} left out" + (", though they differ" if len({*map(str.lower, money)}) > 1 else ""))
+            differ = ", though they differ" if len({sign.lower() for sign in money}) > 1 else ""
+            said.append(f"{', '.join(money)} left out{differ}")
         if "%" in tally.signs:
             said.append("per cents (12 % is 12)")
         if style.unit is not None:
             said.append(f"the unit {style.unit.strip()!r} left out")
-    if counts[MISSING]:
-        said.append(f"{counts[MISSING]} cells for no value ({tally.shown(MISSING)})")
     if counts[BAD]:
         what = "dates" if style.kind == DATE else "numbers"
-        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}): taken as missing (--category makes texts of the column)")
-    return [f"{name}: {'; '.join(said)}"] if said else []
+        taken = "taken as missing (--category makes texts of the column)"
+        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}), {taken}")
+    return said
+
+
+def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str]:
+    """One sentence for each fact, with the columns that it is true of; and one for all cells that stand for no value."""
+    columns: dict[str, list[str]] = {}
+    for name, each in said.items():
+        for fact in each:
+            columns.setdefault(fact, []).append(name)
+    found = [f"{listed(names, 4)}: {fact}" for fact, names in columns.items()]
+    gone = {name: tally for name, tally in tallies.items() if tally.counts[MISSING]}
+    if gone:
+        words: Counter[str] = Counter()
+        for tally in gone.values():
+            words.update(tally.examples[MISSING])
+        shown = ", ".join(f"{word!r} {times} times" for word, times in words.most_common(SHOWN))
+        more = "" if len(words) <= SHOWN else f" and {len(words) - SHOWN} others"
+        total = sum(tally.counts[MISSING] for tally in gone.values())
+        found.append(f"{listed([*gone], 4)}: {total} cells for no value ({shown}{more})")
+    return found

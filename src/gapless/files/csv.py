@@ -178,9 +178,8 @@ def _read(
     levels, flags = _levels(plan, table, merged, threads, expected, texts) if typed else (None, [])
     told += words_of(plan, table, guessed, levels)
     told += flags
-    y, kept, words = _label(plan, table, merged, threads, expected)
-    if words:
-        told.append(words)
+    y, kept, words = _label(plan, table, merged, threads, expected, labels)
+    told += words
     sep = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
     notes = [sep, "header found" if names is not None else "no header"]
     if found.encoding != "utf-8":
@@ -199,9 +198,11 @@ def _read(
     )
     if kept is None:
         return data
+    name_ = name(plan, roles.label or 0)
+    without = f"{name_!r}: the label is missing in {len(table.X) - len(kept)} of {len(table.X)} rows"
     if labels == "optional":
-        return replace(data, y=None)
-    return data.rows(kept)
+        return replace(data, y=None, told=(*data.told, f"{without}: no error is given"))
+    return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
 
 
 def _places(width: int, roles: Roles) -> np.ndarray:
@@ -302,11 +303,12 @@ def _label(
     texts: dict[int, list[str]],
     threads: int,
     expected: Expected | None,
-) -> tuple[np.ndarray | None, np.ndarray | None, str]:
+    labels: Labels,
+) -> tuple[np.ndarray | None, np.ndarray | None, list[str]]:
     """The labels, in the type that their texts have or the model's; the rows that have one (None: all), and what is said of it."""
     j = plan.roles.label
     if j is None:
-        return None, None, ""
+        return None, None, []
     kind = expected.label_kind if expected else None
     label = name(plan, j)
     if j not in texts:
@@ -315,19 +317,19 @@ def _label(
         if gone.any():
             whole = bool((y[~gone] == np.trunc(y[~gone])).all())
             y = np.where(gone, 0.0, y)
-            kept, words = _without(plan, gone, label)
+            kept = _with(plan, gone, label, labels)
         else:
-            whole, kept, words = table.whole, None, ""
+            whole, kept = table.whole, None
             y = y if table.extra.shape[1] == 1 else y.copy()
         whole = whole or (kind == "int" and bool((y == np.trunc(y)).all()))
-        return (_in_place(y) if whole and kind != "float" else y), kept, words
+        return (_in_place(y) if whole and kind != "float" else y), kept, []
     told = texts[j]
     codes_of: dict[str | None, float] = {text: float(code) for code, text in enumerate(told)}
     _recode(table.extra, plan, table, {j: {**codes_of, None: -1.0}}, [0], threads)
     codes = table.extra[:, 0].astype(np.int64)
     none = [code for code, text in enumerate(told) if is_no_label(text, plan.missing)]
     gone = np.isin(codes, [-1, *none])
-    kept, words = _without(plan, gone, label) if gone.any() else (None, "")
+    kept = _with(plan, gone, label, labels) if gone.any() else None
     present = [text for code, text in enumerate(told) if code not in none]
     first = told[int(codes[0])] if not gone[0] else ""
     others = [text for text in present if text != first]
@@ -341,23 +343,22 @@ def _label(
             label,
         )
     flags = merged_flags(present)
+    words: list[str] = []
     if expected is not None and expected.classes:
         flags = known_flags(present, expected.classes)
     elif flags:
-        spelled = f"{label!r}: yes and no in {len(present)} spellings ({listed(present, 4)})"
-        words = f"{words}; {spelled}" if words else spelled
-    values = as_labels([flags.get(text, text) for text in present] or [""], kind)
+        words.append(f"{label!r}: yes and no in {len(present)} spellings ({listed(sorted(present), 4)})")
+    values = as_labels([flags.get(text, text) for text in present] or [""], kind)  # an empty file of labels has none
     where = np.zeros(len(told) + 1, dtype=np.int64)
     where[[code for code in range(len(told)) if code not in none]] = np.arange(len(present))
     return values[where[codes]], kept, words
 
 
-def _without(plan: Plan, gone: np.ndarray, label: str | int) -> tuple[np.ndarray, str]:
-    """The rows that have a label, and how many have none."""
-    count = int(gone.sum())
-    if count == len(gone):
+def _with(plan: Plan, gone: np.ndarray, label: str | int, labels: Labels) -> np.ndarray:
+    """The rows that have a label."""
+    if gone.all() and labels == "required":
         raise data_error("no row has a label", plan.path, column=label)
-    return np.flatnonzero(~gone), f"{label!r}: the label is missing in {count} of {len(gone)} rows, which are left out"
+    return np.flatnonzero(~gone)
 
 
 def _in_place(values: np.ndarray) -> np.ndarray:

@@ -76,7 +76,7 @@ def signs_of(text: str) -> frozenset[str]:
 
 def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
     """(digits with marks, exponent, negative, signs left out)."""
-    text = text.translate(_SPACES).strip()
+    text = " ".join(text.translate(_SPACES).split())
     if text[:2] == '="' and text[-1:] == '"':  # how spreadsheets are told to leave a cell as it is
         text = text[2:-1].strip()
     negative = text[:1] == "(" and text[-1:] == ")"
@@ -84,7 +84,7 @@ def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
     if found is None:
         return None
     first, before, second, body, exponent, behind, after = found.groups()
-    if (first and second) or (before and after and after != "%"):
+    if (first and second) or (before and after and after != "%") or (exponent and (behind or body[-1] == " ")):
         return None
     body = body.strip()
     minus = [sign == "-" for sign in (first, second)]

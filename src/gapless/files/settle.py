@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally, told
+from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally, facts, sentences
 from gapless.files.csv_words import line_at, name
 from gapless.files.dataset import Expected, Reading, data_error, listed
 from gapless.files.dates import is_date
@@ -113,16 +113,12 @@ def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> di
 
 def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | None] | None) -> list[str]:
     """What is said of the columns: how they were read, what was taken as missing, which texts are numbers."""
-    said: list[str] = []
-    rows = len(table.X)
+    about: dict[str, list[str]] = {}
     for j in sorted({*plan.styles, *table.tallies}):
-        style, tally = plan.style_of(j), table.tallies.get(j, Tally())
-        if plan.kinds[j] != 1 or (j not in table.tallies and style.kind == NUMBER and style.choice == "."):
-            continue
-        known = guessed.sure.get(j, set())
-        if j not in table.tallies and style.kind == NUMBER and style.choice not in known:
-            continue  # whole numbers in a file of decimal commas
-        said += told(repr(name(plan, j)), style, tally, rows, style.choice in known)
+        if plan.kinds[j] == 1:
+            style, tally = plan.style_of(j), table.tallies.get(j, Tally())
+            about[str(name(plan, j))] = facts(style, tally, len(table.X), style.choice in guessed.sure.get(j, ()))
+    said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
     if plan.fixed:
         return said
     for k, each in enumerate(levels or []):
