@@ -165,8 +165,8 @@ def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str
         words: Counter[str] = Counter()
         for tally in gone.values():
             words.update(tally.examples[MISSING])
-        shown = ", ".join(f"{word!r} {times} times" for word, times in words.most_common(SHOWN))
-        more = "" if len(words) <= SHOWN else f" and {len(words) - SHOWN} others"
+        shown = ", ".join(f"{word!r} {times} times" for word, times in words.most_common(2 * SHOWN))
+        more = "" if len(words) <= 2 * SHOWN else f" and {len(words) - 2 * SHOWN} others"
         total = sum(tally.counts[MISSING] for tally in gone.values())
         found.append(f"{listed([*gone], 4)}: {total} cells for no value ({shown}{more})")
     return found

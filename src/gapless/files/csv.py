@@ -22,7 +22,7 @@ from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, listed, undecodable
 from gapless.files.kinds import Guess, Options, guess
-from gapless.files.labels import as_labels, is_no_label, is_number, known_flags, merged_flags
+from gapless.files.labels import as_labels, is_number, known_flags, merged_flags, no_labels
 from gapless.files.layout import end_of, layout
 from gapless.files.memory import too_large
 from gapless.files.settle import reading_of, settled, words_of
@@ -327,7 +327,8 @@ def _label(
     codes_of: dict[str | None, float] = {text: float(code) for code, text in enumerate(told)}
     _recode(table.extra, plan, table, {j: {**codes_of, None: -1.0}}, [0], threads)
     codes = table.extra[:, 0].astype(np.int64)
-    none = [code for code, text in enumerate(told) if is_no_label(text, plan.missing)]
+    gaps = no_labels(told, plan.missing, expected.classes if expected else ())
+    none = [code for code, text in enumerate(told) if text in gaps]
     gone = np.isin(codes, [-1, *none])
     kept = _with(plan, gone, label, labels) if gone.any() else None
     present = [text for code, text in enumerate(told) if code not in none]

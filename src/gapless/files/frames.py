@@ -14,7 +14,7 @@ from gapless.files.columns import Column, assign, position
 from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error, listed
 from gapless.files.dates import EPOCH
 from gapless.files.kinds import Options
-from gapless.files.labels import as_labels, is_no_label, known_flags, merged_flags
+from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels
 from gapless.files.texts import as_values
 
 
@@ -229,7 +229,8 @@ def _label(
             kept = np.flatnonzero(~gone) if gone.any() else None
             values = np.where(gone, 0.0, values)
             return values.astype(np.int64) if whole else values, kept, found[1]
-    gone = np.array([is_no_label(text, options.missing) for text in texts])
+    gaps = no_labels([*{*texts}], options.missing, () if expected is None else expected.classes)
+    gone = np.array([text in gaps for text in texts])
     kept = np.flatnonzero(~gone) if gone.any() else None
     present = sorted({text for text, none in zip(texts, gone.tolist()) if not none})
     flags = merged_flags(present) if expected is None else known_flags(present, expected.classes)

@@ -36,6 +36,7 @@ class Guess(NamedTuple):
     kinds: np.ndarray
     styles: dict[int, Style]
     sure: dict[int, set[str]]  # the marks or orders that some cell of the first rows insists on
+    absent: frozenset[str] = frozenset()  # usual words for no value that the first rows have
 
 
 def guess(
@@ -79,7 +80,7 @@ def guess(
         numbers.append(roles.weights)
     numbers = [j for j in numbers if kinds[j] == scan.NUMBER]
     if plain and not styles and separator == COMMA and options.decimal != COMMA:
-        return Guess(kinds, {}, {})
+        return Guess(kinds, {}, {}, frozenset())
     if plain:
         columns = list(zip(*rows, strict=True)) if rows else [()] * width
     for j in numbers:
@@ -95,7 +96,8 @@ def guess(
             styles[j] = style._replace(choice=asked, asked=True)
         elif odd:
             styles[j] = style._replace(choice=_choice(j, every, found, columns[j], separator, expected is not None))
-    return Guess(kinds, styles, {j: {*each} for j, each in found.items()})
+    absent = frozenset(cell for j in roles.features for cell in columns[j] if cell in NOTHING) - {""}
+    return Guess(kinds, styles, {j: {*each} for j, each in found.items()}, absent)
 
 
 def _kind(cells: Sequence[str], missing: Collection[str]) -> str:

@@ -78,8 +78,18 @@ FLAGS = tuple(
 NO_LABEL = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A"))
 
 
-def is_no_label(text: str, missing: frozenset[str] = frozenset()) -> bool:
-    return text in NO_LABEL or text.lower() == "nan" or text in missing
+_STROKES = re.compile(r"[-–—.*?_…/\\]+")
+
+
+def no_labels(texts: Sequence[str], missing: frozenset[str] = frozenset(), classes: Sequence[str] = ()) -> set[str]:
+    """The texts of a label column that are no labels. Strokes are none either, unless signs are classes, as + and - are."""
+    signs = any(text and not any(map(str.isalnum, text)) and not _STROKES.fullmatch(text) for text in texts)
+    return {
+        text
+        for text in texts
+        if text not in classes
+        and (text in NO_LABEL or text.lower() == "nan" or text in missing or (not signs and _STROKES.fullmatch(text)))
+    }
 
 
 def _sides(texts: Sequence[str]) -> list[dict[str, bool]]:
@@ -105,11 +115,20 @@ def merged_flags(texts: Sequence[str]) -> dict[str, str]:
 
 
 def known_flags(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
-    """Words for yes and no that a model knows by other words: its own in their place."""
-    if len(levels) != 2 or not _sides(levels):
+    """Words for yes and no that a model knows by other words: its own in their place. Where its own are letters, those of its
+    language alone."""
+    own = _sides(levels) if len(levels) == 2 else []
+    if not own:
         return {}
+    letters = min(map(len, levels)) < 2
+    yes = next(level for level in levels if own[0][level])
+    no = next(level for level in levels if not own[0][level])
     found: dict[str, str] = {}
     for text in texts:
-        for sides in _sides([*levels, text]) if text not in levels else []:
-            found.setdefault(text, next(level for level in levels if sides[level] is sides[text]))
+        lower = text.lower()
+        for affirming, denying in FLAGS:
+            if letters and not all(level.lower() in affirming | denying for level in levels):
+                continue
+            if text not in levels and lower in affirming | denying:
+                found.setdefault(text, yes if lower in affirming else no)
     return found

@@ -170,6 +170,6 @@ def end_of(path: str, found: Sample, width: int) -> tuple[int | None, list[str]]
 
 
 def _strange(text: str, cells: Sequence[str], found: Sample) -> bool:
-    """Whether a text does not occur in its column among the first records."""
+    """Whether a text occurs nowhere else in its column, by the first records."""
     j = cells.index(text)
-    return all(len(row) <= j or row[j].strip() != text for _, row in found.records)
+    return sum(len(row) > j and row[j].strip() == text for _, row in found.records) <= 1  # itself, in a short file

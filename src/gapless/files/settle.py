@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,12 +91,17 @@ def _texts(
 
 
 def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> dict[int, int]:
-    """Columns of texts most of which are numbers or dates after all."""
+    """Columns of texts most of which are numbers or dates after all, or names of rows."""
     from gapless.files import scan_columns as scan
 
     change: dict[int, int] = {}
     for slot, j in enumerate(plan.texts):
-        if j not in plan.roles.features or j in options.texts or j in changed:
+        if j not in plan.roles.features or j in options.texts:
+            continue
+        parts = [worker[slot] for worker in table.texts]
+        if sum(map(len, parts)) > scan.MOST_TEXTS and len({*chain.from_iterable(parts)}) > scan.MOST_TEXTS:
+            change[j] = scan.SKIP
+        if j in changed or j in change:
             continue
         texts = {text for worker in table.texts for text in worker[slot][:LOOKED_AT] if text}
         some = [text for text in texts if any(map(str.isdigit, text))]
@@ -121,6 +127,8 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
     said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
     if plan.fixed:
         return said
+    if guessed.absent:
+        said.append(f"{listed(sorted(guessed.absent))} stand for no value")
     for k, each in enumerate(levels or []):
         j = plan.roles.features[k]
         if each is None or j in plan.all_texts:

@@ -27,6 +27,7 @@ WORDS = frozenset(
     )
 )  # fmt: skip
 STROKES = frozenset("-.*?_…·/\\")
+STROKED = frozenset("-–—.*?_…/\\")  # among labels
 ALIKE = {ord(sign): " " for sign in "\u00a0\u202f\u2009\u2007\u2002\u2003\u200a"}
 ALIKE |= {ord(sign): "-" for sign in "\u2212\u2012\u2013\u2014\ufe63\uff0d"}
 ALIKE |= {ord(sign): "'" for sign in "\u2019\u2018\u00b4`\u02bc"}
@@ -316,15 +317,28 @@ def parts_of(x: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | None]:
-    """Texts of a column whose levels are a word for yes and one for no: other such words become the level of their side."""
-    if len(levels) != 2:
+    """Texts of a column whose levels are a word for yes and one for no: other such words become the level of their side. Where a
+    level is a letter, words of its language alone."""
+    words = [level.lower() for level in levels]
+    own = [pair for pair in FLAGS if len(words) == 2 and sum(word in pair[0] for word in words) == 1 == sum(word in pair[1] for word in words)]
+    if not own:
         return list(texts)
+    sides = {words[0] in own[0][0]: levels[0], words[1] in own[0][0]: levels[1]}
+    spoken = own if min(map(len, words)) == 1 else FLAGS
     known: dict[str | None, str | None] = {}
-    for yes, no in FLAGS:
-        sides = [level.lower() in yes for level in levels]
-        if sides[0] == sides[1] or not all(level.lower() in yes | no for level in levels):
-            continue
-        for text in {*texts} - {None}:
-            if text is not None and text not in levels and text.lower() in yes | no:
-                known.setdefault(text, levels[sides.index(text.lower() in yes)])
+    for text in {*texts} - {None, *levels}:
+        said = [str(text).lower() in yes for yes, no in spoken if str(text).lower() in yes | no]
+        if said:
+            known[text] = sides[said[0]]
     return [known.get(text, text) for text in texts]
+
+
+def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:
+    """Which texts of a label column are no labels, where classes are texts."""
+    signs = [text for text in texts if text and not any(sign.isalnum() for sign in text) and not STROKED.issuperset(text)]
+    found = set()
+    for text in {*texts} - {*classes}:
+        stroke = not signs and text != "" and STROKED.issuperset(text)
+        if text in NO_LABEL or text.lower() == "nan" or text in words or stroke:
+            found.add(text)
+    return found

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import MISSING, NO_LABEL, as_levels, is_missing, numbers
+from .cells import MISSING, as_levels, is_missing, no_labels, numbers
 from .errors import DataError
 from .inputs import column_of, training_rows
 from .inputs import features as features_of
@@ -142,14 +142,12 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
         n = document["n_features"] if given is None else len(given["columns"])
         raise _error(f"has {len(features)} feature columns, the model {n}", file, header)
     words = [] if given is None else given.get("missing", [])
-    kept: list[list[str]] = []
-    where: list[int] = []
     for row, line in zip(table, numbers_, strict=True):
         if len(row) != width:
             raise _error(f"the line has {len(row)} cells, the header {width}", file, line)
-        if not any(_no_label(row[label], document, words) for label in marked):  # nobody can learn from such a row
-            kept.append(row)
-            where.append(line)
+    none = _no_labels({row[label] for row in table for label in marked}, document, words)
+    some = [i for i, row in enumerate(table) if not any(row[label] in none for label in marked)]
+    kept, where = [table[i] for i in some], [numbers_[i] for i in some]  # nobody can learn from the others
     if not kept:
         raise _error("there is a header and no rows" if not table else "no row has a label", file, header)
     w = [_number(row[weight], file, line, names[weight]) for row, line in zip(kept, where)] if weight is not None else None
@@ -172,12 +170,12 @@ def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: li
     return [math.nan if text in MISSING else _number(text, file, line, place) for text, line in zip(texts, lines)]
 
 
-def _no_label(text: str, document: dict[str, Any], words: list[str]) -> bool:
-    """Whether a cell of the label column is no label: among classes that are texts few words are none."""
+def _no_labels(texts: set[str], document: dict[str, Any], words: list[str]) -> set[str]:
+    """Cells of the label column that are no labels: among classes that are texts few words are none."""
     classes = document["classes"]
     if classes is None or classes["type"] in ("int", "float"):
-        return text in MISSING or is_missing(text, words)
-    return text in NO_LABEL or text.lower() == "nan" or text in words
+        return {text for text in texts if text in MISSING or is_missing(text, words)}
+    return no_labels(texts, classes["values"] if classes["type"] == "str" else [], words)
 
 
 def _answers(
