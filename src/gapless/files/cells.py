@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gapless.files.dataset import listed
 from gapless.files.dates import OTHER_ORDER, has_zone, read_date
 from gapless.files.labels import strict_float
-from gapless.files.notation import OTHER, POINT, is_missing, read_number, signs_of
+from gapless.files.notation import OTHER, POINT, groups_of, is_missing, read_number, signs_of
 
 NUMBER, DATE = "number", "date"
 #: How a cell was read: no value; only as the column's choice would not; only as the choice does; as either does; the choice decided;
@@ -17,6 +17,7 @@ NUMBER, DATE = "number", "date"
 MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
 MOST_KNOWN = 1 << 18  # different cells that are remembered
 SHOWN = 3
+GROUPS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
 
 
 class Style(NamedTuple):
@@ -74,6 +75,7 @@ class Tally:
         self.counts: Counter[str] = Counter()  # of what was forgotten since
         self.examples: dict[str, Counter[str]] = {}
         self.signs: set[str] = set()
+        self.groups: set[str] = set()
         self.zones = 0
 
     def read(self, text: str, style: Style) -> tuple[float, str]:
@@ -86,7 +88,7 @@ class Tally:
         return found
 
     def _fold(self) -> None:
-        for text, (_, how) in self.known.items():
+        for text, (value, how) in self.known.items():
             times = self.times[text]
             self.counts[how] += times
             shown = self.examples.setdefault(how, Counter())
@@ -94,6 +96,7 @@ class Tally:
                 shown[text] += times
             if how not in (MISSING, BAD):
                 self.signs |= signs_of(text)
+                self.groups |= groups_of(text, value)
                 self.zones += times * has_zone(text)
         self.known.clear()
         self.times.clear()
@@ -104,6 +107,7 @@ class Tally:
         other._fold()
         self.counts += other.counts
         self.signs |= other.signs
+        self.groups |= other.groups
         self.zones += other.zones
         for how, shown in other.examples.items():
             self.examples.setdefault(how, Counter()).update(shown)
@@ -114,9 +118,9 @@ class Tally:
         return listed([text[:40] for text in texts], SHOWN)
 
 
-def facts(style: Style, tally: Tally, cells: int, sampled: bool) -> list[str]:
-    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style. What was taken as
-    missing without a doubt is said of all columns together (`sentences`)."""
+def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None) -> list[str]:
+    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell that
+    could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
@@ -134,8 +138,11 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool) -> list[str]:
         mark, other = ("comma", "point") if style.choice == "," else ("point", "comma")
         if style.choice == "," and (sampled or counts[SURE] or counts[AGAINST]):
             said.append("decimal commas")
-        if counts[CHOSEN] and not (sampled or style.asked):
-            said.append(f"{tally.shown(CHOSEN)} read with a decimal {mark} (--decimal says otherwise)")
+        if (counts[CHOSEN] or doubt) and not (sampled or style.asked):
+            open_ = tally.shown(CHOSEN) if counts[CHOSEN] else repr(doubt)
+            said.append(f"{open_} read with a decimal {mark} (--decimal says otherwise)")
+        if tally.groups:
+            said.append(f"thousands parted by {' and '.join(GROUPS[sign] for sign in sorted(tally.groups))}")
         if counts[AGAINST]:
             said.append(f"{counts[AGAINST]} of {cells} cells with a decimal {other} ({tally.shown(AGAINST)})")
         money = sorted(tally.signs - {"%"})
@@ -165,8 +172,9 @@ def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str
         words: Counter[str] = Counter()
         for tally in gone.values():
             words.update(tally.examples[MISSING])
-        shown = ", ".join(f"{word!r} {times} times" for word, times in words.most_common(2 * SHOWN))
+        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(2 * SHOWN))
         more = "" if len(words) <= 2 * SHOWN else f" and {len(words) - 2 * SHOWN} others"
         total = sum(tally.counts[MISSING] for tally in gone.values())
-        found.append(f"{listed([*gone], 4)}: {total} cells for no value ({shown}{more})")
+        cells = "cell" if total == 1 else "cells"
+        found.append(f"{listed([*gone], 4)}: {total} {cells} for no value ({shown}{more})")
     return found

@@ -168,6 +168,7 @@ def _read(
         Style(missing=missing),
         missing,
         texts if expected is None else frozenset(roles.features),
+        guessed.many_labels if expected is None else expected.label_kind == "float" and not expected.classes,
     )
     plan, table, more = _scanned(plan, guessed, options, expected, threads, int(1.03 * size) + 1000, dtype)
     told += more

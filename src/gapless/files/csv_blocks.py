@@ -53,6 +53,7 @@ class Plan(NamedTuple):
     style: Style  # of the others
     missing: frozenset[str]  # words for no value besides the usual ones
     all_texts: frozenset[int]  # columns of texts however many there are
+    regression: bool  # labels are numbers, whatever texts are among them
 
     @property
     def texts(self) -> list[int]:
@@ -430,7 +431,8 @@ class _Worker:
             if how == INFINITE:
                 problems.append(self._problem(task, row, column, f"the value is {value}; it must be finite"))
             elif how == BAD and column == roles.label:
-                change[column] = scan.LABEL
+                if not plan.regression:
+                    change[column] = scan.LABEL
             elif how == BAD or (how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)):
                 first = task.offset + int(self.begins[row]) == 0
                 problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))

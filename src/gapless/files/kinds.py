@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is
 from gapless.files.sniff import NOTHING, numeric, textual
 
 PLAIN = frozenset("0123456789.-+eE\r")
+MANY_LABELS = 20  # different ones, nearly all of them numbers: the others are no labels
 FEW_GROUPS = 3  # cells like 1.234 that make thousands of points, where others are whole numbers below 1000
 
 
@@ -37,6 +39,8 @@ class Guess(NamedTuple):
     styles: dict[int, Style]
     sure: dict[int, set[str]]  # the marks or orders that some cell of the first rows insists on
     absent: frozenset[str] = frozenset()  # usual words for no value that the first rows have
+    many_labels: bool = False  # different numbers, more than classes would have
+    doubts: dict[int, str] = {}  # columns whose mark nothing decides, with a cell of theirs
 
 
 def guess(
@@ -67,11 +71,13 @@ def guess(
                 kinds[j] = scan.TEXT
             elif kind == DATE:
                 styles[j] = Style(DATE, DAY_FIRST)
+    many = False
     if roles.label is not None:
         wanted = expected.label_kind if expected else None
         words = {cells[roles.label].strip() for cells in rows}
-        counted = wanted not in ("str", "bool") and (numeric(words) or _numbers(words, options.missing))
+        counted = wanted not in ("str", "bool") and (numeric(words) or _numbers(words, options.missing) or wanted == "float")
         kinds[roles.label] = scan.NUMBER if counted else scan.LABEL
+        many = counted and len(words) > MANY_LABELS
         numbers.append(roles.label)
         if expected and expected.label_style != Style():
             styles[roles.label] = expected.label_style
@@ -80,14 +86,14 @@ def guess(
         numbers.append(roles.weights)
     numbers = [j for j in numbers if kinds[j] == scan.NUMBER]
     if plain and not styles and separator == COMMA and options.decimal != COMMA:
-        return Guess(kinds, {}, {}, frozenset())
+        return Guess(kinds, {}, {}, frozenset(), many, {})
     if plain:
         columns = list(zip(*rows, strict=True)) if rows else [()] * width
     for j in numbers:
         if j not in styles and (unit := _unit(columns[j], options.missing)) is not None:
             styles[j] = Style(unit=unit)
     every = {j: styles.get(j, Style()) for j in numbers}
-    odd = bool(styles) or any("," in cell for j in numbers for cell in columns[j])
+    odd = bool(styles) or any("," in "".join(columns[j]) for j in numbers)
     odd = odd or (separator == ";" and any(_grouped(columns[j]) for j in numbers))
     found = {j: _choices(columns[j], style) for j, style in every.items()} if odd else {}
     for j, style in every.items():
@@ -96,8 +102,13 @@ def guess(
             styles[j] = style._replace(choice=asked, asked=True)
         elif odd:
             styles[j] = style._replace(choice=_choice(j, every, found, columns[j], separator, expected is not None))
-    absent = frozenset(cell for j in roles.features for cell in columns[j] if cell in NOTHING) - {""}
-    return Guess(kinds, styles, {j: {*each} for j, each in found.items()}, absent)
+    absent = NOTHING.intersection(chain.from_iterable(columns[j] for j in roles.features)) - {""}
+    doubts: dict[int, str] = {}
+    if odd and expected is None and len({mark for j, each in found.items() if every[j].kind == NUMBER for mark in each}) != 1:
+        for j, style in every.items():
+            if style.kind == NUMBER and not found[j] and options.decimal is None:
+                doubts |= {j: cell for cell in columns[j][::-1] if is_ambiguous(cell)}
+    return Guess(kinds, styles, {j: {*each} for j, each in found.items()}, absent, many, doubts)
 
 
 def _kind(cells: Sequence[str], missing: Collection[str]) -> str:
@@ -120,17 +131,20 @@ def _kind(cells: Sequence[str], missing: Collection[str]) -> str:
 
 def _unit(cells: Sequence[str], missing: Collection[str]) -> str | None:
     """The unit that stands behind all numbers of a column: none of the cells is without one."""
+    if any(cell[-1:].isdigit() for cell in cells[:3]) or any(cell[-1:].isdigit() for cell in cells):
+        return None
     present = {cell for cell in map(str.strip, cells) if cell not in NOTHING and not is_missing(cell, frozenset(missing))}
-    if len(present) < 2 or any(cell[-1:].isdigit() for cell in present):
+    if len(present) < 2:
         return None
     units = {unit_of(cell) for cell in present if not is_any_number(cell)}
     return units.pop() if len(units) == 1 and not any(is_any_number(cell) for cell in present) else None
 
 
 def _numbers(words: Collection[str], missing: frozenset[str]) -> bool:
-    """Whether all labels that are there are numbers."""
+    """Whether all labels that are there are numbers, or nearly all of many different ones."""
     present = [word for word in words if not is_missing(word, missing)]
-    return bool(present) and all(is_number(word) or is_any_number(word) for word in present)
+    numbers = sum(is_number(word) or is_any_number(word) for word in present)
+    return bool(present) and (numbers == len(present) or (len(present) > MANY_LABELS and numbers >= 0.9 * len(present)))
 
 
 def _grouped(cells: Sequence[str]) -> bool:

@@ -38,7 +38,9 @@ def layout(
 ) -> Layout:
     """Find header, names and width. `asked` are columns that the caller named, `known` the names of a model, `needed` those of its
     features."""
-    records = [[cell.strip() for cell in cells] for _, cells in found.records]
+    records = [cells for _, cells in found.records]
+    for k in range(min(MOST_TITLES, len(records))):
+        records[k] = [cell.strip() for cell in records[k]]
     wanted = {*needed, *(name for name in asked if isinstance(name, str))}
     told: list[str] = []
     at = _begin(records, wanted if header is not False else set())
@@ -58,11 +60,11 @@ def layout(
     skipped = [
         j
         for j in range(width)
-        if not names[j] and rows and all(not cells[j] for cells in rows if len(cells) == width)
+        if not names[j] and rows and not any(cells[j].strip() for cells in rows if len(cells) == width)
     ]
     if skipped:
         told.append(f"{len(skipped)} column{'s' * (len(skipped) > 1)} without name and value left out")
-    if width > 1 and not names[0] and _numbered([cells[0] for cells in rows if len(cells) == width]):
+    if width > 1 and not names[0] and _numbered([cells[0].strip() for cells in rows if len(cells) == width]):
         skipped.append(0)
         told.append("column 1 has no name and counts the rows: left out")
     unnamed = [j for j in range(width) if not names[j]]
@@ -101,7 +103,7 @@ def _fitted(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[s
     """The names of all columns, and how many there are, where rows have one cell more or less than the header."""
     names, sizes = list(first), {len(cells) for cells in rows}
     if sizes == {len(names) + 1}:
-        names = [*names, ""] if all(not cells[-1] for cells in rows) else ["", *names]
+        names = [*names, ""] if not any(cells[-1].strip() for cells in rows) else ["", *names]
     elif sizes == {len(names) - 1} and not names[-1] and len(names) > 2:
         names.pop()
     return names, len(names)

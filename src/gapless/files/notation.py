@@ -38,6 +38,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _UNIT = re.compile(r"(.*?[0-9])( ?[^\W\d_°µ]{1,8}[²³]?|[  ]?(?:°[CFcf]?|µ[a-z]|[a-zA-Z]{1,3}/[a-zA-Z]{1,3}[²³]?))")
+_PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
 _GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")
 _INDIAN = re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}")
 
@@ -72,6 +73,16 @@ def signs_of(text: str) -> frozenset[str]:
     """The signs around a number: of a currency, or of per cents."""
     parts = _parts(text)
     return frozenset() if parts is None else parts[3]
+
+
+def groups_of(text: str, value: float) -> frozenset[str]:
+    """The signs that part the thousands of a number that was read as this value."""
+    parts = _parts(text)
+    if parts is None or abs(value) < 1000.0:
+        return frozenset()
+    found = _PARTED.match(parts[0])
+    whole = str(int(abs(value)))
+    return frozenset(found.group(1)) if found and not parts[0].startswith(whole) else frozenset()
 
 
 def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:

@@ -12,7 +12,7 @@ from gapless.files.csv_words import line_at, name
 from gapless.files.dataset import Expected, Reading, data_error, listed
 from gapless.files.dates import is_date
 from gapless.files.labels import is_number
-from gapless.files.notation import is_any_number
+from gapless.files.notation import COMMA, POINT, is_any_number
 
 if TYPE_CHECKING:
     from gapless.files.csv_blocks import Plan, Table
@@ -35,6 +35,7 @@ def settled(
             turned = _turned(j, plan, style, tally, guessed, expected, changed)
             if turned is not None:
                 plan.styles[j] = turned
+                guessed.sure.setdefault(j, set()).add(turned.choice)
                 change[j] = scan.NUMBER
                 continue
         if tally.counts[BAD] and j in plan.roles.features and _texts(j, plan, table, tally, options, expected):
@@ -46,8 +47,23 @@ def settled(
                 plan.styles.pop(j, None)
                 change[j] = scan.TEXT
             changed.add(j)
+    if any(plan.style_of(j).choice == COMMA for j in change):
+        change |= _followers(plan, guessed, changed)
     if plan.typed and not plan.fixed:
         change |= _values(plan, table, options, changed)
+    return change
+
+
+def _followers(plan: Plan, guessed: Guess, changed: set[int]) -> dict[int, int]:
+    """Columns none of whose first cells insist on a mark go with one that turned out to have decimal commas."""
+    from gapless.files import scan_columns as scan
+
+    change: dict[int, int] = {}
+    for j in (np.flatnonzero(plan.kinds == scan.NUMBER)).tolist():
+        style = plan.style_of(j)
+        if style.kind == NUMBER and style.choice == POINT and not (style.asked or guessed.sure.get(j) or j in changed):
+            plan.styles[j] = style.other()
+            change[j] = scan.NUMBER
     return change
 
 
@@ -123,7 +139,9 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
     for j in sorted({*plan.styles, *table.tallies}):
         if plan.kinds[j] == 1:
             style, tally = plan.style_of(j), table.tallies.get(j, Tally())
-            about[str(name(plan, j))] = facts(style, tally, len(table.X), style.choice in guessed.sure.get(j, ()))
+            about[str(name(plan, j))] = facts(
+                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j)
+            )
     said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
     if plan.fixed:
         return said
@@ -133,8 +151,8 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
         j = plan.roles.features[k]
         if each is None or j in plan.all_texts:
             continue
-        numbers = [text for text in each if is_number(text) or is_any_number(text)]
-        if 10 * len(numbers) >= len(each):
+        numbers = [text for text in each[:LOOKED_AT] if is_number(text) or is_any_number(text)]
+        if 10 * len(numbers) >= min(len(each), LOOKED_AT):
             said.append(
                 f"{name(plan, j)!r}: {len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)}), read as texts (--number"
                 " reads them as numbers)"

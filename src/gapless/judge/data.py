@@ -172,7 +172,11 @@ def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: li
 
 def _no_labels(texts: set[str], document: dict[str, Any], words: list[str]) -> set[str]:
     """Cells of the label column that are no labels: among classes that are texts few words are none."""
-    classes = document["classes"]
+    classes, written = document["classes"], (document.get("input") or {}).get("target")
+    if classes is None and written is not None:  # a regression: what is no number is no label
+        given = list(texts)
+        found = numbers(given, written["decimal"], written.get("unit"), words)
+        return {text for text, gone in zip(given, np.isnan(found)) if gone}
     if classes is None or classes["type"] in ("int", "float"):
         return {text for text in texts if text in MISSING or is_missing(text, words)}
     return no_labels(texts, classes["values"] if classes["type"] == "str" else [], words)
