@@ -252,12 +252,9 @@ def _units(model: Any, step: Any, d: int) -> tuple[np.ndarray | None, np.ndarray
     encoding = getattr(step, "encoding_", None)
     if encoding is not None:
         for column in encoding.columns:
-            rest = width_of(column) - (column["kind"] == "number")
-            if column["kind"] == "number":
-                shift.append(float(column["mean"]))
-                scale.append(float(column["scale"]))
-            shift += [0.0] * rest
-            scale += [1.0] * rest
+            made = {"number": [column], "date": column.get("parts", [])}.get(column["kind"], [])  # the others are 0 and 1
+            shift += [float(entry["mean"]) for entry in made] + [0.0] * (width_of(column) - len(made))
+            scale += [float(entry["scale"]) for entry in made] + [1.0] * (width_of(column) - len(made))
     elif isinstance(model, Pipeline) and len(model.steps) == 2 and isinstance(model[0], StandardScaler):
         scaler = model[0]
         shift = [0.0] * d if scaler.mean_ is None or not scaler.with_mean else list(map(float, scaler.mean_))

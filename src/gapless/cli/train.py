@@ -120,6 +120,11 @@ def train(
     weights: options.Weights = None,
     drop: options.Drop = None,
     category: options.Category = None,
+    number: options.Number = None,
+    keep: options.Keep = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
+    missing: options.Missing = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")] = Path("model.gapless"),
     report: Annotated[
         Path | None, typer.Option(help="Where the page goes [default of auto: beside the model].", show_default=False)
@@ -169,7 +174,8 @@ def train(
         options.check_out(page, "--report")
     reading: dict[str, Any] = {
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
-        "encoding": encoding, "float32": float32,
+        "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
+        "missing": missing,
     }  # fmt: skip
     request = Request(
         context=context, data=data, kind=model,
@@ -209,6 +215,8 @@ def _read(request: Request) -> tuple[Any, Any, bool]:
             line("split", f"{rows.data.n_rows} rows to train, {rows.tested.n_rows} held out (seed {request.seed})")
             for told in strangers(rows.data, rows.tested):
                 line("", told)
+        for told in whole.told:
+            line("read", told)
         for told in rows.left_out:
             line("left out", told)
     if request.test is not None:
@@ -326,7 +334,7 @@ def _tell_json(request: Request, whole: Any, rows: Any, result: Result) -> None:
             "features": rows.data.n_features,
             "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
             "target": whole.target,
-            "notes": [*whole.notes, *table.types(whole)],
+            "notes": [*whole.notes, *table.types(whole), *whole.told],
             "left_out": rows.left_out,
             "scoring": None if comparison is None else comparison.scoring.name,
             "compared": None if comparison is None else [each.document() for each in comparison.tried],
