@@ -285,11 +285,12 @@ def _report(request: Request, rows: Any, result: Result) -> None:
             result.model, rows.data.X, rows.data.y,
             X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
             sample_weight=rows.data.weights, file=request.page, feature_names=rows.data.names,
-            tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
+            tried=1 if comparison is None else comparison.settings,  # the test rows chose nothing: one model is tested by them
             data_name=options.name_of(request.data), test_name=None if request.test is None else os.fspath(request.test),
             commands=(made, result.check),
             compared=None if comparison is None else [
-                {**each.document(), "chosen": each is comparison.best} for each in (*comparison.tried, comparison.baseline)
+                {**each.document(), "chosen": each is comparison.best, "scoring": comparison.scoring.name}
+                for each in (*comparison.tried, comparison.baseline)
             ],
         )  # fmt: skip
         result.page = request.page
