@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
+from gapless._clock import now
 from gapless._config import report_convergence
 from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint
@@ -131,7 +131,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
         passes: int | None = None,
     ) -> tuple[Answer, Interruption]:
         """Sets certificate_ and what follows from it; returns the answer in float64."""
-        started = time.perf_counter()
+        started = now()
         n = X.shape[0]
         weights = check_sample_weight(sample_weight, n)
         whole, targets_of_whole, given = X, Y, None if sample_weight is None else weights
@@ -190,7 +190,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
             rank=answer.rank,
             condition=answer.condition,
             n_iter=answer.n_iter,
-            seconds=time.perf_counter() - started,
+            seconds=now() - started,
             solver=answer.method,
             fingerprint=fingerprints,
             statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight, columns_of_y),

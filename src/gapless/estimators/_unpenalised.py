@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless import rows as R
+from gapless._clock import now
 from gapless._threads import one_blas_thread, team
 from gapless.certificates.gradient import GradientCertificate, certify_gradient
 from gapless.certificates.separation import Separability, decide
@@ -53,7 +53,7 @@ def fit_unpenalised(
     interruption: Interruption | None = None,
 ) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
-    started = time.perf_counter()
+    started = now()
     # Where nothing is penalised, neither is the offset.
     task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
     data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
@@ -73,7 +73,7 @@ def fit_unpenalised(
         tol=task.stop.relative_gap,
         **claims,
         n_iter=solution.n_iter,
-        seconds=time.perf_counter() - started,
+        seconds=now() - started,
         solver=solution.solver,
         fingerprint=data.fingerprint(),
         statement=statement(
@@ -120,7 +120,7 @@ def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solut
         )
     stop = task.stop
     if stop.seconds is not None:
-        stop = replace(stop, seconds=max(0.0, stop.seconds - (time.perf_counter() - started)))
+        stop = replace(stop, seconds=max(0.0, stop.seconds - (now() - started)))
     theta = None
     if data.start is not None:
         arrays = getattr(data.start, "certificate_", data.start).arrays

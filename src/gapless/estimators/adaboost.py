@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import now
 from gapless._config import report_convergence
 from gapless._threads import team
 from gapless.certificates.boosting import BoostingCertificate
@@ -123,7 +123,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             The weights of the first round. A row of weight 0 is no row.
         """
         with interruptible() as interruption:
-            started = time.perf_counter()
+            started = now()
             self._refuse_routing(sample_weight)
             self._check_boosting()
             refuse_lazy(X)

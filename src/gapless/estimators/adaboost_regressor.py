@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import now
 from gapless._config import report_convergence
 from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.statement import statement
@@ -90,7 +90,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             The probabilities of the first draw.
         """
         with interruptible() as interruption:
-            started = time.perf_counter()
+            started = now()
             self._refuse_routing(sample_weight)
             self._check_boosting()
             self._one_of("loss", ("linear", "square", "exponential"))
@@ -193,7 +193,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             "stage_weights": self.estimator_weights_,
         }
         self.certificate_ = EnsembleCertificate(
-            None, None, None, None, time.perf_counter() - started, mark, statement={**told, "learners": None}, arrays=arrays,
+            None, None, None, None, now() - started, mark, statement={**told, "learners": None}, arrays=arrays,
             status=self.status_, reason=self.stop_reason_,
         )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from numbers import Real
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import now
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.statement import encode_float, statement
@@ -85,9 +85,7 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
         )  # fmt: skip
         marks = fingerprint(X, index, weight)
-        self.certificate_ = MomentsCertificate(
-            rank, condition, time.perf_counter() - started, marks, statement=said, arrays=arrays
-        )
+        self.certificate_ = MomentsCertificate(rank, condition, now() - started, marks, statement=said, arrays=arrays)
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
         """The attributes that are arrays of the certificate."""
@@ -290,7 +288,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
-        started = time.perf_counter()
+        started = now()
         self._one_of("covariance", COVARIANCES)
         self._check_shrinkage()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])

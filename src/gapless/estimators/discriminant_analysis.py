@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import now
 from gapless.encode.labels import Labels, encode_labels
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
@@ -158,7 +158,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        started = time.perf_counter()
+        started = now()
         self._check_parameters()
         X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32])
         labels = encode_labels(y)
@@ -401,7 +401,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        started = time.perf_counter()
+        started = now()
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         labels = encode_labels(y)

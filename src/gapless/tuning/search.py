@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from gapless._clock import now
 from gapless.solvers.loop import interruptible
 
 from .evaluate import Evaluation, Step
@@ -80,7 +80,7 @@ def tune(
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
     if time_limit is not None and not float(time_limit) > 0.0:
         raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {time_limit!r}")
-    started = time.perf_counter()
+    started = now()
     lattice = _lattice(model, param_grid, space, points)
     _known_parameters(model, lattice)
     scorer = _scorer(scoring)
@@ -119,7 +119,7 @@ def tune(
             folds=folds,
             n_fits=ev.n_fits,
             resumed=journal.resumed,
-            seconds=time.perf_counter() - started,
+            seconds=now() - started,
             refit=bool(refit),
             counted=classifier and sample_weight is None,
             failed=dict(ev.errors),
