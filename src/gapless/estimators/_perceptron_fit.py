@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gapless._clock import now
+from gapless._clock import Stopwatch, now
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.mistakes import (
@@ -133,10 +133,10 @@ def fit_perceptron(
     note: Callable[[Run, int], None] | None = None,
 ) -> Fitted:
     """``start`` has a line (w, b) for each class; rows of ``validation`` are not learnt from."""
-    started = now()
-    deadline = None if task.seconds is None else started + task.seconds
+    stopwatch = Stopwatch()
+    deadline = None if task.seconds is None else stopwatch.started + task.seconds
     with one_blas_thread(), np.errstate(all="ignore"):
-        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, started)
+        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, stopwatch.started)
 
         def one(k: int) -> _Part:
             left = None
@@ -173,7 +173,8 @@ def fit_perceptron(
         status=next((s for s in _WORST if s in statuses), "converged"),
         subproblems=[part.claim for part in parts],
         n_iter=max(part.run.passes for part in parts),
-        seconds=now() - started,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
         fingerprint=named,
         statement=statement(
             task.estimator, task.parameters, labels.classes, X.shape[1], problem, feature_names=feature_names

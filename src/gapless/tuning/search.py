@@ -68,7 +68,7 @@ def tune(
     refit : False leaves the model fitted on the training part of a single split (cv=0.3), so that the rows held out bound its
         error: ``tuning_.bound()``
     nested : outer folds: the score of the whole procedure, choice included, in ``tuning_.nested``
-    time_limit : seconds for the search; the fit of what was chosen comes after
+    time_limit : seconds of work for the search (compiling does not count); the fit of what was chosen comes after
     progress : True prints lines to stderr, a function is called with a `Step`
     file : keeps what is scored; a search that was killed goes on from it, and ends with the same answer
     seed : of folds and of random choices
