@@ -29,7 +29,7 @@ demo: $(VENV)/.core
 
 test: $(VENV)/.test
 	@$(PY) -m gapless warmup
-	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not alone"
+	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not alone"
 	$(PY) -m pytest -m alone
 
 test-matrix: $(VENV)/.test
