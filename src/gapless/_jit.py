@@ -23,8 +23,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.runtime import rtsys
+
+from gapless import _clock
 
 PACKAGE = Path(__file__).resolve().parent
 #: Rooms whose files can end up inside a kernel.
@@ -211,7 +214,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
         # On a full disk the kernel is compiled all the same, and again the next time.
-        with _one_at_a_time(cache_folder() / "lock"), suppress(OSError):
+        with _clock.compiling(), _one_at_a_time(cache_folder() / "lock"), suppress(OSError):
             super().save_overload(sig, data)
 
 
@@ -221,6 +224,23 @@ def _announce() -> None:
     if not _announced and not os.environ.get("GAPLESS_QUIET"):
         _announced = True
         print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    """Tells the clock what numba tells."""
+
+    def __init__(self, began: Callable[[], None], ended: Callable[[], None]) -> None:
+        self._began, self._ended = began, ended
+
+    def on_start(self, event: Any) -> None:
+        self._began()
+
+    def on_end(self, event: Any) -> None:
+        self._ended()
+
+
+event.register("numba:compiler_lock", _Listener(_clock.lock_asked, _clock.lock_left))
+event.register("numba:compile", _Listener(_clock.compile_began, _clock.compile_ended))
 
 
 def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool = False) -> Any:

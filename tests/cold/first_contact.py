@@ -174,6 +174,7 @@ CASES: dict[str, Case] = {
     "LinearSVC": fit("LinearSVC", classes()),
     "LinearSVC hinge": fit("LinearSVC", classes(), loss="hinge"),
     "LinearSVC three classes": fit("LinearSVC", classes(3), loss="hinge"),
+    "LinearSVC three classes, two threads": fit("LinearSVC", classes(3), n_jobs=2),
     "LogisticRegression": fit("LogisticRegression", classes()),
     "LogisticRegression three classes": fit("LogisticRegression", classes(3)),
     "LogisticRegression C=inf": fit("LogisticRegression", classes(), C=np.inf),
