@@ -14,8 +14,9 @@ import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
+from gapless._inline import inlined
 from gapless._jit import compiled
 from gapless.kernels._single import exp_single
 from gapless.losses._scalar import exp_below
@@ -161,7 +162,7 @@ def _exp(t: float) -> float:
     return float(np.exp(t))
 
 
-@overload(_exp, inline="always")
+@inlined(_exp)
 def _exp_of(t):
     if t == types.float32:
         return lambda t: exp_single(t)

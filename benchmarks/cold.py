@@ -1,0 +1,213 @@
+"""What the first fit of a new process costs while no kernel is kept: processor seconds, and functions that numba compiles.
+
+    python -m benchmarks.cold                    every case, and the table in benchmarks/results/cold.md
+    python -m benchmarks.cold LinearSVC Ridge    these cases, printed
+    python -m benchmarks.cold LinearSVC --profile    where the compiling goes, function by function
+
+Each case is a new process with an empty folder of kernels (`GAPLESS_CACHE`); import and data are timed apart. The same case then
+runs again in another process with the kernels of the first: that is "warm".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = Path(__file__).resolve().parent / "results" / "cold.md"
+
+
+def _tumours() -> tuple[Any, Any]:
+    """Breast cancer, 569 x 30, columns scaled."""
+    from sklearn.datasets import load_breast_cancer
+
+    X, y = load_breast_cancer(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def _classifier(name: str, **parameters: Any) -> Callable[[], Callable[[], object]]:
+    def prepare() -> Callable[[], object]:
+        import gapless
+
+        X, y = _tumours()
+        model = getattr(gapless, name)(**parameters)
+        return lambda: model.fit(X, y)
+
+    return prepare
+
+
+def _regressor(name: str, **parameters: Any) -> Callable[[], Callable[[], object]]:
+    def prepare() -> Callable[[], object]:
+        import gapless
+
+        X, _ = _tumours()
+        model = getattr(gapless, name)(**parameters)
+        return lambda: model.fit(X[:, 1:], X[:, 0])
+
+    return prepare
+
+
+def _separability() -> Callable[[], object]:
+    import gapless
+
+    X, y = _tumours()
+    return lambda: gapless.separability(X, y)
+
+
+def _verify() -> Callable[[], object]:
+    """A model that another process has trained and saved, and its rows, checked as the command `gapless verify` does."""
+    import numpy as np
+
+    X, y = _tumours()
+    folder = Path(os.environ["GAPLESS_COLD_FOLDER"])
+    model, rows = folder / "model.gapless", folder / "rows.csv"
+    if not model.exists():
+        np.savetxt(rows, np.column_stack((X, y)), delimiter=",", header=",".join([f"x{j}" for j in range(30)] + ["y"]), comments="")
+        command = [sys.executable, "-m", "gapless", "fit", str(rows), "--target", "y", "--out", str(model)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    from gapless.cli import main
+
+    return lambda: main(["verify", str(model), str(rows)])
+
+
+CASES: dict[str, Callable[[], Callable[[], object]]] = {
+    "LinearRegression": _regressor("LinearRegression"),
+    "Ridge": _regressor("Ridge"),
+    "LinearSVC": _classifier("LinearSVC"),
+    "LinearSVC hinge": _classifier("LinearSVC", loss="hinge"),
+    "LogisticRegression": _classifier("LogisticRegression"),
+    "SVC": _classifier("SVC"),
+    "SVR": _regressor("SVR"),
+    "Perceptron": _classifier("Perceptron"),
+    "AdaBoost": _classifier("AdaBoostClassifier"),
+    "DecisionTree": _classifier("DecisionTreeClassifier"),
+    "Bagging": _classifier("BaggingClassifier"),
+    "separability": lambda: _separability(),
+    "verify": lambda: _verify(),
+}
+
+
+class Compiled:
+    """What numba compiled: every function, its own and ours, with the processor seconds of its own."""
+
+    def __init__(self) -> None:
+        self.functions: Counter[str] = Counter()
+        self.kernels: Counter[str] = Counter()
+        self.own: defaultdict[str, float] = defaultdict(float)
+        self.passes: defaultdict[str, float] = defaultdict(float)
+        self.whole: list[tuple[float, float, str, str]] = []
+        self._open: list[list[Any]] = []
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.own.values())
+
+
+@contextmanager
+def watched() -> Iterator[Compiled]:
+    """Count what numba compiles inside the block, in this thread."""
+    from numba.core import event
+
+    found = Compiled()
+
+    class Kernels(event.Listener):
+        def on_start(self, occasion: Any) -> None:
+            found._open.append([time.thread_time(), 0.0])
+
+        def on_end(self, occasion: Any) -> None:
+            began, inner = found._open.pop()
+            took = time.thread_time() - began
+            if found._open:
+                found._open[-1][1] += took
+            function = occasion.data["dispatcher"].py_func
+            name = f"{function.__module__}.{function.__qualname__}"
+            found.kernels[name] += 1
+            found.own[name] += took - inner
+            found.whole.append((took - inner, took, name, str(occasion.data["args"])))
+
+    class Functions(event.Listener):
+        def on_start(self, occasion: Any) -> None:
+            self.began = time.thread_time()
+            if occasion.data["name"].startswith("native_lowering"):
+                found.functions[occasion.data["qualname"]] += 1
+
+        def on_end(self, occasion: Any) -> None:
+            found.passes[occasion.data["name"].split(" ")[0]] += time.thread_time() - self.began
+
+    with event.install_listener("numba:compile", Kernels()), event.install_listener("numba:run_pass", Functions()):
+        yield found
+
+
+def child(case: str, profile: bool) -> None:
+    began = time.process_time()
+    import gapless  # noqa: F401
+    import numba  # noqa: F401
+
+    work = CASES[case]()
+    imported = time.process_time() - began
+    before = _seconds()
+    with watched() as found:
+        work()
+    took = _seconds() - before
+    if profile:
+        _print_profile(found)
+    print(json.dumps({"import": imported, "seconds": took, "functions": found.functions.total()}))
+
+
+def _seconds() -> float:
+    """Processor seconds of this process and of the processes that it waited for."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _print_profile(found: Compiled) -> None:
+    print(f"{'own':>8}{'whole':>8}  kernel (its first arguments)")
+    for own, whole, name, arguments in sorted(found.whole, reverse=True)[:60]:
+        print(f"{own:8.3f}{whole:8.3f}  {name} {arguments}")
+    ours = sum(took for name, took in found.own.items() if name.startswith("gapless"))
+    print(f"{found.seconds:.2f} s: {ours:.2f} in our functions, {found.seconds - ours:.2f} in numba's")
+    print(f"{found.functions.total()} functions; {found.kernels.total()} by dispatchers")
+    print("by pass:", ", ".join(f"{n} {s:.2f}" for n, s in sorted(found.passes.items(), key=lambda p: -p[1])[:10]))
+
+
+def measured(case: str, cache: Path, profile: bool = False) -> dict[str, float]:
+    """One run of a case in a new process whose kernels are in ``cache``."""
+    environment = os.environ | {"GAPLESS_CACHE": str(cache), "GAPLESS_QUIET": "1", "GAPLESS_COLD_FOLDER": str(cache.parent)}
+    command = [sys.executable, "-m", "benchmarks.cold", "--child", case, *(["--profile"] if profile else [])]
+    answer = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    *shown, figures = answer.splitlines()
+    if profile:
+        print("\n".join(shown))
+    found: dict[str, float] = json.loads(figures)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("cases", nargs="*", help=f"some of {', '.join(CASES)}")
+    parser.add_argument("--profile", action="store_true", help="say where the compiling goes")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child, options.profile)
+        return
+    for case in options.cases or CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            cache = Path(folder) / "kernels"
+            cold = measured(case, cache, options.profile)
+            warm = measured(case, cache)
+        print(f"{case:20} import {cold['import']:.2f}  cold {cold['seconds']:.2f}  warm {warm['seconds']:.2f}  functions {cold['functions']}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
