@@ -7,6 +7,7 @@ options, and infers its types again at every look at the call. Neither result is
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from numba import njit
@@ -22,6 +23,19 @@ from numba.core.typing.templates import (
     make_overload_template,
 )
 from numba.core.types import Function
+
+
+class _Use(dict):  # type: ignore[type-arg]
+    """What the inliner asks of a verb: at each call, names of variables that no other call in the kernel has."""
+
+    def __getitem__(self, key: str) -> Any:
+        found = super().__getitem__(key)
+        if key != "iinfo":
+            return found
+        ir = found.func_ir.copy()
+        ir.func_id = copy(ir.func_id)
+        ir.func_id.unique_name = f"{ir.func_id.func_qualname}${next(ir.func_id._unique_ids)}"
+        return found._replace(func_ir=ir)
 
 
 class _Inlined(_OverloadFunctionTemplate):  # type: ignore[misc]
@@ -44,7 +58,7 @@ class _Inlined(_OverloadFunctionTemplate):  # type: ignore[misc]
         ir = typed_passes.PreLowerStripPhis()._strip_phi_nodes(ir)
         ir._definitions = ir_utils.build_definitions(ir.blocks)
         signature = Signature(returned, args, None)
-        self._inline_overloads[args] = {"folded_args": args, "iinfo": _inline_info(ir, types, calls, signature)}
+        self._inline_overloads[args] = _Use(folded_args=args, iinfo=_inline_info(ir, types, calls, signature))
         self._compiled_overloads[args] = _EmptyImplementationEntry("always inlined")
         return signature
 
