@@ -64,20 +64,55 @@ def _separability() -> Callable[[], object]:
     return lambda: gapless.separability(X, y)
 
 
-def _verify() -> Callable[[], object]:
-    """A model that another process has trained and saved, and its rows, checked as the command `gapless verify` does."""
+def _rows_csv() -> tuple[Path, Path]:
+    """The folder of the run, and the tumours in a file there."""
     import numpy as np
 
     X, y = _tumours()
     folder = Path(os.environ["GAPLESS_COLD_FOLDER"])
-    model, rows = folder / "model.gapless", folder / "rows.csv"
-    if not model.exists():
-        np.savetxt(rows, np.column_stack((X, y)), delimiter=",", header=",".join([f"x{j}" for j in range(30)] + ["y"]), comments="")
-        command = [sys.executable, "-m", "gapless", "fit", str(rows), "--target", "y", "--out", str(model)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    names = ",".join([*(f"x{j}" for j in range(X.shape[1])), "y"])
+    if not (rows := folder / "rows.csv").exists():
+        np.savetxt(rows, np.column_stack((X, y)), delimiter=",", header=names, comments="", fmt="%.17g")
+    return folder, rows
+
+
+def _command(*arguments: str) -> Callable[[], object]:
     from gapless.cli import main
 
-    return lambda: main(["verify", str(model), str(rows)])
+    def run() -> None:
+        if (code := main(arguments)) != 0:
+            raise SystemExit(f"gapless {' '.join(arguments)}: exit code {code}")
+
+    return run
+
+
+def _verify() -> Callable[[], object]:
+    """A model that another process has trained, with other kernels, and its rows."""
+    folder, rows = _rows_csv()
+    model = folder / "model.gapless"
+    if not model.exists():
+        command = [sys.executable, "-m", "gapless", "train", str(rows), "--model", "svm", "--no-report", "-o", str(model)]
+        environment = {name: value for name, value in os.environ.items() if name != "GAPLESS_CACHE"}
+        subprocess.run(command, check=True, capture_output=True, env=environment)
+    return _command("verify", str(model), str(rows))
+
+
+def _predict() -> Callable[[], object]:
+    _verify()
+    folder, rows = _rows_csv()
+    return _command("predict", str(folder / "model.gapless"), str(rows), "-o", str(folder / "answers.csv"))
+
+
+def _train() -> Callable[[], object]:
+    """A table of 891 passengers, where the folder of data is there."""
+    from benchmarks.readers import folder as data
+    from benchmarks.tables import write_csv
+
+    folder = Path(os.environ["GAPLESS_COLD_FOLDER"])
+    write_csv("titanic", data(), folder / "all.csv")
+    table = folder / "titanic.csv"
+    table.write_text("".join((folder / "all.csv").read_text().splitlines(keepends=True)[:892]))
+    return _command("train", str(table), "--target", "survived", "-o", str(folder / "model.gapless"))
 
 
 CASES: dict[str, Callable[[], Callable[[], object]]] = {
@@ -92,8 +127,10 @@ CASES: dict[str, Callable[[], Callable[[], object]]] = {
     "AdaBoost": _classifier("AdaBoostClassifier"),
     "DecisionTree": _classifier("DecisionTreeClassifier"),
     "Bagging": _classifier("BaggingClassifier"),
-    "separability": lambda: _separability(),
-    "verify": lambda: _verify(),
+    "separability": _separability,
+    "verify": _verify,
+    "predict": _predict,
+    "train": _train,
 }
 
 

@@ -249,6 +249,11 @@ def _announce() -> None:
         print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
 
 
+def kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled: some variant of it is loaded or on disk."""
+    return bool(kernel.overloads) or Path(kernel._cache._cache_file._index_path).exists()
+
+
 def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool = False) -> Any:
     """Compile with numba: nogil, cached under the key of all sources; ``vectorise`` lets reductions reassociate, and where
     no value is NaN (``finite``) also maxima and minima."""
