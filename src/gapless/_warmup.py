@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+
+from gapless._clock import Stopwatch
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
@@ -17,7 +18,7 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, kinds: tuple
 
     ``progress(what, done, total)`` is called before each step.
     """
-    started = time.perf_counter()
+    watch = Stopwatch()
     steps = [(what, run) for what, run in _steps() if any(kind in what for kind in kinds)]
     for done, (what, run) in enumerate(steps):
         if progress is not None:
@@ -25,7 +26,7 @@ def warmup(progress: Callable[[str, int, int], None] | None = None, kinds: tuple
         run()
     if progress is not None:
         progress("done", len(steps), len(steps))
-    return time.perf_counter() - started
+    return watch.seconds + watch.compile_seconds
 
 
 def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:

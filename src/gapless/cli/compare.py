@@ -5,7 +5,6 @@ The held-out rows choose nothing: their errors are honest for each model, and th
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from gapless._clock import now
 
 FOLDED_ROWS = 3000  # up to here five folds choose, beyond one part in four
 CONFIDENCE = 0.95
@@ -156,11 +157,11 @@ def compare(
 
     result = Comparison()
     cuts, result.validation = folds(y, seed, labels)
-    end = time.perf_counter() + seconds
+    end = now() + seconds
     with config_context(convergence="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, family in enumerate(families):
-            left = end - time.perf_counter()
+            left = end - now()
             if left <= 0 and result.tried:
                 result.left_out[family.name] = "no time was left"
                 continue
@@ -193,13 +194,13 @@ def _family(
     family: Family, X: Any, y: np.ndarray, weights: np.ndarray | None, cuts: Any, share: float, labels: bool
 ) -> Tried | None:
     """The best setting by the validation rows, then fitted on all."""
-    started = time.perf_counter()
+    started = now()
     scores: list[tuple[float, int, Setting]] = []
     for number, setting in enumerate(family.settings):
         losses: list[float] = []
         sizes: list[int] = []
         for train, valid in cuts:
-            left = share - (time.perf_counter() - started)
+            left = share - (now() - started)
             if left <= 0.35 * share and (scores or losses):
                 break
             model = _fit(setting, X[train], y[train], None if weights is None else weights[train], 0.4 * share)
@@ -213,9 +214,9 @@ def _family(
     if not scores:
         return None
     error, _, setting = min(scores)
-    before = time.perf_counter()
+    before = now()
     model = _fit(setting, X, y, weights, max(share - (before - started), 0.4 * share))
-    return Tried(family.name, setting.words, model, error, time.perf_counter() - started, len(scores))
+    return Tried(family.name, setting.words, model, error, now() - started, len(scores))
 
 
 def _fit(setting: Setting, X: Any, y: np.ndarray, weights: np.ndarray | None, seconds: float) -> Any:

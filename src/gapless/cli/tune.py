@@ -62,7 +62,9 @@ def tune(
         ),
     ] = None,
     scoring: Annotated[str | None, typer.Option(help="A score of scikit-learn by name.", show_default=False)] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds of the search.", show_default=False)] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Most seconds of the search, compiling apart.", show_default=False)
+    ] = None,
     file: Annotated[
         Path | None, typer.Option(help="Keeps the scores; a killed search goes on from it.", show_default=False)
     ] = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gapless._clock import Stopwatch, now
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.mistakes import (
@@ -133,16 +133,16 @@ def fit_perceptron(
     note: Callable[[Run, int], None] | None = None,
 ) -> Fitted:
     """``start`` has a line (w, b) for each class; rows of ``validation`` are not learnt from."""
-    started = time.perf_counter()
-    deadline = None if task.seconds is None else started + task.seconds
+    stopwatch = Stopwatch()
+    deadline = None if task.seconds is None else stopwatch.started + task.seconds
     with one_blas_thread(), np.errstate(all="ignore"):
-        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, started)
+        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, stopwatch.started)
 
         def one(k: int) -> _Part:
             left = None
             if deadline is not None:  # a fair share of what is left, for those that are left
                 share = min(1.0, n_threads(task.n_jobs) / (len(labels.positives) - k))
-                left = share * max(0.0, deadline - time.perf_counter())
+                left = share * max(0.0, deadline - now())
             return _one_class(data, labels.positives[k], start[k], int(seeds[k]), left)
 
         parts = map_threads(one, range(len(labels.positives)), task.n_jobs)
@@ -173,7 +173,8 @@ def fit_perceptron(
         status=next((s for s in _WORST if s in statuses), "converged"),
         subproblems=[part.claim for part in parts],
         n_iter=max(part.run.passes for part in parts),
-        seconds=time.perf_counter() - started,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
         fingerprint=named,
         statement=statement(
             task.estimator, task.parameters, labels.classes, X.shape[1], problem, feature_names=feature_names
@@ -244,7 +245,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     history: list[tuple[int, float, int, float]] = []
 
     def note(run: Run, made: int) -> None:
-        history.append((run.passes, time.perf_counter() - data.started, made, run.loss / data.scale / data.scale))
+        history.append((run.passes, now() - data.started, made, run.loss / data.scale / data.scale))
         if data.note is not None:
             data.note(run, made)
 

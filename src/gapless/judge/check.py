@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
-from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
+from .document import TIMES, flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .losses import HARD
@@ -293,7 +293,7 @@ def _finite(value: Any) -> float:
 def _unchecked(document: dict[str, Any]) -> list[str]:
     others = [name for name in document["parameters"] if name not in CHECKED]
     listed = [
-        "seconds",
+        *TIMES,
         "backend",
         "n_iter",
         "solver",

@@ -9,15 +9,15 @@ as the arithmetic itself, for rows of 10 numbers and of 1,000.
 
 from __future__ import annotations
 
-import llvmlite.binding as binding
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.core import cgutils, config
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gapless._inline import inlined
 from gapless._jit import compiled
+from gapless._kernel_store import features
 from gapless.kernels._single import exp_single
 from gapless.losses._scalar import exp_below
 
@@ -30,21 +30,19 @@ NEAR = 1 << 18
 
 
 def _registers() -> tuple[int, int]:
-    """Bytes of a vector register of this machine, and how many stand side by side in a tile."""
-    features = binding.get_host_cpu_features()
-    if features.get("avx512f"):
+    """Bytes of a vector register of the processor compiled for, and how many stand side by side in a tile."""
+    has = features()
+    if has.get("avx512f"):
         return 64, 4
-    if features.get("avx2"):
+    if has.get("avx2"):
         return 32, 2
-    return (16, 4) if features.get("neon") else (16, 2)
+    return (16, 4) if has.get("neon") else (16, 2)
 
 
 def bytes_are_fast() -> bool:
-    """Whether this machine multiplies and adds four bytes of each lane in one step, and numba compiles for it."""
-    if config.CPU_NAME or config.CPU_FEATURES or not config.ENABLE_AVX:
-        return False
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512f") and features.get("avx512vnni"))
+    """Whether the processor compiled for multiplies and adds four bytes of each lane in one step."""
+    has = features()
+    return bool(has.get("avx512f") and has.get("avx512vnni"))
 
 
 def _tile_function(module, of, to):

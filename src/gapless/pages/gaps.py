@@ -39,9 +39,10 @@ def found(story: Story) -> list[Block]:
     meant = f": {STATUSES[status]}" if status in STATUSES and (story.kind == "gap" or status != "converged") else ""
     facts = [("ending", status + meant)]
     facts += _size(story)
-    for name, label in (("n_iter", "passes"), ("seconds", "seconds"), ("solver", "solver"), ("backend", "on")):
+    told = (("n_iter", "passes"), ("seconds", "seconds"), ("compile_seconds", "seconds of compiling"))
+    for name, label in (*told, ("solver", "solver"), ("backend", "on")):
         value = getattr(certificate, name, None)
-        if value not in (None, ""):
+        if value not in (None, "") and (name != "compile_seconds" or value):
             facts.append((label, said(value) if isinstance(value, str) else number(value, 3)))
     blocks: list[Block] = [Text(said(certificate, 2000)), Facts(facts)]
     if status != "converged":

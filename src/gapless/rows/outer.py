@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import llvmlite.binding as llvm
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
@@ -18,6 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from gapless._jit import compiled
+from gapless._kernel_store import features
 
 #: Columns up to which this is faster than a BLAS.
 NARROW = 128
@@ -27,15 +27,8 @@ TALL = 32
 PAD = 8
 
 
-def _wide() -> bool:
-    try:
-        return bool(llvm.get_host_cpu_features().get("avx512f", False))
-    except RuntimeError:  # a system that does not say
-        return False
-
-
 #: Numbers in a vector, and vectors that stay in registers for each of four columns.
-LANES, MOST = (8, 4) if _wide() else (4, 2)
+LANES, MOST = (8, 4) if features().get("avx512f") else (4, 2)
 _COLUMNS = 4
 
 

@@ -18,11 +18,11 @@ Nearly every bounded variable is then at its bound before the first pair, at the
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless._jit import compiled
 from gapless.kernels.couples import CoupleTiles
 from gapless.kernels.kept import Kept
@@ -256,13 +256,13 @@ class Level:
         off: np.ndarray | None,
     ) -> None:
         """scores += K[at, columns] v, and what they may be off by, on the clock."""
-        started = time.perf_counter()
+        started = now()
         if off is None:
             self.tiles.add(scores, columns, v, at, loop.tick)
         else:
             self.tiles.add(scores, columns, v, at, loop.tick, off)
             self.moved += float(np.abs(v).sum())
-        self.pace.note(scores.size * columns.size, time.perf_counter() - started)
+        self.pace.note(scores.size * columns.size, now() - started)
 
     def final_seconds(self, support: float) -> float:
         """What the scores of the whole problem will take, in double precision."""
