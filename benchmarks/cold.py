@@ -91,7 +91,18 @@ def _verify() -> Callable[[], object]:
     folder, rows = _rows_csv()
     model = folder / "model.gapless"
     if not model.exists():
-        command = [sys.executable, "-m", "gapless", "train", str(rows), "--model", "svm", "--no-report", "-o", str(model)]
+        command = [
+            sys.executable,
+            "-m",
+            "gapless",
+            "train",
+            str(rows),
+            "--model",
+            "svm",
+            "--no-report",
+            "-o",
+            str(model),
+        ]
         environment = {name: value for name, value in os.environ.items() if name != "GAPLESS_CACHE"}
         subprocess.run(command, check=True, capture_output=True, env=environment)
     return _command("verify", str(model), str(rows))
@@ -187,8 +198,9 @@ def watched() -> Iterator[Compiled]:
 
 def child(case: str, profile: bool) -> None:
     began = time.process_time()
-    import gapless  # noqa: F401
     import numba  # noqa: F401
+
+    import gapless  # noqa: F401
 
     work = CASES[case]()
     imported = time.process_time() - began
@@ -219,7 +231,11 @@ def _print_profile(found: Compiled) -> None:
 
 def measured(case: str, cache: Path, profile: bool = False) -> dict[str, float]:
     """One run of a case in a new process whose kernels are in ``cache``."""
-    environment = os.environ | {"GAPLESS_CACHE": str(cache), "GAPLESS_QUIET": "1", "GAPLESS_COLD_FOLDER": str(cache.parent)}
+    environment = os.environ | {
+        "GAPLESS_CACHE": str(cache),
+        "GAPLESS_QUIET": "1",
+        "GAPLESS_COLD_FOLDER": str(cache.parent),
+    }
     command = [sys.executable, "-m", "benchmarks.cold", "--child", case, *(["--profile"] if profile else [])]
     answer = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     *shown, figures = answer.splitlines()
@@ -229,21 +245,55 @@ def measured(case: str, cache: Path, profile: bool = False) -> dict[str, float]:
     return found
 
 
+def table(found: dict[str, tuple[dict[str, float], dict[str, float]]]) -> str:
+    """The page of results."""
+    from benchmarks.machine import machine, packages
+
+    lines = [
+        "# The first fit of a new process, no kernel kept",
+        "",
+        "`python -m benchmarks.cold`: processor seconds, import and reading the data apart, of the first fit on breast cancer",
+        "(569 x 30, scaled), of a command on that table as a CSV, of `gapless train` on 891 rows. Functions are those that numba",
+        "compiled, its own among them. Warm: the same in another process that finds the kernels of the first.",
+        "",
+        f"{machine()}; {packages()}",
+        "",
+        "| | import | cold | warm | functions |",
+        "|---|---|---|---|---|",
+    ]
+    for case, (cold, warm) in found.items():
+        lines.append(
+            f"| {case} | {cold['import']:.1f} | {cold['seconds']:.1f} | {warm['seconds']:.2f} | {cold['functions']:.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("cases", nargs="*", help=f"some of {', '.join(CASES)}")
+    parser = argparse.ArgumentParser(description="Processor seconds of the first fit, and functions compiled for it.")
+    parser.add_argument(
+        "cases", nargs="*", help=f"some of {', '.join(CASES)}; all, and the page of results, if none is named"
+    )
     parser.add_argument("--profile", action="store_true", help="say where the compiling goes")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         child(options.child, options.profile)
         return
+    if unknown := set(options.cases) - set(CASES):
+        parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    found = {}
     for case in options.cases or CASES:
         with tempfile.TemporaryDirectory() as folder:
             cache = Path(folder) / "kernels"
-            cold = measured(case, cache, options.profile)
-            warm = measured(case, cache)
-        print(f"{case:20} import {cold['import']:.2f}  cold {cold['seconds']:.2f}  warm {warm['seconds']:.2f}  functions {cold['functions']}", flush=True)
+            cold, warm = measured(case, cache, options.profile), measured(case, cache)
+        found[case] = cold, warm
+        print(
+            f"{case:20} import {cold['import']:.2f}  cold {cold['seconds']:.2f}  warm {warm['seconds']:.2f}"
+            f"  functions {cold['functions']}",
+            flush=True,
+        )
+    if not options.cases:
+        RESULTS.write_text(table(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import Any
 from numba import njit
 from numba.core import compiler, ir_utils, typed_passes
 from numba.core.inline_closurecall import InlineWorker
+from numba.core.types import Function
 from numba.core.typing.templates import (
     Signature,
     _EmptyImplementationEntry,
@@ -22,7 +23,6 @@ from numba.core.typing.templates import (
     infer_global,
     make_overload_template,
 )
-from numba.core.types import Function
 
 
 class _Use(dict):  # type: ignore[type-arg]

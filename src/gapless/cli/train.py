@@ -99,7 +99,8 @@ def train(
         int | None, typer.Option(help="Most passes [default: the estimator's].", show_default=False)
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Most seconds of all fits, compiling apart [default of auto: 60].", show_default=False)
+        float | None,
+        typer.Option(help="Most seconds of all fits, compiling apart [default of auto: 60].", show_default=False),
     ] = None,
     offset: Annotated[Offset, typer.Option(help="The offset b: free, penalised, or none.")] = Offset.free,
     class_weight: Annotated[

@@ -1,4 +1,4 @@
-"""`scan_cells` and `scan_columns` in Python, for small files where no compiled scanner is kept: compiling takes seconds, this less.
+"""`scan_cells` and `scan_columns` in Python, for small files where no compiled scanner is kept: compiling it takes seconds.
 
 Each function gives what the compiled one of its name gives, and leaves the same cells to the caller.
 """

@@ -97,7 +97,9 @@ def _add(
     ends = sums_of(columns.size)
 
     def fill(k: int) -> None:
-        add_rows(K, columns, v, ends, no_rates(v.dtype), every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK))
+        add_rows(
+            K, columns, v, ends, no_rates(v.dtype), every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)
+        )
 
     share(fill, -(-out.size // CHUNK), tick)
 

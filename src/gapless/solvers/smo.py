@@ -371,8 +371,8 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
     """What u moves by, in full length; u has moved. None where nothing did."""
     couple = level.tiles if isinstance(level.tiles, CoupleTiles) and work.size == level.n else None
     if couple is not None:  # most of its rows are never asked for
-        K, there, blocks = couple.rows, couple.there, (couple.first, couple.between, couple.second)
-        diagonal = couple.diagonal
+        K, there, diagonal = couple.rows, couple.there, couple.diagonal
+        blocks: tuple[np.ndarray | None, ...] = couple.first, couple.between, couple.second
     else:
         K = level.tiles.square(level.points[work], loop.tick)
         there, blocks, diagonal = None, (None, None, None), np.ascontiguousarray(np.diagonal(K))
