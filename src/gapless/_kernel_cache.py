@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from numba.core import event
@@ -29,6 +30,13 @@ def keep(dispatcher: Any) -> Any:
     return dispatcher
 
 
+def kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled first: some variant of it is loaded, or in one of the places."""
+    if not isinstance(getattr(kernel, "_cache", None), _Cache):
+        return False
+    return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
+
+
 class _Compile:
     """numba's compile of one kernel: for the level of this process, and the lock is given back if it fails."""
 
@@ -37,11 +45,24 @@ class _Compile:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            with aimed_at(store.level(), self.context):
+            with aimed_at(store.level(), self.context), _uncollected():
                 return self.inner(*arguments)
         except BaseException:
             self.kept.give_back()
             raise
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of garbage waits: its rounds, over the millions of objects that numba still needs, are a sixth of the time of
+    compiling. numba's lock is held meanwhile, so that one thread at a time is here."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

@@ -128,7 +128,10 @@ def tuned(seconds: float | None) -> list[str]:
 
     X, y = classes()
     lines = []
-    for model, grid in ((gapless.SVC(), {"C": [0.1, 1.0], "gamma": [0.1, 0.5]}), (gapless.LinearSVC(), {"C": [0.1, 1.0]})):
+    for model, grid in (
+        (gapless.SVC(), {"C": [0.1, 1.0], "gamma": [0.1, 0.5]}),
+        (gapless.LinearSVC(), {"C": [0.1, 1.0]}),
+    ):
         found = gapless.tune(model, X, y, grid, time_limit=seconds)
         lines += [repr(found), *digest_of_arrays(found.decision_function(X))]
     return lines
@@ -211,8 +214,9 @@ CASES: dict[str, Case] = {
 
 def sleep_in_first_compile(seconds: float) -> None:
     """Make the first compile of this process last for at least so long."""
-    import gapless._jit  # registers the clock's own listener, which must hear of the compile before this one
     from numba.core import event
+
+    import gapless._jit  # registers the clock's own listener, which must hear of the compile before this one
 
     class Sleeper(event.Listener):
         slept = False

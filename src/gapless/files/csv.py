@@ -218,7 +218,7 @@ def _recode(
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     from gapless._threads import share, team
-    from gapless.files.scan_columns import recode
+    from gapless.files.plain_scan import scanner
 
     slots = {j: t for t, j in enumerate(plan.texts)}
     flat, starts = [], []
@@ -227,11 +227,11 @@ def _recode(
         flat.append(np.array([*chain.from_iterable(parts)]))
         starts.append(np.array([*accumulate(map(len, parts[:-1]), initial=1)]))
     ends = [*accumulate(rows for rows, _ in table.codes)]
-    columns = np.array(places)
+    columns, scan = np.array(places), scanner(os.path.getsize(plan.path))
 
     def work(b: int) -> None:
         rows, worker = table.codes[b]
-        recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
+        scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
     if len(values) * len(places) > WORTH_THREADS:
         with team(threads):

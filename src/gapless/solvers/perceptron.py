@@ -356,7 +356,8 @@ def _into_pocket(rows, y, visit, theta, steps, run, fewest, pocket):
             if errors >= fewest[0]:
                 return
     fewest[0] = errors
-    pocket[:] = theta
+    for j in range(pocket.size):
+        pocket[j] = theta[j]
 
 
 @compiled(vectorise=True)

@@ -32,7 +32,7 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_scores import Blurred, completed, sharpened
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.pairs import EVERYWHERE, pairs_as_needed
+from gapless.solvers.pairs import pairs_as_needed
 from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
@@ -371,11 +371,11 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
     """What u moves by, in full length; u has moved. None where nothing did."""
     couple = level.tiles if isinstance(level.tiles, CoupleTiles) and work.size == level.n else None
     if couple is not None:  # most of its rows are never asked for
-        K, there, blocks = couple.rows, couple.there, (couple.first, couple.between, couple.second)
-        diagonal = couple.diagonal
+        K, there, diagonal = couple.rows, couple.there, couple.diagonal
+        blocks: tuple[np.ndarray | None, ...] = couple.first, couple.between, couple.second
     else:
         K = level.tiles.square(level.points[work], loop.tick)
-        there, blocks, diagonal = EVERYWHERE, (K, K, K), np.ascontiguousarray(np.diagonal(K))
+        there, blocks, diagonal = None, (None, None, None), np.ascontiguousarray(np.diagonal(K))
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]
