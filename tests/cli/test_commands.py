@@ -166,6 +166,8 @@ def test_a_false_claim_is_exit_1(csv, model):
 def test_other_data_and_other_labels_are_exit_2(csv, model):
     text = csv.read_text()
     csv.write_text(text.replace("yes", "YES"))
+    assert run("verify", model, csv).exit_code == 0  # a yes by any other spelling
+    csv.write_text(text.replace("yes", "maybe"))
     assert run("verify", model, csv).exit_code == 2
     csv.write_text(text.replace(",yes", ",no", 1))
     assert run("verify", model, csv).exit_code == 2
@@ -240,7 +242,6 @@ def test_the_rows_that_were_held_out_of_svmlight_are_known(tmp_path, options):
     ("text", "says"),
     [
         ("a,b,y\n1,2,0\n3,4\n", "line 3: expected 3 columns, found 2"),
-        ("a,b,y\n1,2,0\n3,x,1\n", "line 3, column 'b': 'x' is not a number"),
         ("a,b,y\n1,2,0\n3,inf,1\n", "line 3, column 'b': the value is inf"),
         ("a,b,y\n1,2,0\n3,4,0\n", "class"),
         ("a,b,y\n1,2,0.5\n3,4,0.25\n", "leaves an empty part"),

@@ -17,7 +17,7 @@ from gapless.cli.table import Rows
 #: Options that say where things go and what is shown, not what is fitted.
 ELSEWHERE = ("out", "report", "no_report", "file", "n_jobs", "strict", "quiet", "json", "debug")
 #: Options that say how a file is read, for every command alike.
-READING = ("weights", "header", "format", "index_base", "encoding")
+READING = ("weights", "header", "format", "index_base", "encoding", "decimal", "date_order")
 
 
 def typed(context: typer.Context, only: Iterable[str] | None = None) -> str:

@@ -111,6 +111,11 @@ def train(
     weights: options.Weights = None,
     drop: options.Drop = None,
     category: options.Category = None,
+    number: options.Number = None,
+    keep: options.Keep = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
+    missing: options.Missing = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")] = Path("model.gapless"),
     report: Annotated[
         Path | None, typer.Option(help="Where the page goes [default of auto: beside the model].", show_default=False)
@@ -148,7 +153,8 @@ def train(
         options.check_out(page, "--report")
     reading: dict[str, Any] = {
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
-        "encoding": encoding, "float32": float32,
+        "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
+        "missing": missing,
     }  # fmt: skip
     with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
         whole = options.read(data, target=target, typed=True, category=category, **reading)
@@ -171,6 +177,8 @@ def train(
             line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
             if holdout is not None and tested is not None:
                 line("split", f"{rows.data.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
+            for told in whole.told:
+                line("read", told)
             for told in rows.left_out:
                 line("left out", told)
 
@@ -215,7 +223,7 @@ def train(
                 "features": rows.data.n_features,
                 "classes": estimator.classes_.tolist() if hasattr(estimator, "classes_") else None,
                 "target": whole.target,
-                "notes": [*whole.notes, *table.types(whole)],
+                "notes": [*whole.notes, *table.types(whole), *whole.told],
                 "left_out": rows.left_out,
                 "compared": None if comparison is None else [each.document() for each in comparison.tried],
                 "not_compared": None if comparison is None else comparison.left_out,

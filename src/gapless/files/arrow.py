@@ -25,6 +25,10 @@ def read_arrow(
     expected: Expected | None = None,
     typed: bool = False,
     categories: Sequence[Column] = (),
+    numbers: Sequence[Column] = (),
+    decimal: str | None = None,
+    date_order: str | None = None,
+    missing: Sequence[str] = (),
     dtype: Any = np.float64,
 ) -> Dataset:
     """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`), with the options of `read_csv`."""
@@ -50,6 +54,10 @@ def read_arrow(
         labels=labels,
         expected=expected,
         categories=categories,
+        numbers=numbers,
+        decimal=decimal,
+        date_order=date_order,
+        missing=missing,
         typed=typed,
         dtype=dtype,
         path=place,
