@@ -314,7 +314,7 @@ def _report(
             model, rows.X, rows.y,
             X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
             sample_weight=rows.weights, file=page, feature_names=rows.names,
-            tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
+            tried=1 if comparison is None else comparison.settings,
             data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
             commands=commands,
             compared=None if comparison is None else [
