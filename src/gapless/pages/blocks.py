@@ -274,10 +274,14 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def said(value: Any, longest: int = LONGEST, lines: bool = False) -> str:
-    """A label or a name from the data, on one line, without signs that no page can show, and not too long."""
+    """A label or a name from the data, on one line, without signs that no page can show, and not too long.
+
+    ``lines``: a command, whose line ends and tabs stay.
+    """
     text = str(value)[: 4 * longest]
-    blank = "\t\r\v\f\x85\u2028\u2029" + ("" if lines else "\n")
-    text = "".join(" " if c in blank else c if c == "\n" or _printable(c) else "\ufffd" for c in text)
+    kept = "\n\t" if lines else ""
+    blank = "\r\v\f\x85\u2028\u2029" + ("" if lines else "\n\t")
+    text = "".join(" " if c in blank else c if c in kept or _printable(c) else "\ufffd" for c in text)
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 

@@ -19,6 +19,10 @@ from gapless.theory.bound_methods import BY_ROWS
 __all__ = ["bounds_of", "limits"]
 
 
+#: Errors at which a scale can end.
+SCALES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
 def bounds_of(story: Story) -> Any:
     """What ``gapless.bounds`` gives, or the reason why it gives nothing."""
     from gapless.theory.bounds import bounds, candidates
@@ -94,20 +98,24 @@ def _lead(found: Any, sure: list[Any]) -> str:
 
 
 def _bars(story: Story, found: Any) -> Bars:
-    """From 0 to 100 %, where a bound says nothing, with the errors that were seen."""
+    """On a scale that holds every bound, the error that was seen, and the error of the trivial answer."""
     bars: list[tuple[str, float, float | None, float | None, str]] = [
         (row.method, min(row.value, 1.0), None, None, "vacuous" if row.vacuous else f"≤ {percent(row.value)}")
         for row in found.rows
     ]
     marks = [seen_error(story)]
+    meaning = ""
     baseline = baseline_error(story)
     if baseline is not None:
-        marks.append((baseline[1], f"always “{baseline[0]}” on these rows: {percent(baseline[1])}", "dashed"))
-    caption = (
-        "Error on new rows, at most. The scale goes from 0 to 100 %, the bound that holds for every model: the shorter "
-        "the bar, the more the bound says."
+        marks.append((baseline[1], f"always “{baseline[0]}”: {percent(baseline[1])}", "dashed"))
+        meaning = f" A bar that ends left of the dashed line says that the model is better than always answering “{baseline[0]}”."
+    largest = max([value for _, value, *_ in bars] + [at for at, *_ in marks])
+    most = next(end for end in SCALES if end >= largest)
+    vacuous = (
+        " A bound of 100 % holds for every model: it is vacuous." if any(row.vacuous for row in found.rows) else ""
     )
-    return Bars.shares(bars, caption, most=1.0, marks=marks)
+    caption = f"Error on new rows, at most; the scale goes from 0 to {number(100 * most)} %.{meaning}{vacuous}"
+    return Bars.shares(bars, caption, most=most, marks=marks)
 
 
 def _beside_the_interval(story: Story, found: Any) -> str:
@@ -132,7 +140,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
         "e solves it: so few errors on {n} test rows have just the probability δ (exact binomial)",
     ),
     "compression": (
-        "{delta} * P(N > {k}) = {n} e * P(N = {k})",
+        "{delta} * P(N >= {k} + 1) = {n} e * P(N = {k})",
         "e solves it, N binomial with {n} draws of probability e: {k} of {n} rows determine the model (Campi, Garatti 2023)",
     ),
     "PAC-Bayes": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
     units = column_units(story, found.weights.shape[1])
     score = "prediction" if story.task == "numbers" else "score"
     scaled = units is not None and bool(np.any(units.scales != 1.0))
+    seen = "the bar" if found.n_scores <= MOST_CHARTS else "the shade"
     before = ", before the scaling that the model applies" if scaled else ""
     texts = (
         " A column “name=text” is 1 where that text stands, else 0."
@@ -49,7 +51,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
     blocks: list[Block] = [
         Equation.of("f(x) = b + sum_j w_j x_j", f"The {score} is a sum over the columns:"),
         Text(
-            f"Each weight stands here twice. Per standard deviation (the bar): how far the {score} moves when the column "
+            f"Each weight stands here twice. Per standard deviation ({seen}): how far the {score} moves when the column "
             "grows by one standard deviation of the training rows; this compares columns. Per unit: how far it moves when "
             f"the column grows by 1 in the units of the data{before}; this is w_j above.{texts}"
         ),
@@ -57,7 +59,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
     if units is None:
         blocks[-1] = Text(
             "The steps before the model mix or change the columns, so that weights have no units of the data. Per standard "
-            f"deviation (the bar): how far the {score} moves when what the last step sees grows by one standard deviation. "
+            f"deviation ({seen}): how far the {score} moves when what the last step sees grows by one standard deviation. "
             "Per unit: when it grows by 1."
         )
         units = Units(np.ones(len(spread)), np.zeros(len(spread)))
@@ -104,15 +106,15 @@ def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, 
     labels = [said(story.classes[k], 24) if story.task == "classes" else f"output {k + 1}" for k in range(K)]
     names = [said(found.feature_names[j], 40) for j in order.tolist()]
     shares = (push[:K, order] / float(largest.max())).T.tolist()
-    deviation, unit = (
-        [[number(v, 2) for v in line] for line in weights[:K, order].T.tolist()] for weights in (push, own)
-    )
+    places = max(0, 2 - math.floor(math.log10(float(largest.max()))))
+    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in push[:K, order].T.tolist()]
     what = "the score of each class" if story.task == "classes" else "each output"
     tail = f"; {count(found.n_scores - K)} more scores: gapless.explain(model)" if found.n_scores > K else ""
     more = f"{_less(push[:K], len(names))}{tail}"
     caption = f"Per standard deviation: how far {what} moves; blue up, orange down{more}"
-    in_units = [*zip(*unit)]
-    rows = [[label, number(offsets[k]), *in_units[k]] for k, label in enumerate(labels)]
+    rows = [
+        [label, number(offsets[k]), *(number(own[k, j], 3) for j in order.tolist())] for k, label in enumerate(labels)
+    ]
     head = ["class" if story.task == "classes" else "output", "offset b", *names]
     return [
         Matrix.of_weights(labels, names, shares, deviation, caption),
