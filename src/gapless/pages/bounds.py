@@ -121,15 +121,15 @@ def _bars(story: Story, found: Any) -> Bars:
 def _beside_the_interval(story: Story, found: Any) -> str:
     """The same errors give an interval and a bound: why their upper ends differ."""
     row, interval = found["held-out"], test_error(story)
-    share = (
-        "δ is spent on the upper end alone"
-        if row.delta is not None and row.delta >= found.delta
-        else f"δ = {number(row.delta, 3)} of it is spent on the upper end"
+    doubt = (
+        f"all of the {number(100 * found.delta)}\u00a0% of doubt"
+        if row.delta is None or row.delta >= found.delta
+        else f"{number(100 * row.delta, 3)}\u00a0% of doubt, its part of the {number(100 * found.delta)}\u00a0% of all bounds"
     )
     return (
         f"The held-out bound counts the same errors as the interval above, {percent(interval.low)} to "
-        f"{percent(interval.high)}. A bound has one end and an interval two: {share}, so the two figures differ. The "
-        "interval is the figure to quote for this model."
+        f"{percent(interval.high)}. An interval has two ends and a bound one, which has {doubt}: so their upper ends "
+        "differ. The interval is the figure to quote for this model."
     )
 
 
@@ -137,7 +137,7 @@ def _beside_the_interval(story: Story, found: Any) -> str:
 FORMULAS: dict[str, tuple[str, str]] = {
     "held-out": (
         "sum_(j = 0)^{errors} binom({n}, j) e^j (1 - e)^({n} - j) = {delta}",
-        "e solves it: so few errors on {n} test rows have just the probability δ (exact binomial)",
+        "e solves it: so few errors on {n} test rows have just the probability {delta} (exact binomial)",
     ),
     "compression": (
         "{delta} * P(N >= {k} + 1) = {n} e * P(N = {k})",
