@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options
+from gapless.cli import numbers, options
 from gapless.cli.guard import guarded
 from gapless.cli.output import line, print_json
 
@@ -21,7 +21,7 @@ def report(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
     test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
-    delta: Annotated[float, typer.Option(help="Probability that an interval or a bound fails.")] = 0.05,
+    delta: numbers.Delta = 0.05,
     tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
     tested: Annotated[int, typer.Option(help="Models that the test rows compared.", min=1)] = 1,
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
