@@ -207,6 +207,14 @@ def spread_of(y: np.ndarray, weights: np.ndarray | None) -> float:
     return size * float(np.sqrt(np.average(((y - mean) / size) ** 2, weights=weights)))
 
 
+def wishes(y: np.ndarray, labels: bool) -> tuple[str, ...]:
+    """The models whose kernels a second process compiles meanwhile: the last is needed last, and begun first."""
+    if not labels:
+        return ("SVR", "BaggingRegressor")
+    many = ", many classes" if np.unique(y[:1000]).size > 2 else ""
+    return (f"LogisticRegression{many}", f"AdaBoostClassifier{many}", "BaggingClassifier")
+
+
 def folds(y: np.ndarray, seed: int, labels: bool) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
     """Training and validation rows, and in words how they were cut; classes keep their shares.
 

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless import _background
 from gapless.cli import numbers, options, origin, table
 from gapless.cli.copies import without_copies
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
-from gapless.cli.models import REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
+from gapless.cli.models import ESTIMATORS, REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
@@ -185,7 +186,9 @@ def train(
         seed=seed, scoring=scoring, time_limit=TIME_LIMIT if time_limit is None else time_limit,
         out=out, page=page, strict=strict, quiet=quiet, json=json,
     )  # fmt: skip
-    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
+    wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
+    # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
+    with _background.beside(*wishes), drawing.beside(page is not None):
         whole, rows, labels = _read(request)
         result = _fit_or_compare(request, rows, labels)
         _save(request, whole, rows, result)
@@ -380,6 +383,7 @@ def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
 
     scoring = scoring_of(request.scoring, labels)
     families = compare.classifiers() if labels else compare.regressions(compare.spread_of(rows.y, rows.weights))
+    _background.wish(*compare.wishes(rows.y, labels))
     with stage(request.quiet or request.json) as told:
         result = compare.compare(
             families, rows.X, rows.y, rows.weights,
