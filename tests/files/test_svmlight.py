@@ -110,7 +110,9 @@ def test_column_options_are_of_csv_only(write):
         read_data(write("1 1:2\n"), target="y")
 
 
-@pytest.mark.parametrize("content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\n\n", b"\xef\xbb\xbf# only a comment\n"])
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\n\n", b"\xef\xbb\xbf# only a comment\n"]
+)
 def test_only_a_byte_order_mark(tmp_path, content):
     path = tmp_path / "empty.svm"
     path.write_bytes(content)

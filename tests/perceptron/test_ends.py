@@ -159,7 +159,9 @@ def test_stopped_while_the_pocket_is_filled(monkeypatch, reason):
 
     fill = Run.fill_pocket
     loops = []
-    monkeypatch.setattr(Loop, "__init__", lambda self, *a, _init=Loop.__init__, **k: (_init(self, *a, **k), loops.append(self))[0])
+    monkeypatch.setattr(
+        Loop, "__init__", lambda self, *a, _init=Loop.__init__, **k: (_init(self, *a, **k), loops.append(self))[0]
+    )
 
     def stopped(self, passes, tick):
         if reason == "interrupted":

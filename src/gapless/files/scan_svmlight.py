@@ -116,5 +116,13 @@ def scan_svmlight(text, fives, twos):
         ends[rows - 1] = k
         line += 1
         i += 1
-    facts[0], facts[1], facts[2], facts[3], facts[4], facts[5], facts[6] = line, rows, k, n_odd, smallest, largest, at_line
+    facts[0], facts[1], facts[2], facts[3], facts[4], facts[5], facts[6] = (
+        line,
+        rows,
+        k,
+        n_odd,
+        smallest,
+        largest,
+        at_line,
+    )
     return values, indices, ends, labels, spans, lines, odd, facts
