@@ -164,12 +164,12 @@ def _scan(text: Text, textual: bool) -> _Block:
             largest = max(int(found) for found in re.findall(r"\b([0-9]+):", told))
             problem = (line, f"the index {str(largest)[:40]} is too large")
     if facts[13] and n_rows:
-        row = _sort_rows(values, indices, ends[:n_rows])
-        if row is not None and (problem is None or lines[row] < problem[0]):
-            begin, end = int(ends[row - 1]) if row else 0, int(ends[row])
+        double = _sort_rows(values, indices, ends[:n_rows])
+        if double is not None and (problem is None or lines[double] < problem[0]):
+            begin, end = int(ends[double - 1]) if double else 0, int(ends[double])
             inside = indices[begin:end]
             twice = int(inside[:-1][np.diff(inside) == 0][0])
-            problem = (int(lines[row]), f"the index {twice} stands twice")
+            problem = (int(lines[double]), f"the index {twice} stands twice")
     texts: list[str | None] | None = None
     if textual and problem is None:
         texts = [None if a < 0 else text.decoded(a, b) for a, b in spans[:n_rows].tolist()]
