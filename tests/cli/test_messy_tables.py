@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from tests.cli.messy import CLEAN, Dialect, Table, cancer, diabetes, wine, with_dates, with_gaps
 from typer.testing import CliRunner
 
 from gapless import judge
 from gapless.cli import app, compare
 from gapless.judge.__main__ import main as judge_main
+from tests.cli.messy import CLEAN, Dialect, Table, cancer, diabetes, wine, with_dates, with_gaps
 
 runner = CliRunner()
 NEW = 60  # rows of the file to predict
@@ -230,13 +230,17 @@ def test_a_messy_table_is_as_good_as_a_clean_one(tmp_path, name):
     assert [*columns] == used.names[:-1]
     for column, values in zip(used.names, used.columns[:-1]):
         some = next(value for value in values if value is not None)
-        expected = "number" if isinstance(some, float) else "date" if isinstance(some, datetime.datetime) else "category"
+        expected = (
+            "number" if isinstance(some, float) else "date" if isinstance(some, datetime.datetime) else "category"
+        )
         assert columns[column] == expected, column
     assert ours["rows"] == theirs["rows"]
     assert ours["features"] == theirs["features"]
 
     # the error is the clean table's
-    assert error_of(ours) == pytest.approx(error_of(theirs), abs=0.01 if "error" in ours["test"] else 0.01 * error_of(theirs))
+    assert error_of(ours) == pytest.approx(
+        error_of(theirs), abs=0.01 if "error" in ours["test"] else 0.01 * error_of(theirs)
+    )
 
     # what was done is told, by every command
     said = " | ".join([*ours["notes"], *ours["left_out"]])

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless import _background
 from gapless.cli import numbers, options, origin, table
 from gapless.cli.copies import without_copies
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
-from gapless.cli.models import REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
+from gapless.cli.models import ESTIMATORS, REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
@@ -105,7 +106,7 @@ def train(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Most seconds of all fits [default of auto: 60].",
+            help="Most seconds of all fits, compiling apart [default of auto: 60].",
             parser=numbers.above_0,
             metavar="NUMBER",
             show_default=False,
@@ -185,7 +186,9 @@ def train(
         seed=seed, scoring=scoring, time_limit=TIME_LIMIT if time_limit is None else time_limit,
         out=out, page=page, strict=strict, quiet=quiet, json=json,
     )  # fmt: skip
-    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
+    wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
+    # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
+    with _background.beside(*wishes), drawing.beside(page is not None):
         whole, rows, labels = _read(request)
         result = _fit_or_compare(request, rows, labels)
         _save(request, whole, rows, result)
@@ -285,7 +288,7 @@ def _report(request: Request, rows: Any, result: Result) -> None:
             result.model, rows.data.X, rows.data.y,
             X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
             sample_weight=rows.data.weights, file=request.page, feature_names=rows.data.names,
-            tried=1 if comparison is None else comparison.settings,  # the test rows chose nothing: one model is tested by them
+            tried=1 if comparison is None else comparison.settings,  # the test rows chose nothing: tested is 1
             data_name=options.name_of(request.data), test_name=None if request.test is None else os.fspath(request.test),
             commands=(made, result.check),
             compared=None if comparison is None else [
@@ -380,6 +383,7 @@ def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
 
     scoring = scoring_of(request.scoring, labels)
     families = compare.classifiers() if labels else compare.regressions(compare.spread_of(rows.y, rows.weights))
+    _background.wish(*compare.wishes(rows.y, labels))
     with stage(request.quiet or request.json) as told:
         result = compare.compare(
             families, rows.X, rows.y, rows.weights,

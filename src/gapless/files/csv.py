@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import DATE, Style
+from gapless.files.cells import Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
@@ -129,9 +129,18 @@ def _read(
         raise data_error("there is a header and no row below it", path, line)
     end, below = end_of(path, found, width)
     if below:
-        told.append(f"{len(below)} line{'s' * (len(below) > 1)} below the table left out ({listed([each[:SHOWN] for each in below], 2)})")
+        told.append(
+            f"{len(below)} line{'s' * (len(below) > 1)} below the table left out ({listed([each[:SHOWN] for each in below], 2)})"
+        )
     roles = assign(
-        names, width, path, target=target, weights=weights, drop=[*drop, *frame.skipped], labels=labels, expected=expected
+        names,
+        width,
+        path,
+        target=target,
+        weights=weights,
+        drop=[*drop, *frame.skipped],
+        labels=labels,
+        expected=expected,
     )
     typed = typed or (expected is not None and expected.typed)
     texts, numbers = (
@@ -275,7 +284,7 @@ def _recode(
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     from gapless._threads import share, team
-    from gapless.files.scan_columns import recode
+    from gapless.files.plain_scan import scanner
 
     slots = {j: t for t, j in enumerate(plan.texts)}
     flat, starts = [], []
@@ -284,11 +293,11 @@ def _recode(
         flat.append(np.array([*chain.from_iterable(parts)]))
         starts.append(np.array([*accumulate(map(len, parts[:-1]), initial=1)]))
     ends = [*accumulate(rows for rows, _ in table.codes)]
-    columns = np.array(places)
+    columns, scan = np.array(places), scanner(os.path.getsize(plan.path))
 
     def work(b: int) -> None:
         rows, worker = table.codes[b]
-        recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
+        scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
     if len(values) * len(places) > WORTH_THREADS:
         with team(threads):
@@ -395,7 +404,9 @@ def _levels(
         elif expected is None and j not in asked:
             flags = merged_flags(told)
             if flags:
-                said.append(f"{name(plan, j)!r}: yes and no in {len(told)} spellings ({listed(sorted(told), 4)}); --category leaves them")
+                said.append(
+                    f"{name(plan, j)!r}: yes and no in {len(told)} spellings ({listed(sorted(told), 4)}); --category leaves them"
+                )
         ordered = levels[k] = sorted({flags.get(text, text) for text in told})
         place = {text: float(rank) for rank, text in enumerate(ordered)}
         ranks[j] = {text: place[flags.get(text, text)] for text in told}

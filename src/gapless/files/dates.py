@@ -115,7 +115,10 @@ def order_of(text: str) -> str | None:
 
 
 def has_zone(text: str) -> bool:
-    return re.search(r":[0-9]{2}(?:[.,][0-9]+)? ?(?:z|utc|gmt|[-+][0-9]{2}(?::?[0-9]{2})?)$", text.strip().lower()) is not None
+    return (
+        re.search(r":[0-9]{2}(?:[.,][0-9]+)? ?(?:z|utc|gmt|[-+][0-9]{2}(?::?[0-9]{2})?)$", text.strip().lower())
+        is not None
+    )
 
 
 def parts_of(days: np.ndarray) -> dict[str, np.ndarray]:

@@ -132,7 +132,9 @@ class _Column:
         self.nw, self.column, self.place, self.name, self.options = nw, column, place, name, options
         self.tally: Tally | None = None
 
-    def values(self, out: np.ndarray, text: bool, asked: bool, known: Style | None) -> tuple[list[str] | None, Style | None]:
+    def values(
+        self, out: np.ndarray, text: bool, asked: bool, known: Style | None
+    ) -> tuple[list[str] | None, Style | None]:
         """Write the column as numbers; its levels, where it is one of texts, else its style."""
         nw, column = self.nw, self.column
         kind = column.dtype
@@ -146,11 +148,15 @@ class _Column:
                 values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
             if np.isinf(values).any():
                 row = int(np.argmax(np.isinf(values)))
-                raise data_error(f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name)
+                raise data_error(
+                    f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name
+                )
             out[:] = values
             return None, Style()
         cells = column.to_list()
-        told = [None if gone or cell is None or cell == "" else str(cell) for cell, gone in zip(cells, missing.tolist())]
+        told = [
+            None if gone or cell is None or cell == "" else str(cell) for cell, gone in zip(cells, missing.tolist())
+        ]
         if self.options.missing:
             told = [None if cell in self.options.missing else cell for cell in told]
         found = None
@@ -161,7 +167,9 @@ class _Column:
             if tally.counts or style != Style(missing=style.missing):
                 self.tally = tally
             if tally.counts[BAD] > np.isfinite(values).sum():
-                raise data_error(f"the model has numbers, the column texts ({tally.shown(BAD)})", self.place, column=self.name)
+                raise data_error(
+                    f"the model has numbers, the column texts ({tally.shown(BAD)})", self.place, column=self.name
+                )
             out[:] = values
             return None, style
         levels = sorted({cell for cell in told if cell is not None})
@@ -217,7 +225,9 @@ def _label(
         return (y.astype(np.int64) if whole and kind != "float" else y.astype(np.float64)), kept, Style()
     if column.dtype == nw.Boolean and kind in (None, "bool") and not missing.any():
         return np.asarray(column.to_numpy(), dtype=bool), None, Style()
-    texts = ["" if gone or cell is None else str(cell).strip() for cell, gone in zip(column.to_list(), missing.tolist())]
+    texts = [
+        "" if gone or cell is None else str(cell).strip() for cell, gone in zip(column.to_list(), missing.tolist())
+    ]
     if kind not in ("str", "bool") and column.dtype == nw.String:
         found = as_values(texts, options, False, None if expected is None else expected.label_style)
         if found is not None and found[1].kind != DATE and not found[2].counts[BAD] and not np.isnan(found[0]).all():

@@ -15,7 +15,23 @@ from gapless.files.sniff import Sample, has_header
 
 MOST_TITLES = 30  # records above a header
 TAIL_BYTES = 1 << 13
-SUMS = frozenset("total totals sum sums subtotal summe gesamt gesamtsumme insgesamt totale somme suma overall".split()) | {
+SUMS = frozenset(
+    [
+        "total",
+        "totals",
+        "sum",
+        "sums",
+        "subtotal",
+        "summe",
+        "gesamt",
+        "gesamtsumme",
+        "insgesamt",
+        "totale",
+        "somme",
+        "suma",
+        "overall",
+    ]
+) | {
     "grand total",
     "total général",
     "total general",
@@ -93,7 +109,7 @@ def _begin(records: Sequence[Sequence[str]], wanted: Collection[str]) -> int:
     for at, cells in enumerate(records[:MOST_TITLES]):
         filled = sum(map(bool, cells))
         beside = abs(len(cells) - width) == 1 and filled > 1  # a header that lacks the index, or ends with a separator
-        title = not beside and (len(cells) != width and filled < width) or (width > 2 and filled <= 1)
+        title = (not beside and (len(cells) != width and filled < width)) or (width > 2 and filled <= 1)
         if not title:
             return at
     return 0

@@ -12,9 +12,60 @@ POINT, COMMA = ".", ","
 OTHER = {POINT: COMMA, COMMA: POINT}
 #: Words that stand for no value among numbers, in lower case; in a column of texts they are texts.
 NO_VALUE = frozenset(
-    "na nan null none nil unknown unk missing undefined nd n/d n.d. n.a. n.a n/a n/v k.a. k.a #n/a #na #null! #div/0! #value! #ref! #name?"
-    " #num! #n/v #nv <na> <null> (null) [null] (blank) (empty) (missing) \\n nat 1.#ind -1.#ind 1.#qnan -1.#qnan".split()
-) | {"not available", "not applicable", "not known", "no data", "no answer", "no value", "k. a.", "keine angabe", "keine daten"}
+    [
+        "na",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "unknown",
+        "unk",
+        "missing",
+        "undefined",
+        "nd",
+        "n/d",
+        "n.d.",
+        "n.a.",
+        "n.a",
+        "n/a",
+        "n/v",
+        "k.a.",
+        "k.a",
+        "#n/a",
+        "#na",
+        "#null!",
+        "#div/0!",
+        "#value!",
+        "#ref!",
+        "#name?",
+        "#num!",
+        "#n/v",
+        "#nv",
+        "<na>",
+        "<null>",
+        "(null)",
+        "[null]",
+        "(blank)",
+        "(empty)",
+        "(missing)",
+        "\\n",
+        "nat",
+        "1.#ind",
+        "-1.#ind",
+        "1.#qnan",
+        "-1.#qnan",
+    ]
+) | {
+    "not available",
+    "not applicable",
+    "not known",
+    "no data",
+    "no answer",
+    "no value",
+    "k. a.",
+    "keine angabe",
+    "keine daten",
+}
 _STROKES = re.compile(r"[-.*?_…·/\\]+")
 _SPACES = str.maketrans(
     {

@@ -53,7 +53,11 @@ def _style(present: Sequence[str], times: Counter[str], whole: int, asked: bool)
     if not (asked or unit or (present and 2 * numbers >= whole)):
         return None
     parted = [cell for cell in present if is_ambiguous(cell)]
-    mark = COMMA if parted and all("." in cell for cell in parted) and any(cell.count(".") > 1 for cell in present) else POINT
+    mark = (
+        COMMA
+        if parted and all("." in cell for cell in parted) and any(cell.count(".") > 1 for cell in present)
+        else POINT
+    )
     return Style(NUMBER, mark, unit)
 
 
@@ -69,4 +73,10 @@ def _read(times: Counter[str], style: Style) -> Tally:
 
 def _plain(cell: str, style: Style) -> bool:
     """Whether a cell is a number as Python writes it: nothing is said of such."""
-    return style.kind == NUMBER and style.choice == POINT and style.unit is None and is_number(cell) and not is_ambiguous(cell)
+    return (
+        style.kind == NUMBER
+        and style.choice == POINT
+        and style.unit is None
+        and is_number(cell)
+        and not is_ambiguous(cell)
+    )

@@ -35,7 +35,7 @@ ALIKE |= {0xFF05: "%", 0x200B: None, 0xFEFF: None}  # type: ignore[dict-item]
 MONEY = sorted(
     (
         *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
-        *("usd eur gbp chf jpy inr cad aud nzd sek nok dkk pln czk huf brl zar cny rmb mxn try rub sgd hkd krw ils ron bgn".split()),
+        *(["usd", "eur", "gbp", "chf", "jpy", "inr", "cad", "aud", "nzd", "sek", "nok", "dkk", "pln", "czk", "huf", "brl", "zar", "cny", "rmb", "mxn", "try", "rub", "sgd", "hkd", "krw", "ils", "ron", "bgn"]),
         *("r$", "us$", "a$", "c$", "sfr.", "sfr", "fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
     ),
     key=lambda sign: -len(sign),
@@ -127,7 +127,7 @@ def _value(body: str, mark: str) -> float | None:
         if not digits.rstrip(" ") or not DIGITS.issuperset(digits.rstrip(" ")) or mantissa.endswith(" "):
             return None
     mantissa = mantissa.rstrip(" ")
-    if not mantissa or mantissa[0] not in DIGITS and not (mantissa[0] in ".," and len(mantissa) > 1):
+    if not mantissa or (mantissa[0] not in DIGITS and not (mantissa[0] in ".," and len(mantissa) > 1)):
         return None
     if mantissa[0] in ".," and not DIGITS.issuperset(mantissa[1:]):
         return None
@@ -233,7 +233,11 @@ def _numbered(text: str, order: str) -> tuple[str, str, str] | None:
         if len(parts) != 3:
             continue
         first, second, year = parts[0], parts[1].removeprefix(" "), parts[2].removeprefix(" ")
-        if not all(map(_is_digits, (first, second, year))) or len(year) not in (2, 4) or max(len(first), len(second)) > 2:
+        if (
+            not all(map(_is_digits, (first, second, year)))
+            or len(year) not in (2, 4)
+            or max(len(first), len(second)) > 2
+        ):
             continue
         return (year, second, first) if order == "dmy" or sign == "." else (year, first, second)
     return None
@@ -271,7 +275,9 @@ def _is_digits(text: str) -> bool:
 # -- columns
 
 
-def values(texts: Sequence[str], reader: Reader, own: str, other: str, words: Collection[str], flags: bool) -> np.ndarray:
+def values(
+    texts: Sequence[str], reader: Reader, own: str, other: str, words: Collection[str], flags: bool
+) -> np.ndarray:
     """A column of numbers or of dates; NaN for what stands for no value, and for what is none."""
     found: dict[str, tuple[float | None, float | None]] = {}
     for text in texts:
@@ -320,7 +326,11 @@ def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | 
     """Texts of a column whose levels are a word for yes and one for no: other such words become the level of their side. Where a
     level is a letter, words of its language alone."""
     words = [level.lower() for level in levels]
-    own = [pair for pair in FLAGS if len(words) == 2 and sum(word in pair[0] for word in words) == 1 == sum(word in pair[1] for word in words)]
+    own = [
+        pair
+        for pair in FLAGS
+        if len(words) == 2 and sum(word in pair[0] for word in words) == 1 == sum(word in pair[1] for word in words)
+    ]
     if not own:
         return list(texts)
     sides = {words[0] in own[0][0]: levels[0], words[1] in own[0][0]: levels[1]}
@@ -335,7 +345,9 @@ def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:
     """Which texts of a label column are no labels, where classes are texts."""
-    signs = [text for text in texts if text and not any(sign.isalnum() for sign in text) and not STROKED.issuperset(text)]
+    signs = [
+        text for text in texts if text and not any(sign.isalnum() for sign in text) and not STROKED.issuperset(text)
+    ]
     found = set()
     for text in {*texts} - {*classes}:
         stroke = not signs and text != "" and STROKED.issuperset(text)

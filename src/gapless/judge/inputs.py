@@ -65,7 +65,9 @@ _PART: dict[str, Test] = {
     **{key: _NUMBER[key] for key in ("fill", "mean", "scale")},
 }
 _MORE: dict[str, Test] = {  # of a table that was not written in plain numbers and texts
-    "target": lambda value: isinstance(value, dict) and "decimal" in value and flaw_of(value, _given(value), "") is None,
+    "target": lambda value: (
+        isinstance(value, dict) and "decimal" in value and flaw_of(value, _given(value), "") is None
+    ),
     "missing": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
 }
 _SPLIT: dict[str, Test] = {
