@@ -356,6 +356,20 @@ def test_weights_per_unit_and_per_standard_deviation_are_those_of_the_columns():
     assert scores == pytest.approx(model.decision_function(X), abs=0.02 * np.abs(scores).max())
 
 
+def test_columns_that_were_mixed_have_no_units():
+    from sklearn.decomposition import PCA
+
+    X, y, *_ = cancer()
+    mixed = make_pipeline(StandardScaler(), PCA(3), gapless.LogisticRegression()).fit(X, y)
+    told = words(section(report(mixed, X, y), "features"))
+    assert "weights have no units of the data" in told
+    assert "in the units of the data" not in told
+    twice = make_pipeline(StandardScaler(), StandardScaler(with_mean=False), gapless.LogisticRegression()).fit(X, y)
+    once = make_pipeline(StandardScaler(), gapless.LogisticRegression()).fit(X, y)
+    shown = [words(styled(section(report(model, X, y), "features"), "bars")[0]) for model in (twice, once)]
+    assert shown[0] == shown[1]
+
+
 def test_weights_of_many_classes_stand_in_one_table():
     random = np.random.default_rng(1)
     y = np.arange(600) % 20
