@@ -62,6 +62,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
             f"deviation ({seen}): how far the {score} moves when what the last step sees grows by one standard deviation. "
             "Per unit: when it grows by 1."
         )
+    where = "" if mixed else " in the units of the data"
     push = found.weights * spread
     own, offsets = found.weights_per_unit, found.intercept_in_units
     K = found.n_scores
@@ -81,7 +82,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
         blocks.append(
             Bars.signed(
                 rows,
-                f"{toward}; offset b = {number(offsets[k])}{'' if mixed else ' in the units of the data'}{_less(push[[k]], len(rows))}",
+                f"{toward}; offset b = {number(offsets[k])}{where}{_less(push[[k]], len(rows))}",
                 ("feature", "", "per standard deviation", "per unit"),
             )
         )
