@@ -424,7 +424,8 @@ def test_warmup_takes_each_step_once(monkeypatch):
     import gapless._warmup
 
     seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
-    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter([(what, partial(seen.append, what)) for what in steps]))
+    made = [gapless._warmup.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
+    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter(made))
     monkeypatch.setattr(gapless._threads, "available_cores", lambda: 1)  # more would share it with another process
     monkeypatch.setenv("GAPLESS_QUIET", "1")
     result = run("warmup")

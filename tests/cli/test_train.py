@@ -163,7 +163,7 @@ def test_the_page_shows_what_was_compared_and_how_to_do_it_again(raw, tmp_path):
     out, page = tmp_path / "m.gapless", tmp_path / "p.html"
     told = run_json("train", raw, "--target", "outcome", "--drop", "who", "--seed", "2", "-o", out, "--report", page)
     text = html.unescape(page.read_text(encoding="utf-8")).replace("\u00a0", " ")
-    table = text[text.index("What was tried") : text.index("The first gap", text.index("What was tried"))]
+    table = text[text.index("What was compared") : text.index("The first gap", text.index("What was compared"))]
     for each in told["compared"]:
         assert each["model"] + (" ★" if each["estimator"] == told["estimator"] else "<") in table
         assert f"{100 * each['test']['error']:.2f} %" in table
