@@ -22,7 +22,7 @@ help:
 	@echo "make lint         ruff, mypy and the arrows between the rooms"
 	@echo "make bench        gapless against its peers, same objective, one judge"
 	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make dist         source archive and wheel, into dist/"
+	@echo "make dist         source archive, wheel, and a wheel with compiled kernels, into dist/"
 	@echo "make clean        remove everything that these commands made"
 
 demo: $(VENV)/.report
@@ -59,6 +59,7 @@ docs: $(VENV)/.docs
 dist: $(VENV)/.dist
 	rm -rf dist
 	$(PY) -m build --outdir dist .
+	$(PY) packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl
 
 clean:
 	rm -rf $(VENV) build dist gapless-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -94,6 +95,6 @@ $(VENV)/.report $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.
 	@started=$$(date +%s); $(PIP) --editable ".[$*]" && echo "installed in $$(($$(date +%s) - started)) s"
 	@touch $@
 
-$(VENV)/.dist: $(VENV)/.python
+$(VENV)/.dist: $(VENV)/.core
 	@$(PIP) "build>=1.2"
 	@touch $@

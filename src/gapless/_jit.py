@@ -11,11 +11,12 @@ from typing import Any, TypeVar
 
 import numba
 from numba.core import config
+from numba.extending import intrinsic
 
 from gapless._kernel_cache import keep, kept
 from gapless._kernel_store import cache_folder
 
-__all__ = ["cache_folder", "compiled", "kept"]
+__all__ = ["cache_folder", "compiled", "instruction", "kept"]
 
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
@@ -34,3 +35,8 @@ def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool
     # No kernel is called from C: the wrapper for such calls would be compiled with every kernel, and used by nobody.
     options = {"nogil": True, "fastmath": flags, "error_model": "numpy", "no_cfunc_wrapper": True}
     return keep(numba.njit(**options)(function))
+
+
+def instruction(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """numba's intrinsic; where nothing is compiled (NUMBA_DISABLE_JIT=1), the Python function ``plain`` in its place."""
+    return lambda build: plain if config.DISABLE_JIT else intrinsic(build)

@@ -9,16 +9,15 @@ import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from gapless._clock import now
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 
 #: Lets the other thread of a core go first.
 RELAX = "llvm.x86.sse2.pause" if platform.machine().lower() in ("x86_64", "amd64") else None
 
 
-@intrinsic
+@instruction(lambda numbers, place: int(numbers[place]))
 def _look(typingctx, numbers, place):
     """The number as it is now: an ordinary read would be made once, before the loop."""
 

@@ -26,7 +26,7 @@ def run_json(*arguments, code=0, input=None):
 def quick(monkeypatch):
     """Two kinds of models are as good a test as five, and compile less."""
     every = compare.classifiers
-    monkeypatch.setattr(compare, "classifiers", lambda: every()[:2])
+    monkeypatch.setattr(compare, "classifiers", lambda *spread: every(*spread)[:2])
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_models_without_a_gap_say_so(raw, tmp_path, model, kind):
 
 def test_regressions_are_compared(tmp_path, monkeypatch):
     every = compare.regressions
-    monkeypatch.setattr(compare, "regressions", lambda: every()[:2])
+    monkeypatch.setattr(compare, "regressions", lambda *spread: every(*spread)[:2])
     random = np.random.default_rng(0)
     path = tmp_path / "houses.csv"
     rows = [
@@ -195,10 +195,8 @@ def test_without_what_makes_the_report(raw, tmp_path, monkeypatch):
         ("age,label\n1,a\n2,b\n", "no column 'lable'; did you mean 'label'?"),
         ("age,lable\n1,a\n2,a\n3,a\n", "has one value in all rows ('a')"),
         ("age,gone,lable\n,,a\n,NA,b\n,,a\n", "no column is left to learn from"),
-        ("age,age,lable\n1,2,a\n2,3,b\n", "column 'age': the name stands twice"),
         (b"\x00\x01\x02" * 1000, "binary"),
-        ("age,lable\n1,\n2,b\n", "line 2, column 'lable': the label is empty"),
-        ("when,a,lable\n2020-01-01,1,a\n2020-01-02,2,b\n", "holds dates"),
+        ("age,lable\n1,\n2,\n", "column 'lable': no row has a label"),
         ("a,lable\n1,a\n2e155,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n", "column 'a': values of 2.0e+155, whose squares"),
         (b"a,lable\n" + b"9" * 10_000_000 + b"\n1,a\n", "line 2"),
     ],

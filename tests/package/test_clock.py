@@ -305,6 +305,7 @@ def test_numbas_own_compiles_are_seen():
     def outer(x):
         return inner(x) * inner(x + 1)
 
+    inner(1.0)  # numba is ready
     before, watch = stood_still(), _clock.perf_counter()
     outer(1)
     wall, first = _clock.perf_counter() - watch, stood_still() - before
@@ -345,15 +346,15 @@ def test_the_certificate_says_apart_what_compiling_took(monkeypatch):
 
     def slowly(*arguments):
         with _clock.compiling():
-            threading.Event().wait(0.25)
+            threading.Event().wait(0.75)
         return fit_parts(*arguments)
 
     monkeypatch.setattr(_fit, "fit_parts", slowly)
-    model = LinearSVC(time_limit=0.2).fit(X, y)
+    model = LinearSVC(time_limit=0.6).fit(X, y)
     proof = model.certificate_
     assert proof.converged
-    assert proof.compile_seconds >= 0.25
-    assert proof.seconds < 0.2
+    assert proof.compile_seconds >= 0.75
+    assert proof.seconds < 0.6
     assert "s of compiling" in str(proof)
     assert "compiling" in proof._repr_html_()
     assert "compiling" not in str(warm)

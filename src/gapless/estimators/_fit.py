@@ -23,6 +23,7 @@ from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
+from gapless.problems.constant import moved_apart
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.choose import solve, solve_multinomial
@@ -279,6 +280,9 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
+    if len(positives) > 1 and solution.status != "converged":
+        theta = moved_apart(problem, solution.theta)
+        solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
     combined = solution.combined if data.groups is None else None
     if combined is None:
         u = problem.repair(data.expand(solution.u))

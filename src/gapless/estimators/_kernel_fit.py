@@ -31,6 +31,7 @@ from gapless.kernels.gram import Gram, Part, gram
 from gapless.kernels.positive import MOST_ROWS, Positive, positive
 from gapless.kernels.tiles import Tiles
 from gapless.kernels.whole import Whole
+from gapless.problems.kernel_constant import no_worse_than_constant
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import solve
@@ -401,6 +402,11 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         scores = problem.scores(beta)
         theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=None)
+    assert solution.scores is not None
+    if solution.status not in ("converged", "stalled"):
+        beta, theta, scores = no_worse_than_constant(problem, (solution.u, solution.theta, solution.scores))
+        off = solution.off if theta is solution.theta else None
+        solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
     if task.kind == "nu_svr":  # what the two variables of a row have in common is not in u
         solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)

@@ -32,8 +32,9 @@ def fit_hard(
     aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
     found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
     best = kept(gram, y, found.u, found.b)
+    ending = "stalled" if found.status == "converged" else found.status
     base = certify_values(
-        best.primal, best.dual, tol=stop.relative_gap, ending="stalled", rounding=best.rounding, n_iter=found.n_iter,
+        best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,
         seconds=now() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
     )  # fmt: skip
     slack = float(np.maximum(0.0, 1.0 - y * (best.scores + best.b)).max(initial=0.0))

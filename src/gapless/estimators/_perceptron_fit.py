@@ -38,6 +38,12 @@ PASSES, MOST_PASSES, VALUES = 10, 100, 50_000_000
 LARGE = 2.0**400
 #: Passes from which on a compact copy of the rows pays.
 FEW = 6
+#: Endings that come at any moment.
+STOPPED = ("time_limit", "interrupted")
+#: The size of a constant between two classes of equal weight.
+TIE = 2.0**-40
+#: The votes for and against a constant of variant="voted".
+VOTES = 1 << 30
 #: Values read while a pocket is filled at the end.
 POCKET = 20_000_000
 
@@ -145,7 +151,7 @@ def fit_perceptron(
                 left = share * max(0.0, deadline - now())
             return _one_class(data, labels.positives[k], start[k], int(seeds[k]), left)
 
-        parts = map_threads(one, range(len(labels.positives)), task.n_jobs)
+        parts = _no_worse_than_constants(data, map_threads(one, range(len(labels.positives)), task.n_jobs))
         named = fingerprint(X, labels.index, weights if weighted else None)
     voters = [part.run.electorate() if task.variant == "voted" else None for part in parts]
     problem = {
@@ -262,7 +268,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
         weights = run.fill_pocket(int(min(100, max(5, POCKET / max(1, n_stored(data.rows))))), loop.tick)
     direction, proved, why = _direction(data, run, y, status, known)
     if task.variant == "voted":
-        errors = _outvoted(run, y, data.counted)
+        errors = int(np.count_nonzero(~(y * _votes(run) > 0.0)[data.counted]))
     else:
         errors = count_errors(data.rows, y, data.counted, weights)
         if task.variant == "pocket" or (task.variant == "plain" and status == "infeasible"):
@@ -273,6 +279,43 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
     return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
+
+
+def _no_worse_than_constants(data: _Data, parts: list[_Part]) -> list[_Part]:
+    """Where a fit was stopped and errs more, by weight, than the best constant would: that constant, in the place of each class's
+    weights that were not done."""
+    stopped = [part.claim.status in STOPPED for part in parts]
+    if not any(stopped) or not data.rows.constant:
+        return parts
+    index, c = data.labels.index[data.counted], data.c[data.counted]
+    masses = np.bincount(index, c, minlength=data.labels.n_classes)
+    if len(parts) == 1:
+        said = np.where(_scores(data, parts[0]) > 0.0, 1, 0)
+    else:
+        said = np.argmax([_scores(data, part) for part in parts], axis=0)
+    if float(c[said != index].sum()) <= float(masses.sum() - masses.max()):
+        return parts
+    return [_constant(data, part, masses) if late else part for late, part in zip(stopped, parts)]
+
+
+def _scores(data: _Data, part: _Part) -> np.ndarray:
+    """Of the rows that count, as ``decision_function`` gives them."""
+    if data.task.variant != "voted":
+        return scores(data.rows, part.weights * data.scale)[data.counted]
+    return _votes(part.run)[data.counted] / max(1, part.run.electorate()[1].sum())
+
+
+def _constant(data: _Data, part: _Part, masses: np.ndarray) -> _Part:
+    """The share of the weight by which the class outweighs the others: of several classes the largest has the largest score."""
+    positive, total = float(masses[part.claim.positive]), float(masses.sum())
+    weights = np.zeros(part.weights.size)
+    weights[-1] = (2.0 * positive - total) / total or -TIE
+    y = np.where(data.labels.index == part.claim.positive, np.int8(1), np.int8(-1))
+    against = min(VOTES - 1, max(1, round(VOTES * (1.0 - positive / total))))
+    one = np.append(np.zeros(weights.size - 1), data.scale)
+    part.run.voters, part.run.votes, part.run.survived = [one, -one], [VOTES - against, against], 0
+    errors = count_errors(data.rows, y, data.counted, weights * data.scale)
+    return part._replace(weights=weights, claim=part.claim._replace(errors=errors))
 
 
 def _until_it_ends(
@@ -374,12 +417,12 @@ def _accuracy(run: Run, y: np.ndarray, held_out: np.ndarray) -> float:
     return float(np.mean((scores(run.rows, run.weights())[held_out] > 0.0) == (y[held_out] > 0)))
 
 
-def _outvoted(run: Run, y: np.ndarray, counted: np.ndarray) -> int:
-    voters, votes = run.electorate()
-    total = np.zeros(y.size)
-    for voter, vote in zip(voters, votes):
+def _votes(run: Run) -> np.ndarray:
+    """The votes for the positive class less those against it, of each row."""
+    total = np.zeros(run.y.size)
+    for voter, vote in zip(*run.electorate()):
         total += vote * np.sign(scores(run.rows, voter))
-    return int(np.count_nonzero(~(y * total > 0.0)[counted]))
+    return total
 
 
 def _steps(run: Run, y: np.ndarray, direction: np.ndarray, proved: MistakeBound | None) -> list[Step]:

@@ -12,10 +12,9 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 from scipy import sparse
 
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 from gapless.kernels.rbf import RBF
 from gapless.kernels.single import TERMS, Rates
 from gapless.kernels.tiles import COLUMNS, Tiles
@@ -109,7 +108,7 @@ def zeros_and_ones(X: Any) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-@intrinsic
+@instruction(lambda word: int(word).bit_count())
 def _ones(typingctx, word):
     """How many bits of a word are 1."""
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.core import cgutils, config
 
 from gapless._inline import inlined
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 from gapless._kernel_store import features
 from gapless.kernels._single import exp_single
 from gapless.losses._scalar import exp_below
@@ -42,7 +41,7 @@ def _registers() -> tuple[int, int]:
 def bytes_are_fast() -> bool:
     """Whether the processor compiled for multiplies and adds four bytes of each lane in one step."""
     has = features()
-    return bool(has.get("avx512f") and has.get("avx512vnni"))
+    return bool(not config.DISABLE_JIT and has.get("avx512f") and has.get("avx512vnni"))
 
 
 def _tile_function(module, of, to):
@@ -132,7 +131,13 @@ def _tile_function(module, of, to):
     return function
 
 
-@intrinsic
+def _plain_product(left, first, panel, tile, scale):
+    """`product` of floats, by numpy."""
+    rows = np.minimum(np.arange(first, first + GROUP), left.shape[0] - 1)
+    np.matmul(left[rows], panel, out=tile)
+
+
+@instruction(_plain_product)
 def product(typingctx, left, first, panel, tile, scale):
     """tile = left[first : first + GROUP] panel, as far as there are rows; bytes make squared distances, times ``scale``."""
 

@@ -14,9 +14,8 @@ import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 from gapless._kernel_store import features
 
 #: Columns up to which this is faster than a BLAS.
@@ -42,7 +41,12 @@ def _block(vectors: int):
     kind = ir.VectorType(ir.DoubleType(), LANES)
     lane, nothing = ir.VectorType(ir.IntType(32), LANES), ir.Constant(kind, ir.Undefined)
 
-    @intrinsic
+    def plain(tile, width, i, j, count, out):
+        rows, more = tile.reshape(-1, width)[:count], slice(j, j + vectors * LANES)
+        sums = out.reshape(-1, width)[i : i + _COLUMNS, more]
+        sums += rows[:, i : i + _COLUMNS].T @ rows[:, more]
+
+    @instruction(plain)
     def block(typingctx, tile, width, i, j, count, out):
         def build(context, builder, signature, arguments):
             source, across, row, column, rows, target = arguments

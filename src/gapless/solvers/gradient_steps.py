@@ -90,6 +90,7 @@ class Sums(NamedTuple):
 
 def look(loss, data, theta, gradient):
     """J(theta), and its gradient; of one score a row or of K, as the loss says."""
+    return (look_many if isinstance(loss, Softmax) else look_one)(loss, data, theta, gradient)
 
 
 @overload(look)
@@ -100,6 +101,9 @@ def _look(loss, data, theta, gradient):
 
 def batch_gradient(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep):
     """The sum of the gradients over a batch, without the penalty's part; u follows where it is kept."""
+    if isinstance(loss, Softmax):
+        return batch_many(loss, data, order, start, stop, theta, gradient)
+    return batch_one(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep)
 
 
 @overload(batch_gradient)

@@ -29,7 +29,7 @@ from gapless._threads import map_threads, one_blas_thread
 from gapless.encode.weights import check_sample_weight
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 
-from .chains import Chain, kernel_way, ridge_way, score_of, warm_way
+from .chains import Chain, constant_view, kernel_way, ridge_way, score_of, warm_way
 from .folds import Folds, take
 from .kernel_chain import bytes_needed
 from .lattice import Lattice
@@ -95,8 +95,8 @@ class Evaluation:
         return np.array([(self.entry(k, fold) or [np.nan])[0] for fold in range(len(self.folds))])
 
     def score(self, k: int) -> float:
-        """The mean over the folds; NaN where one failed or is not there."""
-        return float(np.mean(self.scores(k)))
+        """The mean over the folds on which the score is defined; NaN where one failed or is not there."""
+        return self.folds.mean(self.scores(k))
 
     @property
     def visited(self) -> list[int]:
@@ -183,6 +183,9 @@ class Evaluation:
         models = [self.prepared(k) for k in chain.members]
         loop = Loop(Stop(0.0, 1 << 60, self._seconds_left()), interruption=self.interruption)
         try:
+            if self.classifier and len(np.unique(np.asarray(take(self.y, train)))) < 2:
+                constant = constant_view(self, train, test)  # nothing to separate: the only class is the answer
+                return {k: score_of(self, constant, train, test) for k in chain.members}
             before, last = self._transformed(models[0], train)
             ways = (kernel_way, ridge_way, warm_way)
             for way in ways:

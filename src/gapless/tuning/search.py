@@ -58,7 +58,8 @@ def tune(
     param_grid : dict of lists, or a list of such dicts, as in scikit-learn's GridSearchCV
     space : dict of ranges instead: (low, high), (low, high, "log" or "linear"), or a list to choose from
         A range has ``points`` values, in equal ratios where its ends are a factor of 10 or more apart. Without both: C and gamma
-        of kernel machines over the grid of the LIBSVM guide, C of linear ones, alpha of ridge.
+        of kernel machines over the grid of the LIBSVM guide (C and epsilon of an SVR in standard deviations of y), C of linear
+        ones, alpha of ridge.
     method : {"grid", "bisection", "bayes", "random"}
         All candidates; one parameter after the other by halving; a Gaussian process with expected improvement, which needs the
         extra ``tune``; some at random.
@@ -81,7 +82,7 @@ def tune(
     if time_limit is not None and not float(time_limit) > 0.0:
         raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {time_limit!r}")
     started = now()
-    lattice = _lattice(model, param_grid, space, points)
+    lattice = _lattice(model, param_grid, space, points, y)
     _known_parameters(model, lattice)
     scorer = _scorer(scoring)
     classifier = bool(is_classifier(model))
@@ -192,12 +193,12 @@ def _fit(model: Any, X: Any, y: Any, weights: Any, rows: np.ndarray | None) -> A
     return model.fit(X, y, **({} if weights is None else {name: weights}))
 
 
-def _lattice(model: Any, param_grid: Any, space: Any, points: int) -> Lattice:
+def _lattice(model: Any, param_grid: Any, space: Any, points: int, y: Any) -> Lattice:
     if param_grid is not None and space is not None:
         raise ValueError("param_grid and space exclude each other")
     if param_grid is not None:
         return from_grid(param_grid)
-    return default_lattice(model) if space is None else from_space(space, points)
+    return default_lattice(model, y) if space is None else from_space(space, points)
 
 
 def _known_parameters(model: Any, lattice: Lattice) -> None:

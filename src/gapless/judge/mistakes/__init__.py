@@ -141,10 +141,14 @@ class _Case:
         if status == "converged":
             fine = plain and (early or wrong == 0)
             claims.append(Claim(which + "converged", "no error", wrong, fine, "of the last weights"))
+        constant = status in ("time_limit", "interrupted") and not model[:-1].any()
         if self.variant == "plain" and status != "infeasible":
-            claims.append(Claim(which + "weights", "the last ones", None, np.array_equal(model, last)))
+            fine = constant or np.array_equal(model, last)
+            claims.append(
+                Claim(which + "weights", "the last ones", None, fine, "or, of a fit that was stopped, a constant")
+            )
         if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
-            good = sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
+            good = constant or sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
             claims.append(Claim(which + "pocket", sub["errors"], wrong, good, "no more errors than the last weights"))
         claims.append(Claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None)))
         if witness is not None:
