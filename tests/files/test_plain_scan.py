@@ -24,7 +24,8 @@ NUMBERS = [
 ]  # fmt: skip
 TEXTS = [
     "a", "bb", "hello world, not", '"x,y"', '"he said ""no"""', "  padded ", "", '"two\nlines"', "ü" * 5, "a" * 40,
-    "a" * 40 + "b", '"a"', "!bang", '""', "longtext16bytes!", "longtext16bytes!x", 'a "quote" inside', '"closed" and more', '"open',
+    "a" * 40 + "b", '"a"', "!bang", '""', "longtext16bytes!", "longtext16bytes!x", 'a "quote" inside',
+    '"closed" and more', '"open',
 ]  # fmt: skip
 
 
