@@ -405,7 +405,8 @@ def clocks(source: str) -> set[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             of_clock = isinstance(node.value, ast.Name) and node.value.id in names
-            of_dates = node.attr in DATES and ast.unparse(node.value).split(".")[-1] in ("datetime", "date")
+            owner = getattr(node.value, "id", getattr(node.value, "attr", ""))
+            of_dates = node.attr in DATES and owner in ("datetime", "date")
             found |= {node.attr} if of_clock or of_dates else set()
     return found - {"sleep"}
 
