@@ -13,10 +13,10 @@ import numba
 from numba.core import config
 from numba.extending import intrinsic
 
-from gapless._kernel_cache import keep
+from gapless._kernel_cache import keep, kept
 from gapless._kernel_store import cache_folder
 
-__all__ = ["cache_folder", "compiled", "instruction"]
+__all__ = ["cache_folder", "compiled", "instruction", "kept"]
 
 #: Reassociation and fused multiply-add let a reduction use vector registers. NaN and infinity keep their meaning.
 VECTORISE = {"reassoc", "contract", "nsz"}
@@ -32,7 +32,9 @@ def compiled(function: F | None = None, *, vectorise: bool = False, finite: bool
     if config.DISABLE_JIT:
         return function
     flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
-    return keep(numba.njit(nogil=True, fastmath=flags, error_model="numpy")(function))
+    # No kernel is called from C: the wrapper for such calls would be compiled with every kernel, and used by nobody.
+    options = {"nogil": True, "fastmath": flags, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return keep(numba.njit(**options)(function))
 
 
 def instruction(plain: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

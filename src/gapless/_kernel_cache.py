@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.runtime import rtsys
 
+from gapless import _clock
 from gapless import _kernel_store as store
 from gapless._processor import aimed_at
 from gapless._sources import module_key
@@ -27,6 +30,13 @@ def keep(dispatcher: Any) -> Any:
     return dispatcher
 
 
+def kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled first: some variant of it is loaded, or in one of the places."""
+    if not isinstance(getattr(kernel, "_cache", None), _Cache):
+        return False
+    return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
+
+
 class _Compile:
     """numba's compile of one kernel: for the level of this process, and the lock is given back if it fails."""
 
@@ -35,11 +45,24 @@ class _Compile:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            with aimed_at(store.level(), self.context):
+            with aimed_at(store.level(), self.context), _uncollected():
                 return self.inner(*arguments)
         except BaseException:
             self.kept.give_back()
             raise
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of garbage waits: its rounds, over the millions of objects that numba still needs, are a sixth of the time of
+    compiling. numba's lock is held meanwhile, so that one thread at a time is here."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
@@ -118,7 +141,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
         # On a full disk the kernel is compiled all the same, and again the next time.
         try:
-            with ExitStack() as stack, suppress(OSError):
+            with _clock.compiling(), ExitStack() as stack, suppress(OSError):
                 if store.take(0):
                     stack.callback(store.give_back, 0)
                 store.make_room(store.module_folder(self._impl.locator._module, store.cache_folder()))
@@ -156,3 +179,20 @@ def _announce() -> None:
         )
     if not os.environ.get("GAPLESS_QUIET"):
         print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    """Tells the clock what numba tells."""
+
+    def __init__(self, began: Callable[[], None], ended: Callable[[], None]) -> None:
+        self._began, self._ended = began, ended
+
+    def on_start(self, event: Any) -> None:
+        self._began()
+
+    def on_end(self, event: Any) -> None:
+        self._ended()
+
+
+event.register("numba:compiler_lock", _Listener(_clock.lock_asked, _clock.lock_left))
+event.register("numba:compile", _Listener(_clock.compile_began, _clock.compile_ended))

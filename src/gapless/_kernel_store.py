@@ -22,7 +22,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gapless import _processor
+from gapless import _clock, _processor
 from gapless._sources import PACKAGE, module_key, verbs_key
 
 #: Kernels that came with the wheel, and a note of what they were compiled by and for.
@@ -275,8 +275,9 @@ def _host_mark() -> str:
 
 @contextmanager
 def waiting_for_compiler() -> Iterator[None]:
-    """Around every wait for a kernel that another process compiles."""
-    yield
+    """Around every wait for a kernel that another process compiles: the clock of work stands still."""
+    with _clock.compiling():
+        yield
 
 
 def number_of(key: Any) -> int:

@@ -36,7 +36,8 @@ def verbs_key() -> str:
         digest.update(
             f" {name}={getattr(value, '_raw_value', value)}".encode()
         )  # OPT: "max" is an integer 3 of its own
-    files = [PACKAGE / "_jit.py", PACKAGE / "judge" / "fingerprint.py"]  # flags of all kernels; constants of one kernel
+    files = [PACKAGE / "_jit.py", PACKAGE / "_inline.py"]  # flags of all kernels, and how verbs are written into them
+    files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
     for room in VERBS:
         files += sorted((PACKAGE / room).rglob("*.py"))
     for file in files:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
+
+from gapless._clock import Stopwatch
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
@@ -80,7 +81,7 @@ def warmup(
     float
         The seconds taken.
     """
-    started = time.perf_counter()
+    watch = Stopwatch()
     steps = wanted(names, kinds)
     for done, step in enumerate(steps):
         if progress is not None:
@@ -88,7 +89,7 @@ def warmup(
         step.run()
     if progress is not None:
         progress("done", len(steps), len(steps))
-    return time.perf_counter() - started
+    return watch.seconds + watch.compile_seconds
 
 
 def known(names: str | Iterable[str] | None) -> tuple[str, ...]:

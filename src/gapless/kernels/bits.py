@@ -70,7 +70,7 @@ class BitTiles(Tiles):
         left: np.ndarray,
         right: np.ndarray,
         w: np.ndarray,
-        rates: np.ndarray,
+        rates: np.ndarray | None,
         mixed: int,
         out: np.ndarray,
         off: np.ndarray,
@@ -150,7 +150,9 @@ def _add(left, right, v, rates, mixed, table, apart, out, off):
                         s += table[found[j]] * abs(w[j])
                 bound += abs(s)
             out[i] += total
-            if rates.size:  # counts are exact: all rates are the same, and the second sum is not needed
+            if (
+                rates is not None and rates.size
+            ):  # counts are exact: all rates are the same, and the second sum is not needed
                 off[i, 0] += rates[0] * bound
 
 

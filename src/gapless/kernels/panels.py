@@ -13,8 +13,8 @@ import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import overload
 
+from gapless._inline import inlined
 from gapless._jit import compiled, instruction
 from gapless._kernel_store import features
 from gapless.kernels._single import exp_single
@@ -165,7 +165,7 @@ def _exp(t: float) -> float:
     return float(np.exp(t))
 
 
-@overload(_exp, inline="always")
+@inlined(_exp)
 def _exp_of(t):
     if t == types.float32:
         return lambda t: exp_single(t)
@@ -194,14 +194,20 @@ def pack(rows, index, scale, swap, panels):
 
 
 @compiled(vectorise=True)
-def _map(tile, kind, degree, shift):
-    """The kernel's map of a tile of products, in place."""
+def _exp_all(tile):
+    """The Gaussian's map of a tile of exponents, in place."""
     for i in range(tile.shape[0]):
         row = tile[i]
-        if kind == 1:
-            for j in range(row.size):
-                row[j] = _exp(row[j])
-        elif kind == 2:
+        for j in range(row.size):
+            row[j] = _exp(row[j])
+
+
+@compiled(vectorise=True)
+def _map(tile, kind, degree, shift):
+    """The map of another kernel (2: polynomial, 3: sigmoid) of a tile of products, in place."""
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        if kind == 2:
             for j in range(row.size):
                 base = row[j] + row.dtype.type(shift)
                 p = row.dtype.type(1.0)
@@ -225,7 +231,7 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
             w = v[p * WIDTH : (p + 1) * WIDTH]
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                if kind > 1:
+                if degree is not None:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     row = tile[i]
@@ -237,7 +243,7 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
                         for j in range(WIDTH):
                             s += row[j] * w[j]
                     out[start + i] += s
-                    if rates.size:
+                    if rates is not None and rates.size:
                         if p == mixed:
                             s = v.dtype.type(0.0)
                             for j in range(WIDTH):
@@ -256,7 +262,7 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
         u, down = w[p * WIDTH : (p + 1) * WIDTH], across[p * WIDTH : (p + 1) * WIDTH]
         for start in range(0, n, GROUP):
             product(left, start, panels[p], tile, shift)
-            if kind > 1:
+            if degree is not None:
                 _map(tile, kind, degree, shift)
             for i in range(GROUP):
                 row = tile[i]
@@ -289,7 +295,7 @@ def fill(left, panels, kind, degree, shift, out):
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                if kind > 1:
+                if degree is not None:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     into, row = out[start + i, p * WIDTH : (p + 1) * WIDTH], tile[i]
@@ -312,7 +318,10 @@ def fill_across(left, panels, kind, degree, shift, out):
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                _map(tile, kind, degree, shift)
+                if degree is not None:
+                    _map(tile, kind, degree, shift)
+                elif kind == 1:
+                    _exp_all(tile)
                 for i in range(min(GROUP, below - start)):
                     into, row = some[start - above + i], tile[i]
                     for j in range(WIDTH):
