@@ -252,7 +252,8 @@ def _units(model: Any, step: Any, d: int) -> tuple[np.ndarray | None, np.ndarray
     encoding = getattr(step, "encoding_", None)
     if encoding is not None:
         for column in encoding.columns:
-            made = {"number": [column], "date": column.get("parts", [])}.get(column["kind"], [])  # the others are 0 and 1
+            # Numbers and parts of dates are scaled; the features of texts, and of missing cells, are 0 and 1.
+            made = {"number": [column], "date": column.get("parts", [])}.get(column["kind"], [])
             shift += [float(entry["mean"]) for entry in made] + [0.0] * (width_of(column) - len(made))
             scale += [float(entry["scale"]) for entry in made] + [1.0] * (width_of(column) - len(made))
     elif isinstance(model, Pipeline) and len(model.steps) == 2 and isinstance(model[0], StandardScaler):
