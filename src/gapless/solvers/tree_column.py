@@ -14,9 +14,10 @@ from gapless._jit import compiled
 
 from .tree_histogram import best_categories, empty_histogram, fill_histogram, scan_histogram, score_of, weight_of
 from .tree_keys import sort_keys
-from .tree_score import TIE, Sums, allowed, better, score_one
+from .tree_score import TIE, allowed, better, score_one
+from .tree_state import Sums
 
-__all__ = ["Cut", "Lot", "best_cut"]
+__all__ = ["Cut", "best_cut"]
 
 #: A histogram costs this many rows for each of its entries.
 ENTRY = 1.0
@@ -24,14 +25,6 @@ ENTRY = 1.0
 COMMON = 4.0
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
-
-
-class Lot(NamedTuple):
-    """What is drawn by lot: the state of the generator, and columns in the order in which they were drawn."""
-
-    state: np.ndarray  #: uint64
-    turn: np.ndarray  #: int64
-    columns: int  #: so many are looked at
 
 
 class Cut(NamedTuple):
@@ -204,16 +197,15 @@ def scan_keys(
 
 
 @compiled(inner=True)
-def random_cut(
-    work: Any, k: Any, Y: Any, node: Any, found: Any, lo: int, facts: Any, j: int, lot: Any, stops: Any, entropy: Any
-) -> Any:  # fmt: skip
+def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int, entropy: Any) -> Any:
     """The cut at a threshold drawn evenly between the node's smallest and largest value."""
+    work, facts, state = task.work, task.facts, task.lot.state
     offset, lowest = facts.offset[j], facts.lowest
     x0, x1 = np.float64(lowest[offset + found.lo]), np.float64(facts.highest[offset + found.hi])
-    cut_at = x0 + np.float64(draw(lot.state) >> np.uint64(11)) * 2.0**-53 * (x1 - x0)
+    cut_at = x0 + np.float64(draw(state) >> np.uint64(11)) * 2.0**-53 * (x1 - x0)
     if cut_at >= x1:
         cut_at = x0
-    go = np.int64(draw(lot.state) & np.uint64(1)) if found.n_missing > 0 else np.int64(0)
+    go = np.int64(draw(state) & np.uint64(1)) if found.n_missing > 0 else np.int64(0)
     code, above = found.lo, found.hi + 1  # the last code whose values are not beyond the threshold
     while above - code > 1:
         half = (code + above) // 2
@@ -233,7 +225,7 @@ def random_cut(
             nl += 1
             add_row(work.L, i, work.w, work.t, k, Y)
     score = -np.inf
-    if allowed(nl, node.n, WL, node.W - WL, stops):
+    if allowed(nl, node.n, WL, node.W - WL, task.stops):
         score = score_of(work, k, Y, node.M, WL, node.W, entropy)
     return Cut(score, j, code, code, go if found.n_missing > 0 else np.int64(-1), cut_at)
 
@@ -267,10 +259,10 @@ def count_codes(
 @compiled(inner=True)
 def nobody(H: Any, c: int, width: int) -> bool:
     """Whether a code has no rows."""
+    empty = True
     for o in range(width):
-        if H[c * width + o] != 0.0:
-            return False
-    return True
+        empty = empty and H[c * width + o] == 0.0
+    return empty
 
 
 # -- all columns
@@ -278,10 +270,10 @@ def nobody(H: Any, c: int, width: int) -> bool:
 
 @compiled(inner=True)
 def cut_both_ways(
-    best: Any, j: int, histogram: bool, counted: bool, work: Any, k: Any, Y: Any, node: Any, found: Any, lo: int, stops: Any,
-    entropy: Any,
+    best: Any, j: int, histogram: bool, counted: bool, task: Any, k: Any, Y: Any, node: Any, found: Any, lo: int, entropy: Any
 ) -> Any:  # fmt: skip
     """The better of the best cut so far and the best one of a column: missing values go right, then left."""
+    work, stops = task.work, task.stops
     for go in range(2 if found.n_missing > 0 else 1):
         for o in range(node.M):
             work.L[o] = work.missing[o] if go == 1 else 0.0
@@ -301,35 +293,34 @@ def cut_both_ways(
 
 @compiled(inner=True)
 def cut_categories(
-    best: Any, j: int, codes: Any, rows: Any, facts: Any, work: Any, categories: Any, k: Any, Y: Any, node: Any, stops: Any,
-    entropy: Any,
-) -> Any:  # fmt: skip
+    best: Any, j: int, codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any, entropy: Any
+) -> Any:
     """The same for a column of categories; and whether it has two that are there."""
-    n_codes = facts.n_codes[j]
-    none = n_codes if facts.missing[j] else np.int64(-1)
-    found = count_codes(codes, rows, node, work, k, Y, work.lo[j], work.hi[j], none, True)
+    work, n_codes, counted = task.work, task.facts.n_codes[j], np.bool_(True)
+    none = n_codes if task.facts.missing[j] else np.int64(-1)
+    found = count_codes(codes, task.room.rows, node, work, k, Y, work.lo[j], work.hi[j], none, counted)
     several = found.n_keys > 0 and (found.lo < found.hi or found.n_missing > 0)
     if several:
-        score = best_categories(work, categories, n_codes, k, Y, node, stops, entropy)
+        score = best_categories(work, categories, n_codes, k, Y, node, task.stops, entropy)
         cut = Cut(score, j, np.int64(-1), np.int64(-1), np.int64(categories.left[n_codes]), 0.0)
         if take(best, cut, node.scale):
             best = cut
             for c in range(n_codes + 1):
                 categories.best[c] = categories.left[c]
-    empty_histogram(work, node.M if k is not None else node.M + 1, np.int64(0), n_codes, True)
+    empty_histogram(work, node.M if k is not None else node.M + 1, np.int64(0), n_codes, counted)
     return best, several
 
 
 @compiled(inner=True)
 def cut_numbers(
-    best: Any, j: int, codes: Any, rows: Any, facts: Any, work: Any, k: Any, Y: Any, node: Any, lot: Any, at_random: Any,
-    stops: Any, entropy: Any,
-) -> Any:  # fmt: skip
+    best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: Any, at_random: Any, entropy: Any
+) -> Any:
     """The same for a column of numbers, whose range is then known."""
+    work, facts, rows = task.work, task.facts, task.room.rows
     lo, hi, width = work.lo[j], work.hi[j], node.M if k is not None else node.M + 1
     none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
     usual = np.int64(facts.common[j])
-    counted = stops.min_leaf > 1 or none >= 0
+    counted = task.stops.min_leaf > 1 or none >= 0
     together = k is None and Y is None and at_random is None and lo <= usual and usual <= hi
     histogram = at_random is None and (hi - lo + 1) * width * (COMMON if together else ENTRY) <= node.n
     if histogram:
@@ -341,25 +332,22 @@ def cut_numbers(
         work.lo[j], work.hi[j] = found.lo, found.hi
     if several:
         if at_random is None:
-            best = cut_both_ways(best, j, histogram, counted, work, k, Y, node, found, lo, stops, entropy)
+            best = cut_both_ways(best, j, histogram, counted, task, k, Y, node, found, lo, entropy)
         else:
-            cut = random_cut(work, k, Y, node, found, lo, facts, j, lot, stops, entropy)
+            cut = random_cut(task, k, Y, node, found, j, lo, entropy)
             best = cut if take(best, cut, node.scale) else best
     if histogram:
         empty_histogram(work, width, lo, hi, counted)
         if none >= 0:
-            empty_histogram(work, width, none, none, True)
+            empty_histogram(work, width, none, none, counted)
     return best, several
 
 
 @compiled(inner=True)
-def best_cut(
-    codes: Any, rows: Any, facts: Any, work: Any, categories: Any, k: Any, Y: Any, node: Any, lot: Any, at_random: Any, stops: Any,
-    entropy: Any,
-) -> Any:  # fmt: skip
+def best_cut(codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any, at_random: Any, entropy: Any) -> Any:
     """The best cut of a node over the columns that are looked at."""
     best = Cut(-np.inf, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(0), 0.0)
-    turn, d = lot.turn, codes.shape[0]
+    work, lot, turn, d = task.work, task.lot, task.lot.turn, codes.shape[0]
     looked = 0
     for q in range(d):
         if lot.columns < d:
@@ -368,17 +356,13 @@ def best_cut(
             p = q + np.int64(draw(lot.state) % np.uint64(d - q))
             turn[q], turn[p] = turn[p], turn[q]
         j = turn[q]
-        if work.lo[j] == work.hi[j] and not facts.missing[j]:
+        if work.lo[j] == work.hi[j] and not task.facts.missing[j]:
             continue
         for o in range(node.M):
             work.missing[o] = 0.0
         if categories is not None and categories.column[j]:
-            best, several = cut_categories(
-                best, j, codes[j], rows, facts, work, categories, k, Y, node, stops, entropy
-            )  # fmt: skip
+            best, several = cut_categories(best, j, codes[j], task, categories, k, Y, node, entropy)
         else:
-            best, several = cut_numbers(
-                best, j, codes[j], rows, facts, work, k, Y, node, lot, at_random, stops, entropy
-            )  # fmt: skip
+            best, several = cut_numbers(best, j, codes[j], task, k, Y, node, at_random, entropy)
         looked += 1 if several else 0
     return best

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,19 +10,7 @@ from gapless._jit import compiled
 
 from .tree_score import allowed, better, score_classes, score_many, score_one
 
-__all__ = ["Categories", "best_categories", "empty_histogram", "fill_histogram", "scan_histogram"]
-
-
-class Categories(NamedTuple):
-    """Memory for columns of categories."""
-
-    column: np.ndarray  #: whether a column holds categories
-    left: np.ndarray  #: uint8: which codes go left
-    best: np.ndarray  #: uint8: the same of the best cut of the node
-    seen: np.ndarray  #: uint8
-    share: np.ndarray
-    order: np.ndarray  #: int64
-    sets: np.ndarray  #: uint32, (nodes, words): as in the tree
+__all__ = ["best_categories", "empty_histogram", "fill_histogram", "scan_histogram"]
 
 
 @compiled(inner=True)
@@ -115,8 +103,8 @@ def score_of(work: Any, k: Any, Y: Any, M: int, WL: float, W: float, entropy: An
 def scan_histogram(
     work: Any, k: Any, Y: Any, node: Any, lo: int, hi: int, counted: bool, first: Any, last_too: bool, stops: Any, entropy: Any
 ) -> tuple[float, int, int]:  # fmt: skip
-    """The best cut between the codes lo to hi: its score, and the codes on both sides of it (the right one is -1 where only missing
-    values lie right). ``work.L`` and ``first`` hold what lies left of every cut: missing values that go left."""
+    """The best cut between the codes lo to hi: its score, and the codes on both sides of it (the right one is -1 where only
+    missing values lie right). ``work.L`` and ``first`` hold what lies left of every cut: missing values that go left."""
     H, L, M, W = work.H, work.L, node.M, node.W
     width = M if k is not None else M + 1
     best, c_left, c_right = -np.inf, np.int64(-1), np.int64(-1)

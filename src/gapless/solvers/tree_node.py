@@ -1,8 +1,8 @@
-"""The rows of one node, one after the other, and their sums."""
+"""The rows of one node, one after the other, their sums, and what is written of the node."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,46 +10,7 @@ from gapless._jit import compiled
 
 from .tree_score import impurity_classes, impurity_many, impurity_two
 
-__all__ = ["Node", "Source", "Work", "classes_here", "copy_block", "node_sums"]
-
-
-class Source(NamedTuple):
-    """Codes and targets of rows by their number; arrays of length 0 where a target is of another kind."""
-
-    codes: np.ndarray  #: (columns, rows) of uint16 or uint32
-    w: np.ndarray
-    y: np.ndarray
-    k: np.ndarray  #: int32
-    Y: np.ndarray
-
-
-class Node(NamedTuple):
-    """Numbers of one node."""
-
-    start: int
-    n: int
-    W: float
-    M: int  #: classes that are there, or targets
-    scale: float  #: of the rounding of scores
-
-
-class Work(NamedTuple):
-    """Memory of one node. ``w`` and ``t`` have a place more, for rows that are taken together."""
-
-    w: np.ndarray
-    t: np.ndarray  #: weighted targets
-    keys: np.ndarray  #: uint64 (2, rows + 1): code above, place below
-    digits: np.ndarray  #: int64: memory for sorting
-    H: np.ndarray  #: a histogram: for each code its sums, then its weight
-    count: np.ndarray  #: int64: rows of each code
-    T: np.ndarray  #: sums of the targets
-    L: np.ndarray  #: the same of the left side
-    missing: np.ndarray  #: the same of the missing values
-    mean: np.ndarray
-    present: np.ndarray  #: int64: the number of each class among those that are there
-    parts: np.ndarray  #: where each output's classes start
-    lo: np.ndarray  #: int64: the smallest code of each column
-    hi: np.ndarray  #: int64: the largest
+__all__ = ["classes_here", "copy_block", "node_sums", "threshold_between", "write_node"]
 
 
 @compiled(inner=True)
@@ -73,8 +34,7 @@ def copy_block(source: Any, block: Any, k: Any, Y: Any, rows: Any, start: int, m
 
 @compiled(inner=True)
 def node_sums(
-    w: Any, y: Any, classes: Any, outputs: Any, rows: Any, start: int, end: int, work: Any, k: Any, Y: Any, centred: bool,
-    entropy: Any,
+    source: Any, rows: Any, start: int, end: int, work: Any, k: Any, Y: Any, centred: bool, entropy: Any
 ) -> Any:  # fmt: skip
     """Weights and targets of a node's rows, one after the other; their sums T; weight, impurity, and whether it is pure.
 
@@ -82,15 +42,15 @@ def node_sums(
     here = work.w
     W = 0.0
     for i in range(end - start):
-        here[i] = w[rows[start + i]]
+        here[i] = source.w[rows[start + i]]
         W += here[i]
     if Y is not None:
-        impurity, pure = sum_outputs(outputs, rows, start, end, work, Y, W, centred)
+        impurity, pure = sum_outputs(source.Y, rows, start, end, work, Y, W, centred)
         return W, impurity if centred else impurity_many(work.T, work.parts, W, entropy), pure
     if k is not None:
-        pure = sum_classes(classes, rows, start, end, work, k, W)
+        pure = sum_classes(source.k, rows, start, end, work, k, W)
         return W, impurity_classes(work.T, W, entropy), pure
-    impurity, pure = sum_one(y, rows, start, end, work, W, centred)
+    impurity, pure = sum_one(source.y, rows, start, end, work, W, centred)
     return W, impurity if centred else impurity_two(work.T[0], W, entropy), pure
 
 
@@ -166,7 +126,7 @@ def sum_outputs(source: Any, rows: Any, start: int, end: int, work: Any, Y: Any,
 
 @compiled(inner=True)
 def classes_here(work: Any, k: Any, m: int) -> int:
-    """Number the classes that are there, and how many they are: others take no part; two that are left are one target of 0 and 1."""
+    """Number the classes that are there; how many they are. Others take no part; two are one target of 0 and 1."""
     T, present = work.T, work.present
     M = np.int64(0)
     for c in range(T.size):
@@ -182,3 +142,30 @@ def classes_here(work: Any, k: Any, m: int) -> int:
         for i in range(m):
             k[i] = present[k[i]]
     return M
+
+
+@compiled(inner=True)
+def write_node(
+    nodes: Any, node: int, parent: int, is_left: int, n: int, W: float, impurity: float, mean: Any
+) -> None:  # fmt: skip
+    """A leaf, for the time being, and the child of its parent."""
+    if parent >= 0:
+        if is_left == 1:
+            nodes.left[parent] = node
+        else:
+            nodes.right[parent] = node
+    nodes.feature[node], nodes.left[node], nodes.right[node], nodes.goes_left[node] = -2, -1, -1, 0
+    nodes.samples[node], nodes.weight[node], nodes.impurity[node] = n, W, impurity
+    for k in range(mean.size):
+        nodes.value[node, k] = mean[k]
+
+
+@compiled(inner=True)
+def threshold_between(facts: Any, j: int, left: int, right: int) -> float:
+    """A threshold t, x_left <= t < x_right: the middle, or x_left where rounding leaves none; infinite without a right side."""
+    x0 = np.float64(facts.highest[facts.offset[j] + left])
+    if right < 0:
+        return np.inf
+    x1 = np.float64(facts.lowest[facts.offset[j] + right])
+    middle = x0 / 2.0 + x1 / 2.0
+    return x0 if middle >= x1 or not np.isfinite(middle) else middle

@@ -18,35 +18,16 @@ are not several outputs, ``entropy`` where the criterion is another.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gapless._jit import compiled
 
-__all__ = ["Stops", "Sums", "TIE", "allowed", "better", "xlogx"]
+__all__ = ["TIE", "allowed", "better", "xlogx"]
 
 #: Scores that agree to this share are equal: rounding stays well below, different fractions of small counts far above.
 TIE = 2.0**-44
-
-
-class Stops(NamedTuple):
-    """Where growth stops, as a kernel reads it: numbers only."""
-
-    max_depth: int
-    min_split: int
-    min_leaf: int
-    min_weight: float
-    min_decrease: float
-    total_weight: float
-
-
-class Sums(NamedTuple):
-    """Rows, their weight, and the sum of one target."""
-
-    n: int
-    W: float
-    S: float
 
 
 @compiled(inner=True)

@@ -13,9 +13,10 @@ import numpy as np
 from gapless._jit import compiled
 
 from .tree_keys import DIGITS, keys_of_codes, keys_of_order
-from .tree_nodes import Facts, Nodes, threshold_between, write_node
-from .tree_score import Stops, Sums, decrease_classes, decrease_one, impurity_classes, impurity_two
+from .tree_node import threshold_between, write_node
+from .tree_score import decrease_classes, decrease_one, impurity_classes, impurity_two
 from .tree_sorted_scan import AT_BULK, LOW, cut_classes, cut_one
+from .tree_state import Facts, Nodes, Stops, Sums
 
 __all__ = ["MOST_KEYS", "PLACES", "grow_part"]
 

@@ -12,18 +12,10 @@ import numpy as np
 
 from gapless._jit import compiled
 
-from .tree_score import (
-    TIE,
-    Sums,
-    allowed,
-    better,
-    decrease_classes,
-    decrease_one,
-    score_classes,
-    score_one,
-)
+from .tree_score import TIE, allowed, better, score_classes, score_one
+from .tree_state import Sums
 
-__all__ = ["LOW", "Cut", "best_cut"]
+__all__ = ["AT_BULK", "LOW", "Cut", "cut_classes", "cut_one"]
 
 LOW = np.uint32(0xFFFF)
 #: No cut is better; the cut is below all keys, or between the bulk and the keys above it.
@@ -137,7 +129,7 @@ def cut_one(
         now[0, kept], now[1, kept], now[2, kept] = j, s, e
         edge, half = np.uint32(usual[j] << 16), e
         if bulk == 0:
-            best, at, WL, SL = scan_up(keys, s, e, w, t, whole, nothing, stops, best, entropy)
+            best, at, _, _ = scan_up(keys, s, e, w, t, whole, nothing, stops, best, entropy)
         elif entropy is None and keys[s] >= edge:
             best, at = scan_down(keys, s, e, w, t, whole, stops, best)
             half = s
@@ -241,7 +233,7 @@ def cut_classes(
             L[k] = 0.0
         half = e
         if bulk == 0:
-            best, at, WL = scan_classes(keys, s, e, w, k_of, T, L, whole, nothing, stops, best, entropy)
+            best, at, _ = scan_classes(keys, s, e, w, k_of, T, L, whole, nothing, stops, best, entropy)
         else:
             edge = np.uint32(usual[j] << 16)
             best, at, half = classes_around_bulk(
