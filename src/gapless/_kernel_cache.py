@@ -19,8 +19,10 @@ from gapless import _kernel_store as store
 from gapless._processor import aimed_at
 from gapless._sources import module_key
 
-#: Called once, before this process compiles its first kernel or waits for it.
-before_compiling: list[Callable[[], None]] = []
+#: Called once, before this process compiles its first kernel or waits for it; each says who compiles what, or nothing.
+before_compiling: list[Callable[[], str]] = []
+#: Kernels that this process has compiled.
+compiled_here: list[str] = []
 
 
 def keep(dispatcher: Any) -> Any:
@@ -146,6 +148,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
                     stack.callback(store.give_back, 0)
                 store.make_room(store.module_folder(self._impl.locator._module, store.cache_folder()))
                 self._save_overload(sig, data)
+                compiled_here.append(self._impl.filename_base)
                 store.note_level()
         finally:
             self.give_back()
@@ -165,8 +168,7 @@ def _announce() -> None:
     if _announced:
         return
     _announced = True
-    for call in before_compiling:
-        call()
+    told = " ".join(filter(None, (call() for call in before_compiling)))
     refused = store.places().refused
     if refused is not None:
         from gapless.errors import BackendWarning
@@ -178,7 +180,8 @@ def _announce() -> None:
             stacklevel=2,
         )
     if not os.environ.get("GAPLESS_QUIET"):
-        print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+        what = f"compiling kernels{' ' if told else ''}{told}, once (`python -m gapless warmup` does it ahead)"
+        print(f"gapless: {what}", file=sys.stderr, flush=True)
 
 
 class _Listener(event.Listener):  # type: ignore[misc]

@@ -147,6 +147,7 @@ print(json.dumps({
 
 @only_here
 @pytest.mark.slow
+@pytest.mark.timeout(3000)
 def test_the_wheel_on_a_machine_without_cache(tmp_path):
     plain = plain_wheel(tmp_path)
     known = environment(tmp_path / "nowhere")
