@@ -167,7 +167,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
     ),
     "leave-one-out": (
         "e <= {count}/{n}",
-        "in expectation: at most {count} of {n} rows are wrong when they are left out of training",
+        "In expectation: at most {count} of {n} rows are wrong when they are left out of training",
     ),
 }
 
