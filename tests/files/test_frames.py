@@ -1,12 +1,13 @@
 """Data frames, Parquet and Arrow files, against the same table as CSV."""
 
 import datetime
+import decimal
 import sys
 
 import numpy as np
 import pytest
 
-from gapless.files import from_frame, read_csv, read_data
+from gapless.files import Encoding, from_frame, read_csv, read_data
 from gapless.judge.errors import DataError
 
 TABLE = {
@@ -76,12 +77,35 @@ def test_without_pyarrow(tmp_path, monkeypatch):
         read_data(path)
 
 
-def test_dates_in_frames_are_refused():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"when": [datetime.date(2020, 1, 1)] * 2, "a": [1, 2], "y": [0, 1]})
-    with pytest.raises(DataError, match="column 'when': the column holds dates"):
-        from_frame(frame)
-    assert from_frame(frame, drop=["when"]).names == ["a"]
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_typed_columns_and_texts_that_write_numbers(library):
+    frames = pytest.importorskip(library)
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    columns = {
+        "when": [datetime.date(2020, 1, 1), None, datetime.date(1969, 12, 31)],
+        "at": [datetime.datetime(2020, 1, 1, 6), datetime.datetime(2020, 1, 1, 18), None],
+        "zoned": [datetime.datetime(2020, 1, 1, 2, tzinfo=zone)] * 2 + [datetime.datetime(2020, 1, 1, 14, tzinfo=zone)],
+        "took": [datetime.timedelta(hours=12), datetime.timedelta(days=2), datetime.timedelta(0)],
+        "price": ["1.234,50 €", "-", "0,5 €"],
+        "flag": [True, False, True],
+        "cost": [decimal.Decimal("1.25"), decimal.Decimal("2.50"), None],
+        "y": ["a", "b", "a"],
+    }
+    frame = frames.table(columns) if library == "pyarrow" else frames.DataFrame(columns)
+    data = from_frame(frame, target="y")
+    day = (datetime.date(2020, 1, 1) - datetime.date(1970, 1, 1)).days
+    np.testing.assert_array_equal(data.X[:, 0], [day, np.nan, -1])
+    np.testing.assert_array_equal(data.X[:, 1], [day + 0.25, day + 0.75, np.nan])
+    np.testing.assert_array_equal(data.X[:, 2], [day, day, day + 0.5])
+    np.testing.assert_array_equal(data.X[:, 3], [0.5, 2, 0])
+    np.testing.assert_array_equal(data.X[:, 4], [1234.5, np.nan, 0.5])
+    np.testing.assert_array_equal(data.X[:, 5], [1, 0, 1])
+    np.testing.assert_array_equal(data.X[:, 6], [1.25, 2.5, np.nan])
+    assert [data.reading.dated(k) for k in range(4)] == [True, True, True, False]
+    assert "'price': decimal commas" in data.told
+    names = Encoding.fit(data).names
+    assert names[:4] == ["when year", "when month", "when days", "when is missing"]  # both days are Wednesdays
+    assert from_frame(frame, target="y", drop=["when"]).names[0] == "at"
 
 
 def test_categoricals_keep_their_texts():

@@ -41,6 +41,8 @@ def bounds(
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
     encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -54,7 +56,8 @@ def bounds(
 
     estimator = load(model)
     reading = {
-        "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding
+        "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding,
+            "decimal": decimal, "date_order": date_order,
     }  # fmt: skip
     expected = Expected.of(estimator)
     rows = options.read(data, **reading, expected=expected)  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ models stands a baseline that knows no feature: always the commonest class, or t
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._clock import now
 from gapless.cli.scoring import Answers, Chance, Scoring, against_baseline, auc, balanced_error, check_defined, recalls
 from gapless.tuning.folds import deal
 
@@ -207,6 +207,14 @@ def spread_of(y: np.ndarray, weights: np.ndarray | None) -> float:
     return size * float(np.sqrt(np.average(((y - mean) / size) ** 2, weights=weights)))
 
 
+def wishes(y: np.ndarray, labels: bool) -> tuple[str, ...]:
+    """The models whose kernels a second process compiles meanwhile: the last is needed last, and begun first."""
+    if not labels:
+        return ("SVR", "BaggingRegressor")
+    many = ", many classes" if np.unique(y[:1000]).size > 2 else ""
+    return (f"LogisticRegression{many}", f"AdaBoostClassifier{many}", "BaggingClassifier")
+
+
 def folds(y: np.ndarray, seed: int, labels: bool) -> tuple[list[tuple[np.ndarray, np.ndarray]], str]:
     """Training and validation rows, and in words how they were cut; classes keep their shares.
 
@@ -251,11 +259,11 @@ def compare(
     if classes is not None:
         result.rarest = _rarest(y, classes)
         families = families if result.rarest is None else (*families, *balanced(families))
-    end = time.perf_counter() + seconds
+    end = now() + seconds
     with config_context(convergence="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, family in enumerate(families):
-            left = end - time.perf_counter()
+            left = end - now()
             if left <= 0 and result.tried:
                 result.left_out[family.label] = "no time was left"
                 continue
@@ -326,12 +334,12 @@ def _family(
     """The best setting by the validation rows, then fitted on all."""
     if scoring.chances and not hasattr(family.settings[0].make(), "predict_proba"):
         raise ValueError(f"{scoring.name} needs probabilities, which it does not give")
-    started = time.perf_counter()
+    started = now()
     scores: list[tuple[float, int, float, Setting]] = []
     for number, setting in enumerate(family.settings):
         parts: list[Answers] = []
         for train, valid in cuts:
-            left = share - (time.perf_counter() - started)
+            left = share - (now() - started)
             if left <= 0.35 * share and (scores or parts):
                 break
             of_train = None if weights is None else weights[train]
@@ -348,9 +356,9 @@ def _family(
     if not scores:
         return None
     _, _, score, setting = min(scores)
-    before = time.perf_counter()
+    before = now()
     model = _fit(setting, X, y, weights, max(share - (before - started), 0.4 * share))
-    seconds = time.perf_counter() - started
+    seconds = now() - started
     return Tried(family.name, setting.words, model, score, seconds, len(scores), family.balanced)
 
 

@@ -54,5 +54,8 @@ Delta = Annotated[
     float, typer.Option(help="Probability that any of the bounds fails.", parser=between_0_and_1, metavar="NUMBER")
 ]
 SearchSeconds = Annotated[
-    float | None, typer.Option(help="Most seconds of the search.", parser=above_0, metavar="NUMBER", show_default=False)
+    float | None,
+    typer.Option(
+        help="Most seconds of the search, compiling apart.", parser=above_0, metavar="NUMBER", show_default=False
+    ),
 ]

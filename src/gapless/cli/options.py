@@ -42,9 +42,25 @@ Category = Annotated[
     list[str] | None,
     typer.Option(help="Column of texts, whatever it holds (name or number); repeat it.", show_default=False),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of the text, as cp1252 [default: UTF-8, or by its mark].", show_default=False)
+Number = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of numbers, whatever else it holds (name or number); repeat it.", show_default=False),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that stays in though it looks like a name of the row; repeat it.", show_default=False),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark, . or , [default: found for each column].", show_default=False)
+]
+DateOrder = Annotated[
+    str | None, typer.Option(help="3/4/2020: dmy or mdy [default: found for each column].", show_default=False)
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(help="Words for no value besides the usual ones, as -999,refused.", show_default=False),
+]
+Encoding = Annotated[str | None, typer.Option(help="Of the text, as cp1252 [default: found].", show_default=False)]
 Float32 = Annotated[bool, typer.Option("--float32", help="Half the memory: numbers as float32.")]
 IndexBase = Annotated[
     int | None, typer.Option(help="svmlight indices count from 0 or 1; found if not said.", min=0, max=1)
@@ -92,6 +108,11 @@ def read(
     expected: Any = None,
     typed: bool = False,
     category: list[str] | None = None,
+    number: list[str] | None = None,
+    keep: list[str] | None = None,
+    decimal: str | None = None,
+    date_order: str | None = None,
+    missing: str | None = None,
     encoding: str | None = None,
     float32: bool = False,
 ) -> Any:
@@ -100,6 +121,9 @@ def read(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"--format {format} is not one of {', '.join(FORMATS)}")
+    for option, value, words in (("--decimal", decimal, (".", ",")), ("--date-order", date_order, ("dmy", "mdy"))):
+        if value is not None and value not in words:
+            raise typer.BadParameter(f"{option} {value} is not one of {' '.join(words)}")
     with _file(path) as place:
         try:
             data = read_data(
@@ -114,6 +138,10 @@ def read(
                 expected=expected,
                 typed=typed,
                 categories=[name for name in map(column, category or []) if name is not None],
+                numbers=[name for name in map(column, number or []) if name is not None],
+                decimal=decimal,
+                date_order=date_order,
+                missing=[] if missing is None else [word.strip() for word in missing.split(",")],
                 encoding=encoding,
                 dtype="float32" if float32 or (expected and expected.dtype == "float32") else "float64",
             )
@@ -121,11 +149,23 @@ def read(
             if place != os.fspath(path):
                 raise type(error)(str(error).replace(place, "standard input")) from None
             raise
+    if expected is not None:
+        for told in data.told:
+            say(told)
     if expected is None or expected.encoding is None:
         return data
     for told in expected.encoding.surprises(data):
         say(told)
     return expected.encoding.applied(data)
+
+
+def kept(keep: list[str] | None, names: list[str]) -> set[int]:
+    """The columns of --keep that there are."""
+    asked = [column(name) for name in keep or []]
+    known = [names.index(name) if isinstance(name, str) and name in names else name for name in asked]
+    if unknown := [name for name in known if not isinstance(name, int) or not -len(names) <= name < len(names)]:
+        raise typer.BadParameter(f"--keep {unknown[0]}: there is no such column")
+    return {int(place) % len(names) for place in known if place is not None}
 
 
 def name_of(path: Path) -> str:

@@ -30,6 +30,8 @@ def predict(
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
     encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -52,6 +54,8 @@ def predict(
         index_base=index_base,
         labels="optional",
         encoding=encoding,
+        decimal=decimal,
+        date_order=date_order,
         expected=Expected.of(estimator),
     )
     labels = estimator.predict(rows.X)

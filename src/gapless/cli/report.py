@@ -35,6 +35,8 @@ def report(
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
     encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -48,7 +50,8 @@ def report(
     estimator = load(model)
     expected = Expected.of(estimator)
     reading: dict[str, Any] = {
-        "header": header, "format": format, "index_base": index_base, "encoding": encoding, "expected": expected
+        "header": header, "format": format, "index_base": index_base, "encoding": encoding, "expected": expected,
+        "decimal": decimal, "date_order": date_order,
     }  # fmt: skip
     rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
     rows, tested_on = options.parts(rows, expected, holdout, seed)

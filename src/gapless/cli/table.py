@@ -36,14 +36,15 @@ def prepared(
 
     ``reading`` are the options that the table was read by; the test file is read by the same.
     """
-    from gapless.files.encoding import Encoding, useless
+    from gapless.files.encoding import Encoding
+    from gapless.files.identifiers import EMPTY, in_words, useless
 
     table, left_out = whole, []
     dense = not hasattr(whole.X, "indptr")
     if dense:
-        found = useless(whole)
         names = whole.names or [f"column {j + 1}" for j in range(whole.n_features)]
-        left_out = [f"{names[j]!r}: {reason}" for j, reason in found.items()]
+        found = useless(whole, options.kept(reading["keep"], names), constant=bool(scale) or not _plain(whole))
+        left_out = in_words(found, names)
         if len(found) == whole.n_features:
             raise ValueError(f"{os.fspath(path)}: no column is left to learn from ({'; '.join(left_out)})")
         table = whole.columns([j for j in range(whole.n_features) if j not in found]) if found else whole
@@ -56,7 +57,7 @@ def prepared(
     scale = not plain if scale is None else scale
     encoding = None
     if dense and (scale or left_out or reading["float32"] or not plain):
-        if any(reason.startswith("no row") for reason in useless(rows).values()):
+        if EMPTY in useless(rows).values():
             raise ValueError(
                 f"{os.fspath(path)}: a column has values in the held-out rows alone; give another --seed, or drop it"
             )
@@ -70,10 +71,10 @@ def prepared(
 
 
 def _plain(table: Any) -> bool:
-    """Numbers, and all of them there."""
+    """Plain numbers, and all of them there."""
     import numpy as np
 
-    return table.levels is None and not np.isnan(table.X).any()
+    return table.levels is None and table.reading is None and not np.isnan(table.X).any()
 
 
 def _read_test(path: Path, table: Any, reading: dict[str, Any], encoding: Any) -> Any:
@@ -82,11 +83,16 @@ def _read_test(path: Path, table: Any, reading: dict[str, Any], encoding: Any) -
 
     kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(table.y.dtype.kind)
     texts = frozenset(j for j, each in enumerate(table.levels or []) if each is not None)
+    how = None if table.reading is None else table.reading
     expected = Expected(
-        table.n_features, table.names, table.target, kind, texts, typed=encoding is not None, encoding=encoding
-    )
+        table.n_features, table.names, table.target, kind, texts, typed=encoding is not None, encoding=encoding,
+        styles={} if how is None else {k: style for k, style in enumerate(how.styles) if style is not None},
+        target_style=None if how is None else how.target,
+        missing=frozenset() if how is None else how.missing,
+        classes=tuple(sorted({*table.y.tolist()})) if kind == "str" else (),
+    )  # fmt: skip
     drop = [*(reading["drop"] or []), *([reading["weights"]] if reading["weights"] is not None else [])]
-    return options.read(path, **{**reading, "weights": None, "drop": drop}, expected=expected)
+    return options.read(path, **{**reading, "weights": None, "drop": drop, "number": None}, expected=expected)
 
 
 def types(table: Any) -> list[str]:

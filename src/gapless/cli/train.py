@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless import _background
 from gapless.cli import numbers, options, origin, table
 from gapless.cli.copies import without_copies
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
-from gapless.cli.models import REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
+from gapless.cli.models import ESTIMATORS, REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
@@ -105,7 +106,7 @@ def train(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Most seconds of all fits [default of auto: 60].",
+            help="Most seconds of all fits, compiling apart [default of auto: 60].",
             parser=numbers.above_0,
             metavar="NUMBER",
             show_default=False,
@@ -120,6 +121,11 @@ def train(
     weights: options.Weights = None,
     drop: options.Drop = None,
     category: options.Category = None,
+    number: options.Number = None,
+    keep: options.Keep = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
+    missing: options.Missing = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the model goes.")] = Path("model.gapless"),
     report: Annotated[
         Path | None, typer.Option(help="Where the page goes [default of auto: beside the model].", show_default=False)
@@ -169,7 +175,8 @@ def train(
         options.check_out(page, "--report")
     reading: dict[str, Any] = {
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
-        "encoding": encoding, "float32": float32,
+        "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
+        "missing": missing,
     }  # fmt: skip
     request = Request(
         context=context, data=data, kind=model,
@@ -179,7 +186,9 @@ def train(
         seed=seed, scoring=scoring, time_limit=TIME_LIMIT if time_limit is None else time_limit,
         out=out, page=page, strict=strict, quiet=quiet, json=json,
     )  # fmt: skip
-    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
+    wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
+    # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
+    with _background.beside(*wishes), drawing.beside(page is not None):
         whole, rows, labels = _read(request)
         result = _fit_or_compare(request, rows, labels)
         _save(request, whole, rows, result)
@@ -209,6 +218,8 @@ def _read(request: Request) -> tuple[Any, Any, bool]:
             line("split", f"{rows.data.n_rows} rows to train, {rows.tested.n_rows} held out (seed {request.seed})")
             for told in strangers(rows.data, rows.tested):
                 line("", told)
+        for told in whole.told:
+            line("read", told)
         for told in rows.left_out:
             line("left out", told)
     if request.test is not None:
@@ -327,7 +338,7 @@ def _tell_json(request: Request, whole: Any, rows: Any, result: Result) -> None:
             "features": rows.data.n_features,
             "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
             "target": whole.target,
-            "notes": [*whole.notes, *table.types(whole)],
+            "notes": [*whole.notes, *table.types(whole), *whole.told],
             "left_out": rows.left_out,
             "scoring": None if comparison is None else comparison.scoring.name,
             "compared": None if comparison is None else [each.document() for each in comparison.tried],
@@ -372,6 +383,7 @@ def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
 
     scoring = scoring_of(request.scoring, labels)
     families = compare.classifiers() if labels else compare.regressions(compare.spread_of(rows.y, rows.weights))
+    _background.wish(*compare.wishes(rows.y, labels))
     with stage(request.quiet or request.json) as told:
         result = compare.compare(
             families, rows.X, rows.y, rows.weights,

@@ -81,6 +81,11 @@ def tune(
     weights: options.Weights = None,
     drop: options.Drop = None,
     category: options.Category = None,
+    number: options.Number = None,
+    keep: options.Keep = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
+    missing: options.Missing = None,
     test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
     holdout: options.Holdout = None,
     seed: Annotated[int, typer.Option(help="Draws the folds, and the rows of --holdout.", min=0, max=2**32 - 1)] = 0,
@@ -108,7 +113,8 @@ def tune(
 
     reading: dict[str, Any] = {
         "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
-        "encoding": encoding, "float32": float32,
+        "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
+        "missing": missing,
     }  # fmt: skip
     whole = options.read(data, target=target, typed=True, category=category, **reading)
     _check_target(whole, model)
@@ -123,6 +129,8 @@ def tune(
         line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
         if holdout is not None:
             line("split", f"{rows.data.n_rows} rows to search and train, {rows.tested.n_rows} held out (seed {seed})")
+        for told in whole.told:
+            line("read", told)
         for told in rows.left_out:
             line("left out", told)
     try:
@@ -156,7 +164,7 @@ def tune(
                 "rows": rows.data.n_rows,
                 "features": rows.data.n_features,
                 "target": whole.target,
-                "notes": [*whole.notes, *table.types(whole)],
+                "notes": [*whole.notes, *table.types(whole), *whole.told],
                 "left_out": rows.left_out,
                 "estimator": type(found).__name__,
                 "method": tuning.method,

@@ -31,6 +31,8 @@ def verify(
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
     encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -51,12 +53,15 @@ def verify(
         format=format,
         index_base=index_base,
         encoding=encoding,
+        decimal=decimal,
+        date_order=date_order,
         expected=expected,
     )
     new = None
     if test is not None:
         reading = {
-            "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding
+            "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding,
+            "decimal": decimal, "date_order": date_order,
         }  # fmt: skip
         new = options.read(test, **reading, expected=Expected.by(document))  # type: ignore[arg-type]
     rows, held = options.parts(rows, expected, holdout, seed)

@@ -20,20 +20,49 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def open_text(path: str, encoding: str | None = None) -> tuple[Any, str]:
-    """A stream of UTF-8 bytes and the encoding of the file: by its byte-order mark, else `encoding`, else UTF-8."""
+def open_text(path: str, encoding: str | None = None, end: int | None = None) -> tuple[Any, str]:
+    """A stream of UTF-8 bytes and the encoding of the file: by its byte-order mark, else `encoding`, else UTF-8. `end`: only
+    so many bytes of the file."""
     stream = open(path, "rb", buffering=0)  # noqa: SIM115 (the caller closes it)
     try:
         start = stream.read(3)
         mark = next((mark for mark in BOMS if start.startswith(mark)), b"")
         found = BOMS.get(mark) or encoding or "utf-8"
         stream.seek(len(mark))
+        if end is not None:
+            stream = _Beginning(stream, end - len(mark))  # type: ignore[assignment]
         if codecs.lookup(found).name in ("utf-8", "ascii"):
             return stream, "utf-8"
         return _Transcoded(stream, found), codecs.lookup(found).name
     except BaseException:
         stream.close()
         raise
+
+
+class _Beginning:
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: Any, size: int) -> None:
+        self.stream, self.left = stream, size
+
+    def read(self, size: int) -> bytes:
+        found = bytes(self.stream.read(min(size, self.left)))
+        self.left -= len(found)
+        return found
+
+    def readinto(self, view: memoryview) -> int:
+        found = int(self.stream.readinto(view[: self.left]))
+        self.left -= found
+        return found
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def __enter__(self) -> _Beginning:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
 
 
 class _Transcoded:

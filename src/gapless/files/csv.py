@@ -1,6 +1,7 @@
 """CSV and TSV: feature columns, one label column, perhaps a column of weights.
 
-Every refusal names the file, the line, the column and the text found there.
+Every refusal names the file, the line, the column and the text found there. What is read otherwise than as plain numbers and texts
+is said in `told`, with the option that says otherwise.
 """
 
 from __future__ import annotations
@@ -8,32 +9,28 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
 
 from gapless.files import blocks
+from gapless.files.cells import Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
-from gapless.files.labels import as_labels, is_number
+from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, listed, undecodable
+from gapless.files.kinds import Guess, Options, guess
+from gapless.files.labels import as_labels, is_number, known_flags, merged_flags, no_labels
+from gapless.files.layout import end_of, layout
 from gapless.files.memory import too_large
-from gapless.files.sniff import (
-    SAMPLE_BYTES,
-    SEPARATORS,
-    Sample,
-    check_names,
-    dates,
-    has_header,
-    numeric,
-    sample,
-    textual,
-)
+from gapless.files.settle import reading_of, settled, words_of
+from gapless.files.sniff import SAMPLE_BYTES, SEPARATORS, sample
 
 WORTH_THREADS = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
 PART = 1 << 16
+MOST_SCANS = 12
 
 
 def read_csv(
@@ -47,21 +44,38 @@ def read_csv(
     expected: Expected | None = None,
     typed: bool = False,
     categories: Sequence[Column] = (),
+    numbers: Sequence[Column] = (),
+    decimal: str | None = None,
+    date_order: str | None = None,
+    missing: Sequence[str] = (),
     separator: str | None = None,
     encoding: str | None = None,
     dtype: Any = np.float64,
 ) -> Dataset:
-    """Read a table. `target`, `weights`, `drop` are names, or numbers from 0. What is None is found out and said in `notes`.
+    """Read a table. `target`, `weights`, `drop` are names, or numbers from 0. What is None is found out and said in `notes` and `told`.
 
-    The label is `target`, else the last column called y, label, target or class, else the last column. With
-    `expected` (of a model) the columns are matched by the model's names. Features have to be finite numbers unless
-    `typed`: then a column may hold texts (`categories` are read as texts whatever they hold), and cells may be missing.
+    The label is `target`, else the last column called y, label, target or class, else the last column; rows without a label are
+    left out. With `expected` (of a model) the columns are matched by the model's names. Features have to be finite numbers unless
+    `typed`: then a column may hold texts (`categories` are read as texts whatever they hold, `numbers` as numbers) or dates, and
+    cells may be missing. `decimal` is "." or ",", `date_order` "dmy" or "mdy", `missing` are words for no value besides the usual ones.
     """
     place = check_file(path)
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal={decimal!r} is not '.' or ','")
+    if date_order not in (None, "dmy", "mdy"):
+        raise ValueError(f"date_order={date_order!r} is not 'dmy' or 'mdy'")
+    said = (decimal, date_order, frozenset(missing), categories, numbers)
+    rest = (target, weights, drop, header, labels, expected, typed, said, separator)
     try:
-        return _read(
-            place, target, weights, drop, header, labels, expected, typed, categories, separator, encoding, dtype
-        )
+        try:
+            return _read(place, *rest, encoding, dtype)
+        except UnicodeDecodeError:
+            if encoding is not None:
+                raise
+        found = _other_encoding(place)
+        words = str(undecodable(place)).removeprefix(place).lstrip(", :").split(";")[0]
+        data = _read(place, *rest, found, dtype)
+        return replace(data, told=(f"{words}: read as {found} (--encoding says otherwise)", *data.told))
     except UnicodeDecodeError:
         raise undecodable(place, encoding) from None
     except LookupError as error:
@@ -70,6 +84,17 @@ def read_csv(
         raise data_error(f"{error} (--encoding, as cp1252 or latin-1)", place) from None
     except OSError as error:
         raise data_error(f"cannot be read ({error.strerror or error})", place) from None
+
+
+def _other_encoding(path: str) -> str:
+    """Of a text that is not UTF-8: Windows' western one, unless it has bytes that this has not."""
+    with open(path, "rb") as stream:
+        while part := stream.read(1 << 20):
+            try:
+                part.decode("cp1252")
+            except UnicodeDecodeError:
+                return "latin-1"
+    return "cp1252"
 
 
 def _read(
@@ -81,7 +106,7 @@ def _read(
     labels: Labels,
     expected: Expected | None,
     typed: bool,
-    categories: Sequence[Column],
+    said: tuple[str | None, str | None, frozenset[str], Sequence[Column], Sequence[Column]],
     separator: str | None,
     encoding: str | None,
     dtype: Any,
@@ -91,27 +116,41 @@ def _read(
     try:
         found = sample(path, encoding, separator)
     except csv.Error as error:
-        told = "a cell of more than 131,072 characters among the first lines; is it a table?"
-        raise data_error(f"cannot be read as CSV ({told if 'limit' in str(error) else error})", path, 1) from None
+        told_ = "a cell of more than 131,072 characters among the first lines; is it a table?"
+        raise data_error(f"cannot be read as CSV ({told_ if 'limit' in str(error) else error})", path, 1) from None
     if not found.records:
         raise data_error("the file has only blank lines", path)
-    line, first = found.records[0][0], [cell.strip() for cell in found.records[0][1]]
-    asked = [column for column in (target, weights, *drop) if column is not None]
-    if header is None:
-        known = {*(expected.names or ()), expected.target} - {None} if expected else set()
-        named = bool(known) and known.issuperset(first) and not all(map(is_number, first))
-        second = [cell.strip() for cell in found.records[1][1]] if len(found.records) > 1 else None
-        header = named or has_header(first, second, asked)
-    names = first if header else None
-    if names is not None:
-        check_names(names, path, line)
-        if len(found.records) < 2 and found.whole:
-            raise data_error("there is a header and no row below it", path, line)
-    width = len(first)
-    roles = assign(names, width, path, target=target, weights=weights, drop=drop, labels=labels, expected=expected)
+    asked = [column for column in (target, weights, *drop, *said[3], *said[4]) if column is not None]
+    known = {*(expected.names or ()), expected.target} - {None} if expected else set()
+    frame = layout(found, header, asked, known, () if expected is None else expected.names or ())
+    names, width, told = frame.names, frame.width, [*frame.told]
+    line = found.records[max(frame.header, 0)][0]
+    if names is not None and len(found.records) <= frame.first and found.whole:
+        raise data_error("there is a header and no row below it", path, line)
+    end, below = end_of(path, found, width)
+    if below:
+        told.append(
+            f"{len(below)} line{'s' * (len(below) > 1)} below the table left out ({listed([each[:SHOWN] for each in below], 2)})"
+        )
+    roles = assign(
+        names,
+        width,
+        path,
+        target=target,
+        weights=weights,
+        drop=[*drop, *frame.skipped],
+        labels=labels,
+        expected=expected,
+    )
     typed = typed or (expected is not None and expected.typed)
-    asked_texts = {position(column, names, width, "categories", path) for column in categories}
-    kinds = _kinds(found, header, width, roles, typed, asked_texts, expected)
+    texts, numbers = (
+        frozenset(position(column, names, width, what, path) for column in columns)
+        for what, columns in (("categories", said[3]), ("numbers", said[4]))
+    )
+    missing = said[2] if expected is None else said[2] | expected.missing
+    options = Options(said[0], said[1], missing, texts, numbers)
+    rows = [[cell.strip() for cell in cells] for _, cells in found.records[frame.first :] if len(cells) == width]
+    guessed = guess(rows, width, found.separator_sign, roles, typed, options, expected)
     whole_size = os.path.getsize(path)
     size = whole_size / max(found.bytes_a_record, 1.0)
     large = None if whole_size <= SAMPLE_BYTES else too_large(size, len(roles.features) + 1, np.dtype(dtype).itemsize)
@@ -119,41 +158,43 @@ def _read(
         raise data_error(large, path)
 
     threads = available_cores() if whole_size > blocks.CELLS else 1
-    place = np.zeros(width, dtype=np.int64)
-    place[roles.features] = np.arange(len(roles.features))
-    for column, at in ((roles.label, -1), (roles.weights, -2)):
-        if column is not None:
-            place[column] = at
     plan = Plan(
         path,
-        found.separator or ",",
+        found.separator_sign,
         found.newline,
         found.encoding,
         names,
-        kinds,
-        place,
+        guessed.kinds,
+        _places(width, roles),
         roles,
         typed,
         expected is not None,
-        found.second if header else 0,
+        found.head(frame.first),
+        found.records[frame.first][0] if frame.first < len(found.records) else line + 1,
         found.bytes_a_record,
+        end,
+        guessed.styles,
+        Style(missing=missing),
+        missing,
+        texts if expected is None else frozenset(roles.features),
+        guessed.many_labels if expected is None else expected.label_kind == "float" and not expected.classes,
     )
-    while not isinstance(table := scan_blocks(plan, threads, int(1.03 * size) + 1000, dtype), Table):
-        if isinstance(table, Problem):
-            whose = None if table.column < 0 else name(plan, table.column)
-            raise data_error(table.words, path, line_at(plan, table.offset), whose)
-        for j, kind in table.kinds.items():  # once more
-            plan.kinds[j] = kind
+    plan, table, more = _scanned(plan, guessed, options, expected, threads, int(1.03 * size) + 1000, dtype)
+    told += more
     if not len(table.X):
         raise data_error("there is a header and no row below it", path, line)
-    texts = _merged(plan, table)
-    y = _label(plan, table, texts, threads, expected)
-    levels = _levels(plan, table, texts, threads) if typed else None
-    said = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
-    notes = [said, "header found" if header else "no header"]
+    roles = plan.roles
+    merged = _merged(plan, table)
+    levels, flags = _levels(plan, table, merged, threads, expected, texts) if typed else (None, [])
+    told += words_of(plan, table, guessed, levels)
+    told += flags
+    y, kept, words = _label(plan, table, merged, threads, expected, labels)
+    told += words
+    sep = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
+    notes = [sep, "header found" if names is not None else "no header"]
     if found.encoding != "utf-8":
         notes.append(found.encoding)
-    return Dataset(
+    data = Dataset(
         X=table.X,
         y=y,
         names=None if names is None else [names[j] for j in roles.features],
@@ -162,36 +203,61 @@ def _read(
         notes=(*notes, *roles.notes),
         path=path,
         levels=levels,
+        told=tuple(told),
+        reading=reading_of(plan, table, levels, said[2]),
     )
+    if kept is None:
+        return data
+    name_ = name(plan, roles.label or 0)
+    without = f"{name_!r}: the label is missing in {len(table.X) - len(kept)} of {len(table.X)} rows"
+    if labels == "optional":
+        return replace(data, y=None, told=(*data.told, f"{without}: no error is given"))
+    return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
 
 
-def _kinds(
-    found: Sample,
-    header: bool,
-    width: int,
-    roles: Roles,
-    typed: bool,
-    asked: set[int],
+def _places(width: int, roles: Roles) -> np.ndarray:
+    """Where each column of the file goes: to X, or to the labels and the weights."""
+    place = np.zeros(width, dtype=np.int64)
+    place[roles.features] = np.arange(len(roles.features))
+    for column, at in ((roles.label, -1), (roles.weights, -2)):
+        if column is not None:
+            place[column] = at
+    return place
+
+
+def _scanned(
+    plan: Plan,
+    guessed: Guess,
+    options: Options,
     expected: Expected | None,
-) -> np.ndarray:
-    """The kind of every column, by its first cells; columns of a model have the model's."""
-    from gapless.files import scan_columns as scan
+    threads: int,
+    size: int,
+    dtype: Any,
+) -> tuple[Plan, Table, list[str]]:
+    """All rows; again where a column turns out to be another than its first cells said."""
+    from gapless.files.scan_columns import SKIP
 
-    rows = [cells for _, cells in found.records[1 if header else 0 :] if len(cells) == width]
-    kinds = np.full(width, scan.SKIP, dtype=np.int8)
-    kinds[roles.features] = scan.NUMBER
-    if expected is not None and typed:
-        kinds[[roles.features[k] for k in expected.categories]] = scan.TEXT
-    elif typed:
-        columns: list[Sequence[str]] = list(zip(*rows, strict=True)) if rows else [()] * width
-        kinds[[j for j in roles.features if j in asked or textual(columns[j])]] = scan.TEXT
-    if roles.label is not None:
-        wanted = expected.label_kind if expected else None
-        numbers = wanted not in ("str", "bool") and numeric({cells[roles.label].strip() for cells in rows})
-        kinds[roles.label] = scan.NUMBER if numbers else scan.LABEL
-    if roles.weights is not None:
-        kinds[roles.weights] = scan.NUMBER
-    return kinds
+    told: list[str] = []
+    changed: set[int] = set()
+    for _ in range(MOST_SCANS):
+        table = scan_blocks(plan, threads, size, dtype)
+        if isinstance(table, Problem):
+            whose = None if table.column < 0 else name(plan, table.column)
+            raise data_error(table.words, plan.path, line_at(plan, table.offset), whose)
+        change = settled(plan, table, guessed, options, expected, changed) if isinstance(table, Table) else table.kinds
+        if not change:
+            assert isinstance(table, Table)
+            return plan, table, told
+        for j, kind in change.items():
+            plan.kinds[j] = kind
+            if kind == SKIP:
+                told.append(f"{name(plan, j)!r}: {too_many(plan, j)}")
+                kept = [k for k in plan.roles.features if k != j]
+                plan = plan._replace(roles=replace(plan.roles, features=kept))
+                plan = plan._replace(place=_places(plan.kinds.size, plan.roles))
+        if not plan.roles.features:
+            raise data_error(f"no column is left ({'; '.join(told)})", plan.path)
+    raise data_error("its columns change their kinds again and again; say them: --number, --category", plan.path)
 
 
 def _merged(plan: Plan, table: Table) -> dict[int, list[str]]:
@@ -203,7 +269,7 @@ def _merged(plan: Plan, table: Table) -> dict[int, list[str]]:
         known = dict.fromkeys(chain.from_iterable(told[t] for told in table.texts))
         known.pop(None, None)
         texts[j] = [text for text in known if text is not None]
-        if len(known) > MOST_TEXTS:
+        if len(known) > MOST_TEXTS and j == plan.roles.label:
             raise data_error(too_many(plan, j), plan.path, column=name(plan, j))
     return texts
 
@@ -218,7 +284,7 @@ def _recode(
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     from gapless._threads import share, team
-    from gapless.files.scan_columns import recode
+    from gapless.files.plain_scan import scanner
 
     slots = {j: t for t, j in enumerate(plan.texts)}
     flat, starts = [], []
@@ -227,11 +293,11 @@ def _recode(
         flat.append(np.array([*chain.from_iterable(parts)]))
         starts.append(np.array([*accumulate(map(len, parts[:-1]), initial=1)]))
     ends = [*accumulate(rows for rows, _ in table.codes)]
-    columns = np.array(places)
+    columns, scan = np.array(places), scanner(os.path.getsize(plan.path))
 
     def work(b: int) -> None:
         rows, worker = table.codes[b]
-        recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
+        scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
     if len(values) * len(places) > WORTH_THREADS:
         with team(threads):
@@ -247,37 +313,63 @@ def _label(
     texts: dict[int, list[str]],
     threads: int,
     expected: Expected | None,
-) -> np.ndarray | None:
-    """The labels, in the type that their texts have or the model's."""
+    labels: Labels,
+) -> tuple[np.ndarray | None, np.ndarray | None, list[str]]:
+    """The labels, in the type that their texts have or the model's; the rows that have one (None: all), and what is said of it."""
     j = plan.roles.label
     if j is None:
-        return None
+        return None, None, []
     kind = expected.label_kind if expected else None
+    label = name(plan, j)
     if j not in texts:
         y = table.extra[:, 0]
-        whole = table.whole or (kind == "int" and bool((y == np.trunc(y)).all()))
-        y = y if table.extra.shape[1] == 1 else y.copy()
-        return _in_place(y) if whole and kind != "float" else y
+        gone = np.isnan(y)
+        if gone.any():
+            whole = bool((y[~gone] == np.trunc(y[~gone])).all())
+            y = np.where(gone, 0.0, y)
+            kept = _with(plan, gone, label, labels)
+        else:
+            whole, kept = table.whole, None
+            y = y if table.extra.shape[1] == 1 else y.copy()
+        whole = whole or (kind == "int" and bool((y == np.trunc(y)).all()))
+        return (_in_place(y) if whole and kind != "float" else y), kept, []
     told = texts[j]
     codes_of: dict[str | None, float] = {text: float(code) for code, text in enumerate(told)}
     _recode(table.extra, plan, table, {j: {**codes_of, None: -1.0}}, [0], threads)
     codes = table.extra[:, 0].astype(np.int64)
-    for code, text in [(-1, ""), *enumerate(told)]:
-        if text.lower() in ("", "nan") and (codes == code).any():
-            line = line_of(plan, int(np.argmax(codes == code)))
-            raise data_error(f"the label is {repr(text) if text else 'empty'}", plan.path, line, name(plan, j))
-    first = told[int(codes[0])]
-    others = [text for text in told if text != first]
-    alone = plan.names is None and others and bool((codes == codes[0]).sum() == 1)
+    gaps = no_labels(told, plan.missing, expected.classes if expected else ())
+    none = [code for code, text in enumerate(told) if text in gaps]
+    gone = np.isin(codes, [-1, *none])
+    kept = _with(plan, gone, label, labels) if gone.any() else None
+    present = [text for code, text in enumerate(told) if code not in none]
+    first = told[int(codes[0])] if not gone[0] else ""
+    others = [text for text in present if text != first]
+    alone = plan.names is None and first and others and bool((codes == codes[0]).sum() == 1)
     if alone and not is_number(first) and all(map(is_number, others)):
         raise data_error(
             f"the label {first[:SHOWN]!r} is no number, and all the others are"
             " (if the first line holds names, say so: header)",
             plan.path,
             line_of(plan, 0),
-            name(plan, j),
+            label,
         )
-    return as_labels(told, kind)[codes]
+    flags = merged_flags(present)
+    words: list[str] = []
+    if expected is not None and expected.classes:
+        flags = known_flags(present, expected.classes)
+    elif flags:
+        words.append(f"{label!r}: yes and no in {len(present)} spellings ({listed(sorted(present), 4)})")
+    values = as_labels([flags.get(text, text) for text in present] or [""], kind)  # an empty file of labels has none
+    where = np.zeros(len(told) + 1, dtype=np.int64)
+    where[[code for code in range(len(told)) if code not in none]] = np.arange(len(present))
+    return values[where[codes]], kept, words
+
+
+def _with(plan: Plan, gone: np.ndarray, label: str | int, labels: Labels) -> np.ndarray:
+    """The rows that have a label."""
+    if gone.all() and labels == "required":
+        raise data_error("no row has a label", plan.path, column=label)
+    return np.flatnonzero(~gone)
 
 
 def _in_place(values: np.ndarray) -> np.ndarray:
@@ -294,27 +386,33 @@ def _levels(
     table: Table,
     texts: dict[int, list[str]],
     threads: int,
-) -> list[list[str] | None] | None:
-    """The texts of each column in order, and the numbers in X by that order."""
+    expected: Expected | None,
+    asked: frozenset[int],
+) -> tuple[list[list[str] | None] | None, list[str]]:
+    """The texts of each column in order, the numbers in X by that order; and what is said of words for yes and no."""
     levels: list[list[str] | None] = [None] * len(plan.roles.features)
     ranks: dict[int, dict[str | None, float]] = {}
     places: list[int] = []
+    said: list[str] = []
     for k, j in enumerate(plan.roles.features):
         if j not in texts:
             continue
         told = texts[j]
-        if dates(told):
-            raise data_error(
-                f"the column holds dates or times ({told[0]!r}): make numbers of them (days since a day, month, hour),"
-                " or leave it out (--drop)",
-                plan.path,
-                column=name(plan, j),
-            )
-        ordered = levels[k] = sorted(told)
-        ranks[j] = {text: float(rank) for rank, text in enumerate(ordered)}
+        flags: dict[str, str] = {}
+        if expected is not None and expected.encoding is not None:
+            flags = known_flags(told, expected.encoding.columns[k]["levels"])
+        elif expected is None and j not in asked:
+            flags = merged_flags(told)
+            if flags:
+                said.append(
+                    f"{name(plan, j)!r}: yes and no in {len(told)} spellings ({listed(sorted(told), 4)}); --category leaves them"
+                )
+        ordered = levels[k] = sorted({flags.get(text, text) for text in told})
+        place = {text: float(rank) for rank, text in enumerate(ordered)}
+        ranks[j] = {text: place[flags.get(text, text)] for text in told}
         ranks[j][None] = np.nan
         places.append(k)
     if not ranks:
-        return None
+        return None, said
     _recode(table.X, plan, table, ranks, places, threads)
-    return levels
+    return levels, said

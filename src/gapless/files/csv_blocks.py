@@ -16,14 +16,17 @@ import numpy as np
 
 from gapless.files import blocks, csv_words
 from gapless.files.blocks import Room, open_text
+from gapless.files.cells import BAD, DATE, INFINITE, NUMBER, Style, Tally
+from gapless.files.cells import MISSING as NO_VALUE
 from gapless.files.columns import Roles
 from gapless.files.dataset import data_error
-from gapless.files.labels import strict_float
+from gapless.files.notation import COMMA, swapped
 from gapless.files.sniff import MISSING, NOTHING
 
 #: The texts that stand for no value, each in a word.
 PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 FEW_ROWS = 128
+COMMA_BYTE, POINT_BYTE = 44, 46
 MOST_SPARE = 4
 LONGEST = 1 << 28  # bytes of a record
 FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
@@ -43,7 +46,14 @@ class Plan(NamedTuple):
     typed: bool
     fixed: bool  # the columns are a model's
     head: int  # bytes before the first row
+    line: int  # of the file that the first row begins in
     record: float  # bytes of one, about
+    end: int | None  # bytes of the file before what stands below the table
+    styles: dict[int, Style]  # of columns that are no texts; others are plain numbers
+    style: Style  # of the others
+    missing: frozenset[str]  # words for no value besides the usual ones
+    all_texts: frozenset[int]  # columns of texts however many there are
+    regression: bool  # labels are numbers, whatever texts are among them
 
     @property
     def texts(self) -> list[int]:
@@ -51,6 +61,16 @@ class Plan(NamedTuple):
         from gapless.files.scan_columns import TEXT
 
         return [*(self.kinds >= TEXT).nonzero()[0].tolist()]
+
+    @property
+    def commas(self) -> np.ndarray:
+        """Of every column: whether its numbers have decimal commas."""
+        found = np.zeros(self.kinds.size, dtype=bool)
+        found[[j for j, style in self.styles.items() if style.kind == NUMBER and style.choice == COMMA]] = True
+        return found & (self.kinds == 1)
+
+    def style_of(self, column: int) -> Style:
+        return self.styles.get(column, self.style)
 
 
 class Problem(NamedTuple):
@@ -73,18 +93,15 @@ class _Block(NamedTuple):
     worker: int
     whole: bool  # labels are plain whole numbers
     problems: list[Problem]
-    bad: dict[
-        int, tuple[int, Problem]
-    ]  # columns of numbers, or of texts: cells that are no numbers, and the first of them
     change: dict[int, int]
 
     @property
     def fine(self) -> bool:
-        return not (self.problems or self.bad or self.change)
+        return not (self.problems or self.change)
 
 
 class Table(NamedTuple):
-    """All blocks: the rows, with the codes of each block's worker where a column holds texts."""
+    """All blocks: the rows, with the codes of each block's worker where a column holds texts, and what odd cells said."""
 
     X: np.ndarray
     extra: np.ndarray  # labels and weights
@@ -93,13 +110,15 @@ class Table(NamedTuple):
     texts: list[
         list[list[str | None]]
     ]  # of each worker, of each column of texts: in the order of its codes; None is no value
+    tallies: dict[int, Tally]
+    bad: dict[int, Problem]  # the first cell of a column that is no number
 
 
 def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
     """All blocks, by so many threads; or what is wrong with the first one that is not fine. `rows` is an estimate."""
     from gapless._threads import share, team
 
-    stream, _ = open_text(plan.path, plan.encoding)
+    stream, _ = open_text(plan.path, plan.encoding, plan.end)
     with stream:
         source = _Source(stream, plan, rows, dtype)
         threads = max(1, min(threads, math.ceil(os.path.getsize(plan.path) / source.size)))
@@ -112,30 +131,26 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
     for worker in workers:
         worker.leave()
     done = sorted(block for worker in workers for block in worker.done)
-    X = source.X.whole()
-    for k, block in enumerate(done):
+    for block in done:
         if not block.fine:
-            return _settled(plan, block, X[: sum(before.rows for before in done[: k + 1])])
+            return min(block.problems) if block.problems else Change(block.change)
+    tallies: dict[int, Tally] = {}
+    bad: dict[int, Problem] = {}
+    for worker in workers:
+        for column, tally in worker.tallies.items():
+            tallies.setdefault(column, Tally()).add(tally)
+        for column, first in worker.bad.items():
+            bad[column] = min(first, bad.get(column, first))
+    X = source.X.whole()
     return Table(
         X,
         source.extra.whole(),
         all(block.whole for block in done),
         [(block.rows, block.worker) for block in done],
         [worker.texts.told(plan) for worker in workers],
+        tallies,
+        bad,
     )
-
-
-def _settled(plan: Plan, block: _Block, X: np.ndarray) -> Change | Problem:
-    """Whether a column with cells that are no numbers is one of texts, by all rows so far: most of its cells decide."""
-    from gapless.files.scan_columns import TEXT
-
-    problems, change = [*block.problems], {**block.change}
-    for column, (times, first) in block.bad.items():
-        if times > int(np.isfinite(X[:, plan.place[column]]).sum()):
-            change[column] = TEXT
-        else:
-            problems.append(first)
-    return min(problems) if problems else Change(change)
 
 
 class _Task(NamedTuple):
@@ -156,10 +171,13 @@ class _Source:
     """Hands out the blocks in order, to one thread at a time."""
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
+        from gapless.files.plain_scan import scanner
+
         self.stream, self.plan = stream, plan
         # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
         size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
         self.size = size
+        self.scanner = scanner(os.path.getsize(plan.path))
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
         self.direct = np.dtype(dtype) == np.float64
@@ -179,7 +197,7 @@ class _Source:
     def _cut(self, worker: _Worker) -> _Task | None:
         """The next block, into the worker's memory; None where it has no record."""
         from gapless.files.scan_bytes import PAD
-        from gapless.files.scan_cells import FINE, cut
+        from gapless.files.scan_cells import FINE
 
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
@@ -203,7 +221,7 @@ class _Source:
             end += 1
         if self.offset == 0:
             begin = min(begin + plan.head, end)
-        rows, stop, wrong, cells = cut(
+        rows, stop, wrong, cells = self.scanner.cut(
             buffer, begin, end, plan.kinds.size, ord(plan.separator), mark, last, worker.ends, worker.begins
         )
         self.rest = buffer[stop:end].tobytes()
@@ -232,8 +250,8 @@ class _Texts:
         self.known = np.empty((FIRST_TEXTS, KNOWN), dtype=np.uint64)
         self.pool = np.empty(FIRST_POOL, dtype=np.uint8)
 
-    def grow(self) -> None:
-        from gapless.files.scan_columns import SPARSE, place_texts
+    def grow(self, scanner: Any) -> None:
+        from gapless.files.scan_columns import SPARSE
 
         n, used = self.state.tolist()
         if n < len(self.known):
@@ -245,7 +263,7 @@ class _Texts:
         known[:n] = self.known
         self.known = known
         self.table = np.zeros(SPARSE * len(known), dtype=np.int32)
-        place_texts(self.table, known, n)
+        scanner.place_texts(self.table, known, n)
 
     def told(self, plan: Plan) -> list[list[str | None]]:
         """For each column of texts, what its codes stand for."""
@@ -255,7 +273,7 @@ class _Texts:
         told: list[list[str | None]] = [[] for _ in columns]
         raw = self.pool[: self.state[1]].tobytes()
         plain = raw.decode("ascii") if raw.isascii() else None
-        missing = [NOTHING if plan.kinds[j] == TEXT else () for j in columns]
+        missing = [NOTHING | plan.missing if plan.kinds[j] == TEXT else () for j in columns]
         for begin, tag in self.known[: self.state[0], 3:5].tolist():
             rest, slot = divmod(tag, len(columns))
             end = begin + (rest >> 1)
@@ -282,6 +300,10 @@ class _Worker:
         self.columns = len(plan.texts)
         self.texts = _Texts(self.columns)
         self.done: list[_Block] = []
+        self.tallies: dict[int, Tally] = {}
+        self.bad: dict[int, Problem] = {}
+        self.commas = plan.commas
+        self.dated = [j for j, style in plan.styles.items() if style.kind == DATE and plan.kinds[j] == 1]
         try:
             self.buffer, self.ends, self.begins = _spare.pop()
         except IndexError:  # others may read too: asking first would not do
@@ -324,28 +346,32 @@ class _Worker:
         if len(self.odd) < cells:
             self.odd = np.empty((cells + cells // 4, 4), dtype=np.uint32)
         facts = np.zeros(5, dtype=np.int64)
+        if self.commas.any():
+            self._swap(task)
         while True:
-            status = scan.scan_columns(
+            status = self.source.scanner.scan_columns(
                 self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
                 PACKED, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
                 powers_of_five(), powers_of_two(),
             )  # fmt: skip
             if status != scan.FULL:
                 break
-            texts.grow()
+            texts.grow(self.source.scanner)
         problems: list[Problem] = []
-        bad: dict[int, tuple[int, Problem]] = {}
         change: dict[int, int] = {}
         if status == scan.TOO_MANY_TEXTS:
             column = int(facts[3])
-            problems.append(self._problem(task, int(facts[4]), column, csv_words.too_many(plan, column)))
+            if column == roles.label or column in plan.all_texts:
+                problems.append(self._problem(task, int(facts[4]), column, csv_words.too_many(plan, column)))
+            else:
+                change[column] = scan.SKIP
         whole = not facts[2]
-        if facts[0]:
-            whole = self._odd_cells(task, X, int(facts[0]), problems, bad, change) and whole
+        if facts[0] or self.dated:
+            whole = self._odd_cells(task, X, int(facts[0]), problems, change) and whole
         label = task.extra[:, 0]
         if roles.label is not None and plan.kinds[roles.label] == scan.NUMBER:
             huge = not whole and bool((np.abs(label) > WHOLE).any())
-            if np.isnan(label).any() or (huge and not (self.buffer[task.begin : task.end] == POINT).any()):
+            if huge and not (self.buffer[task.begin : task.end] == POINT).any():
                 change[roles.label] = scan.LABEL  # what stands there is told by the text
         if facts[1] and not change:
             problems += self._absent(task, X)
@@ -357,7 +383,18 @@ class _Worker:
             problems.append(Problem(task.offset + task.end, -1, words))
         if not self.source.direct:
             task.X[:] = X
-        return _Block(task.number, rows, self.number, whole, problems, bad, change)
+        return _Block(task.number, rows, self.number, whole, problems, change)
+
+    def _swap(self, task: _Task) -> None:
+        """Points for commas and commas for points, where a column has decimal commas: the scanner knows points."""
+        width = self.plan.kinds.size
+        text = self.buffer[task.begin : task.end]
+        places = np.flatnonzero((text == COMMA_BYTE) | (text == POINT_BYTE)) + task.begin
+        ends = self.ends[: task.rows * width]
+        cells = np.searchsorted(ends, places)
+        inside = (cells < ends.size) & self.commas[cells % width]
+        places, cells = places[inside], cells[inside]
+        self.buffer[places[ends[cells] != places]] ^= COMMA_BYTE ^ POINT_BYTE
 
     def _problem(self, task: _Task, row: int, column: int, words: str) -> Problem:
         return Problem(task.offset + int(self.begins[row]), column, words)
@@ -371,7 +408,6 @@ class _Worker:
         X: np.ndarray,
         n: int,
         problems: list[Problem],
-        bad: dict[int, tuple[int, Problem]],
         change: dict[int, int],
     ) -> bool:
         """Number cells that Python has to read: each into its place, or what is wrong with it; whether labels are whole."""
@@ -384,30 +420,43 @@ class _Worker:
             return X[:, to] if to >= 0 else task.extra[:, -1 - to]
 
         whole = True
-        for row, column, begin, end in self.odd[:n].tolist():
-            token = self._decoded(begin, end)
-            try:
-                value = strict_float(token)
-            except ValueError:
-                if column == roles.label:
-                    change[column] = scan.LABEL
-                elif column in bad:
-                    bad[column] = (bad[column][0] + 1, bad[column][1])
-                else:
-                    first = task.offset + int(self.begins[row]) == 0
-                    problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
-                    bad[column] = (1, problem)
-                continue
-            values(column)[row] = value
+        last, style, tally, into = -1, plan.style, Tally(), X[:, 0]
+        odd = self.odd[:n]
+        for row, column, begin, end in odd.tolist():
+            if column != last:
+                last, style, into = column, plan.style_of(column), values(column)
+                tally = self.tallies.setdefault(column, Tally())
+            token = self._decoded(begin, end).strip()
+            token = swapped(token) if self.commas[column] else token
+            value, how = tally.read(token, style)
+            into[row] = value
             whole = whole and column != roles.label
-            if not np.isfinite(value):
+            if how == INFINITE:
                 problems.append(self._problem(task, row, column, f"the value is {value}; it must be finite"))
-        if not plan.typed or plan.fixed:
-            problems += [problem for _, problem in bad.values()]
-            bad.clear()
-        elif roles.weights in bad:
-            problems.append(bad.pop(roles.weights)[1])
+            elif how == BAD and column == roles.label:
+                if not plan.regression:
+                    change[column] = scan.LABEL
+            elif how == BAD or (
+                how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)
+            ):
+                first = task.offset + int(self.begins[row]) == 0
+                problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
+                if plan.typed and column != roles.weights:
+                    self.bad[column] = min(problem, self.bad.get(column, problem))
+                else:
+                    problems.append(problem)
+        for column in self.dated:
+            self._undated(column, values(column), odd)
         return whole
+
+    def _undated(self, column: int, values: np.ndarray, odd: np.ndarray) -> None:
+        """A plain number is no date."""
+        plain = ~np.isnan(values)
+        plain[odd[odd[:, 1] == column, 0]] = False
+        tally = self.tallies.setdefault(column, Tally())
+        for value in values[plain].tolist():
+            tally.read(f"{value:g}", self.plan.style_of(column))
+        values[plain] = np.nan
 
     def _absent(self, task: _Task, X: np.ndarray) -> list[Problem]:
         """The first missing value where there may be none: any feature of a table that is not typed, any weight."""
@@ -425,5 +474,6 @@ class _Worker:
         begin = int(self.begins[i] if j == 0 else self.ends[k - 1] + 1)
         cell = self._decoded(begin, int(self.ends[k])).strip()
         cell = cell[1:-1].strip() if cell[:1] == '"' else cell
+        cell = swapped(cell) if self.commas[j] else cell
         first = task.offset + int(self.begins[i]) == 0
         return [self._problem(task, i, j, csv_words.no_number(cell, plan, first))]

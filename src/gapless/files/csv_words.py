@@ -25,9 +25,7 @@ def no_number(text: str, plan: Plan, first: bool) -> str:
     if is_number(text):
         return f"the value is {float(text)}; it must be finite"
     problem = f"{text[:SHOWN]!r} is not a number"
-    if text.count(",") == 1 and is_number(text.replace(",", ".")):
-        problem += " (write decimals with a point)"
-    elif plan.names is None and first:
+    if plan.names is None and first:
         problem += " (if the first line holds names, say so: header)"
     elif plan.typed and not plan.fixed:
         problem += " as most of the column are (a column of texts is named by --category)"
@@ -48,7 +46,9 @@ def too_many(plan: Plan, column: int) -> str:
 
     if column == plan.roles.label:
         return f"more than {MOST_TEXTS} different labels; of numbers, one for each value, it would be a regression"
-    return f"more than {MOST_TEXTS} different texts; is it a name or a number of the row? leave it out: --drop"
+    if column in plan.all_texts:
+        return f"more than {MOST_TEXTS} different texts; is it a name or a number of the row? leave it out: --drop"
+    return f"more than {MOST_TEXTS} different texts, a name of the row: left out"
 
 
 def line_at(plan: Plan, offset: int) -> int:
@@ -64,13 +64,15 @@ def line_at(plan: Plan, offset: int) -> int:
 
 def line_of(plan: Plan, row: int) -> int | None:
     """The line of a row, counted again."""
-    start, seen = 1, 0 if plan.names is None else -1
+    start, seen = plan.line, 0
     with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
+        for _ in range(plan.line - 1):
+            stream.readline()
         reader = csv.reader(stream, delimiter=plan.separator)
         for cells in reader:
             if cells and (len(cells) > 1 or cells[0].strip()):
                 if seen == row:
                     return start
                 seen += 1
-            start = reader.line_num + 1
+            start = plan.line + reader.line_num
     return None

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gapless.judge.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from gapless.files.cells import Style
 
 Labels = Literal["required", "optional"]
 #: How files begin that are no data files, and what to do with them.
@@ -28,12 +30,25 @@ MAGICS = {
 }
 
 
+class Reading(NamedTuple):
+    """How the cells of a table were read, where some of them are no plain numbers and texts."""
+
+    styles: list[Style | None]  # of each column; None: texts
+    target: Style
+    missing: frozenset[str]  # words for no value that were given
+
+    def dated(self, k: int) -> bool:
+        style = self.styles[k]
+        return style is not None and style.kind == "date"
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows read from a file or a frame. `notes` say what was found by itself (separator, header, label column).
+    """Rows read from a file or a frame. `notes` say what was found by itself (separator, header, label column), `told` what was
+    read otherwise than it stands, or left out, one sentence each.
 
-    A column of categories holds the numbers of its `levels`, and a missing value is NaN; only tables that were read with
-    `typed=True` have either. `Encoding` makes features of them.
+    A column of categories holds the numbers of its `levels`, one of dates days since 1970-01-01 (`reading`), and a missing value
+    is NaN; only tables that were read with `typed=True` have any of them. `Encoding` makes features of them.
     """
 
     X: Any  # numpy array, or scipy CSR for svmlight and sparse npz
@@ -44,6 +59,8 @@ class Dataset:
     notes: tuple[str, ...] = ()
     path: str | None = None
     levels: list[list[str] | None] | None = None  # of each column; None: all columns are numbers
+    told: tuple[str, ...] = ()
+    reading: Reading | None = None  # None: plain numbers and texts
 
     @property
     def n_rows(self) -> int:
@@ -55,28 +72,22 @@ class Dataset:
 
     def rows(self, index: np.ndarray) -> Dataset:
         """The same data, only these rows, in this order."""
-        return Dataset(
+        return replace(
+            self,
             X=self.X[index],
             y=None if self.y is None else self.y[index],
-            names=self.names,
-            target=self.target,
             weights=None if self.weights is None else self.weights[index],
-            notes=self.notes,
-            path=self.path,
-            levels=self.levels,
         )
 
     def columns(self, index: list[int]) -> Dataset:
         """The same rows, only these columns."""
-        return Dataset(
+        reading = self.reading
+        return replace(
+            self,
             X=self.X[:, index],
-            y=self.y,
             names=None if self.names is None else [self.names[j] for j in index],
-            target=self.target,
-            weights=self.weights,
-            notes=self.notes,
-            path=self.path,
             levels=None if self.levels is None else [self.levels[j] for j in index],
+            reading=None if reading is None else reading._replace(styles=[reading.styles[j] for j in index]),
         )
 
 
@@ -93,11 +104,22 @@ class Expected:
     encoding: Any = None  # how columns become features (`Encoding`)
     dtype: str = "float64"  # that numbers are read as
     split: Mapping[str, Any] | None = None  # rows, share and seed: which rows of the file were trained on
+    styles: Mapping[int, Style] = field(default_factory=dict)  # how columns were written that are no plain numbers
+    target_style: Style | None = None
+    missing: frozenset[str] = frozenset()  # words for no value that were given
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def label_style(self) -> Style:
+        from gapless.files.cells import Style
+
+        return self.target_style or Style()
 
     @classmethod
     def by(cls, document: Mapping[str, Any]) -> Expected:
         """Read off a model document (`judge.read(path)[0]`)."""
         kind = "float" if document["classes"] is None else document["classes"]["type"]
+        classes = tuple(document["classes"]["values"]) if kind == "str" else ()
         given, origin = document.get("input"), document.get("origin") or {"dtype": "float64", "split": None}
         if given is None:
             return cls(
@@ -107,9 +129,11 @@ class Expected:
                 label_kind=kind,
                 dtype=origin["dtype"],
                 split=origin["split"],
+                classes=classes,
             )
         from gapless.files.encoding import Encoding
 
+        reading = Encoding.of_document(given).reading()
         names = [column["name"] for column in given["columns"]]
         return cls(
             n_features=len(names),
@@ -121,6 +145,10 @@ class Expected:
             encoding=Encoding.of_document(given),
             dtype=given["dtype"],
             split=origin["split"],
+            styles={k: style for k, style in enumerate(reading.styles) if style is not None},
+            target_style=reading.target,
+            missing=reading.missing,
+            classes=classes,
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Columns of a table to features and back: missing values filled, numbers standardised, texts one-hot.
+"""Columns of a table to features and back: missing values filled, numbers standardised, dates as their parts, texts one-hot.
 
 scikit-learn's StandardScaler and OneHotEncoder are fitted, on medians as its SimpleImputer would put them; what they found is
 kept as plain numbers and texts, so that a model file can hold it and the judge can do the same from the raw cells. The
@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gapless.files.dataset import Dataset, data_error, listed
+from gapless.files.cells import DATE, Style
+from gapless.files.dataset import Dataset, Reading, data_error, listed
+from gapless.files.dates import PARTS, parts_of
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
-MOST_LEVELS = 1000
 LARGEST = 1e150  # numbers beyond cannot be squared and added up
 
 
@@ -26,47 +27,62 @@ class Encoding:
 
     columns: list[dict[str, Any]]
     dtype: str = "float64"
+    target: dict[str, Any] | None = None  # how labels are written; None: as plain numbers and texts
+    missing: tuple[str, ...] = ()  # words for no value that were given
 
     @classmethod
     def fit(cls, data: Dataset, *, scale: bool = True) -> Encoding:
         """Learn from the training rows. `scale=False` leaves numbers in their units."""
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+        from sklearn.preprocessing import OneHotEncoder
 
-        X, levels = data.X, data.levels or [None] * data.n_features
-        numbers = [j for j in range(X.shape[1]) if levels[j] is None]
-        fills = means = scales = np.zeros(0)
-        if numbers:
-            for j in numbers:
-                if np.isnan(X[:, j]).all():
-                    raise data_error("no row has a value", data.path or "the table", column=_name(data, j))
-            block = X[:, numbers].astype(np.float64)
-            fills, means, scales = np.nanmedian(block, axis=0), np.zeros(len(numbers)), np.ones(len(numbers))
-            block = np.where(np.isnan(block), fills, block)
-            if scale:
-                most = np.abs(block).max(axis=0, initial=0.0)
-                for k in np.flatnonzero(most > LARGEST)[:1].tolist():
-                    raise data_error(
-                        f"values of {most[k]:.1e}, whose squares are beyond float64; divide the column by a number of their size",
-                        data.path or "the table",
-                        column=_name(data, numbers[k]),
-                    )
-                scaler = StandardScaler().fit(block)
-                means, scales = scaler.mean_, scaler.scale_
+        X, levels, reading = data.X, data.levels or [None] * data.n_features, data.reading
+        dated = [reading is not None and reading.dated(j) for j in range(X.shape[1])]
+        for j in range(X.shape[1]):
+            if levels[j] is None and np.isnan(X[:, j]).all():
+                raise data_error("no row has a value", data.path or "the table", column=_name(data, j))
+        numbers = [j for j in range(X.shape[1]) if levels[j] is None and not dated[j]]
+        block = X[:, numbers].astype(np.float64)
+        fills, means, scales = _moments(block, scale, data, numbers)
         columns: list[dict[str, Any]] = []
         at = {j: k for k, j in enumerate(numbers)}
         for j in range(X.shape[1]):
             gone = bool(np.isnan(X[:, j]).any())
             name = None if data.names is None else data.names[j]
-            known = levels[j]
-            if known is None:
+            known, style = levels[j], None if reading is None else reading.styles[j]
+            if dated[j] and style is not None:
+                parts = _parts(X[:, j].astype(np.float64))
+                found = _moments(np.column_stack([*parts.values()]), scale, data, [j] * len(parts))
+                entries = [
+                    {"part": part, "fill": float(fill), "mean": float(mean), "scale": float(size)}
+                    for part, fill, mean, size in zip(parts, *found, strict=True)
+                ]
+                columns.append(
+                    {"name": name, "kind": "date", "order": style.choice, "parts": entries, "indicator": gone}
+                )
+            elif known is None:
                 k = at[j]
                 entry = {"fill": float(fills[k]), "mean": float(means[k]), "scale": float(scales[k]), "indicator": gone}
-                columns.append({"name": name, "kind": "number", **entry})
+                written = {} if style is None else _written(style)
+                columns.append({"name": name, "kind": "number", **entry, **written})
             else:
-                found = OneHotEncoder().fit(X[:, [j]]).categories_[0]
-                present = [known[int(code)] for code in found.tolist() if not np.isnan(code)]
+                seen = OneHotEncoder().fit(X[:, [j]]).categories_[0]
+                present = [known[int(code)] for code in seen.tolist() if not np.isnan(code)]
                 columns.append({"name": name, "kind": "category", "levels": present, "missing": gone})
-        return cls(columns, str(np.dtype(X.dtype)))
+        target = None if reading is None else _written(reading.target)
+        return cls(columns, str(np.dtype(X.dtype)), target, () if reading is None else tuple(sorted(reading.missing)))
+
+    def reading(self) -> Reading:
+        """How the cells of the table were written that this was learned from."""
+        words = frozenset(self.missing)
+        styles: list[Style | None] = []
+        for column in self.columns:
+            if column["kind"] == "category":
+                styles.append(None)
+            elif column["kind"] == "date":
+                styles.append(Style(DATE, column["order"], missing=words))
+            else:
+                styles.append(_style(column))
+        return Reading(styles, _style(self.target or {}), words)
 
     @property
     def names(self) -> list[str]:
@@ -76,6 +92,9 @@ class Encoding:
             name = column["name"] if column["name"] is not None else f"column {k + 1}"
             if column["kind"] == "number":
                 told += [name, *([f"{name} is missing"] if column["indicator"] else [])]
+            elif column["kind"] == "date":
+                told += [f"{name} {each['part']}" for each in column["parts"]]
+                told += [f"{name} is missing"] if column["indicator"] else []
             else:
                 told += [f"{name}={level}" for level in column["levels"]]
                 told += [f"{name} is missing"] if column["missing"] else []
@@ -96,12 +115,9 @@ class Encoding:
         Z = np.zeros((data.n_rows, width), dtype=self.dtype)
         at = 0
         for j, column in enumerate(self.columns):
-            if column["kind"] == "number":
-                x, gone = self._number(data, j, column)
-                Z[:, at] = x
-                at += 1
-                if column["indicator"]:
-                    Z[:, at] = gone
+            if column["kind"] != "category":
+                for x in self._values(data, j, column):
+                    Z[:, at] = x
                     at += 1
             else:
                 codes, size = self._codes(data, j, column)
@@ -115,9 +131,8 @@ class Encoding:
 
         parts: list[Any] = []
         for j, column in enumerate(self.columns):
-            if column["kind"] == "number":
-                x, gone = self._number(data, j, column)
-                dense = np.column_stack([x, gone]) if column["indicator"] else x[:, None]
+            if column["kind"] != "category":
+                dense = np.column_stack(self._values(data, j, column))
                 parts.append(csr_matrix(dense.astype(self.dtype)))
             else:
                 codes, size = self._codes(data, j, column)
@@ -127,13 +142,21 @@ class Encoding:
         return hstack(parts, format="csr")
 
     @staticmethod
-    def _number(data: Dataset, j: int, column: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def _values(data: Dataset, j: int, column: Mapping[str, Any]) -> list[np.ndarray]:
+        """The features of a column of numbers or dates."""
         x = data.X[:, j].astype(np.float64)
         gone = np.isnan(x)
-        x[gone] = column["fill"]
-        x -= column["mean"]
-        x /= column["scale"]
-        return x, gone
+        entries: list[tuple[np.ndarray, Mapping[str, Any]]] = [(x, column)]
+        if column["kind"] == "date":
+            parts = parts_of(x)
+            entries = [(parts[each["part"]], each) for each in column["parts"]]
+        found = []
+        for values, entry in entries:
+            values[gone] = entry["fill"]
+            values -= entry["mean"]
+            values /= entry["scale"]
+            found.append(values)
+        return [*found, gone.astype(np.float64)] if column["indicator"] else found
 
     @staticmethod
     def _codes(data: Dataset, j: int, column: Mapping[str, Any]) -> tuple[np.ndarray, int]:
@@ -153,9 +176,9 @@ class Encoding:
         levels: list[list[str] | None] = []
         at = 0
         for j, column in enumerate(self.columns):
-            if column["kind"] == "number":
-                X[:, j] = Z[:, at] * column["scale"] + column["mean"]
-                at += 1
+            if column["kind"] != "category":
+                X[:, j], size = _back(Z[:, at:], column)
+                at += size
                 if column["indicator"]:
                     X[Z[:, at] > 0.5, j] = np.nan
                     at += 1
@@ -177,11 +200,12 @@ class Encoding:
         for j, column in enumerate(self.columns):
             name = repr(column["name"]) if column["name"] is not None else f"column {j + 1}"
             gone = int(np.isnan(data.X[:, j]).sum())
-            if column["kind"] == "number":
+            if column["kind"] != "category":
                 if gone and not column["indicator"]:
-                    told.append(
-                        f"{name}: {gone} missing values, taken as {column['fill']:g} (the median of the training rows)"
+                    taken = (
+                        f"{column['fill']:g} (the median" if column["kind"] == "number" else "a usual one (the medians"
                     )
+                    told.append(f"{name}: {gone} missing values, taken as {taken} of the training rows)")
                 continue
             known = (data.levels[j] if data.levels is not None else None) or []
             new = [level for level in known if level not in set(column["levels"])]
@@ -205,29 +229,70 @@ class Encoding:
             weights=data.weights,
             notes=data.notes,
             path=data.path,
+            told=data.told,
         )
 
     def document(self) -> dict[str, Any]:
         """The entry `input` of a model document."""
-        return {"columns": self.columns, "dtype": self.dtype}
+        more = {} if self.target is None else {"target": self.target, "missing": [*self.missing]}
+        return {"columns": self.columns, "dtype": self.dtype, **more}
 
     @classmethod
     def of_document(cls, block: Mapping[str, Any]) -> Encoding:
-        return cls([dict(column) for column in block["columns"]], block["dtype"])
+        columns = [dict(column) for column in block["columns"]]
+        return cls(columns, block["dtype"], block.get("target"), tuple(block.get("missing", ())))
 
 
-def useless(data: Dataset) -> dict[int, str]:
-    """Columns that no model can use, and why: without any value, or texts that are nearly all different."""
-    found: dict[int, str] = {}
-    levels = data.levels or [None] * data.n_features
-    for j in range(data.n_features):
-        present = data.n_rows - int(np.isnan(data.X[:, j]).sum())
-        known = levels[j]
-        if not present:
-            found[j] = "no row has a value"
-        elif known is not None and (len(known) > MOST_LEVELS or (len(known) > 20 and 2 * len(known) > present)):
-            found[j] = f"{len(known)} different texts in {present} rows"
-    return found
+def _moments(
+    block: np.ndarray, scale: bool, data: Dataset, whose: list[int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Medians, means and scales of columns; `whose` of the table they are."""
+    from sklearn.preprocessing import StandardScaler
+
+    size = block.shape[1]
+    if not size:
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    fills = np.nanmedian(block, axis=0)
+    if not scale:
+        return fills, np.zeros(size), np.ones(size)
+    block = np.where(np.isnan(block), fills, block)
+    most = np.abs(block).max(axis=0, initial=0.0)
+    for k in np.flatnonzero(most > LARGEST)[:1].tolist():
+        raise data_error(
+            f"values of {most[k]:.1e}, whose squares are beyond float64; divide the column by a number of their size",
+            data.path or "the table",
+            column=_name(data, whose[k]),
+        )
+    scaler = StandardScaler().fit(block)
+    return fills, scaler.mean_, scaler.scale_
+
+
+def _parts(days: np.ndarray) -> dict[str, np.ndarray]:
+    """The parts of dates that differ among the rows; of times alone the hour."""
+    parts = parts_of(days)
+    kept = [part for part in PARTS if len(np.unique(values := parts[part][~np.isnan(days)])) > 1 or not len(values)]
+    if "hour" in kept and not (np.floor(days[~np.isnan(days)]) != 0).any():
+        kept = ["hour"]
+    return {part: parts[part] for part in kept or ["days"]}
+
+
+def _back(Z: np.ndarray, column: Mapping[str, Any]) -> tuple[np.ndarray, int]:
+    """A column of numbers or dates by its features, and how many they are. Dates come from their days, times from their hour."""
+    entries = column["parts"] if column["kind"] == "date" else [column]
+    values = {each.get("part"): Z[:, k] * each["scale"] + each["mean"] for k, each in enumerate(entries)}
+    x = values.get(None, values.get("days"))
+    if x is None:
+        x = values["hour"] / 24.0
+    return x, len(entries)
+
+
+def _written(style: Style) -> dict[str, Any]:
+    """How numbers are written, for a model document."""
+    return {"decimal": style.choice, **({} if style.unit is None else {"unit": style.unit})}
+
+
+def _style(entry: Mapping[str, Any]) -> Style:
+    return Style(choice=entry.get("decimal", "."), unit=entry.get("unit"))
 
 
 def _name(data: Dataset, j: int) -> str | int:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
+from gapless.files.cells import BAD, DATE, Style, Tally, facts, sentences
 from gapless.files.columns import Column, assign, position
-from gapless.files.dataset import Dataset, Expected, Labels, data_error
-from gapless.files.labels import as_labels
+from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error, listed
+from gapless.files.dates import EPOCH
+from gapless.files.kinds import Options
+from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels
+from gapless.files.texts import as_values
 
 
 def from_frame(
@@ -21,14 +27,19 @@ def from_frame(
     labels: Labels = "required",
     expected: Expected | None = None,
     categories: Sequence[Column] = (),
+    numbers: Sequence[Column] = (),
+    decimal: str | None = None,
+    date_order: str | None = None,
+    missing: Sequence[str] = (),
     typed: bool = True,
     dtype: Any = np.float64,
     path: str | None = None,
     notes: Sequence[str] = (),
 ) -> Dataset:
-    """A Dataset of a frame: numbers and booleans as they are, texts and categoricals as levels, missing values as NaN.
+    """A Dataset of a frame: numbers and booleans as they are, dates as days, texts and categoricals as levels, missing values as NaN.
 
-    Dates are refused with advice; `target`, `weights` and `drop` are names, or numbers from 0.
+    Texts that write numbers or dates are read as `read_csv` reads them, with its options. `target`, `weights` and `drop` are names,
+    or numbers from 0; rows without a label are left out.
     """
     import narwhals as nw
 
@@ -42,29 +53,51 @@ def from_frame(
         names, len(names), place, target=target, weights=weights, drop=drop, labels=labels, expected=expected
     )
     typed = typed or (expected is not None and expected.typed)
-    asked = {position(column, names, len(names), "categories", place) for column in categories}
+    texts, counted = (
+        frozenset(position(column, names, len(names), what, place) for column in columns)
+        for what, columns in (("categories", categories), ("numbers", numbers))
+    )
+    words = frozenset(missing) | (frozenset() if expected is None else expected.missing)
+    options = Options(decimal, date_order, words, texts, counted)
     X = np.empty((len(table), len(roles.features)), dtype=dtype)
     levels: list[list[str] | None] = []
+    styles: list[Style | None] = []
+    tallies: dict[str, Tally] = {}
+    told: list[str] = []
     for k, j in enumerate(roles.features):
-        text = j in asked or (expected is not None and typed and k in expected.categories)
-        levels.append(_feature(nw, table[:, j], X[:, k], text, place, names[j]))
+        text = j in texts or (expected is not None and typed and k in expected.categories)
+        column = _Column(nw, table[:, j], place, names[j], options)
+        known = None if expected is None or not typed or text else expected.styles.get(k, Style())
+        found, style = column.values(X[:, k], text, j in counted or not typed, known)
+        if found is not None and expected is not None and expected.encoding is not None and text:
+            found = column.renamed(X[:, k], found, known_flags(found, expected.encoding.columns[k]["levels"]))
+        elif found is not None and expected is None and not text and (flags := merged_flags(found)):
+            told.append(f"{names[j]!r}: yes and no in {len(found)} spellings ({listed(found, 4)})")
+            found = column.renamed(X[:, k], found, flags)
+        levels.append(found)
+        styles.append(style)
+        if column.tally is not None:
+            tallies[names[j]] = column.tally
         if not typed:
-            if levels[-1] is not None:
+            if found is not None:
                 raise data_error("the column holds texts, not numbers", place, column=names[j])
             if not np.isfinite(X[:, k]).all():
                 row = int(np.argmax(~np.isfinite(X[:, k])))
                 raise data_error(f"row {row}: the value is {X[row, k]}; it must be finite", place, column=names[j])
-    y = None
+    y, kept, target_style = None, None, Style()
     if roles.label is not None:
-        y = _label(nw, table[:, roles.label], place, names[roles.label], expected)
+        y, kept, target_style = _label(nw, table[:, roles.label], place, names[roles.label], expected, options, told)
     w = None
     if roles.weights is not None:
         w = np.empty(len(table))
-        if _feature(nw, table[:, roles.weights], w, False, place, names[roles.weights]) is not None:
+        column = _Column(nw, table[:, roles.weights], place, names[roles.weights], options)
+        if column.values(w, False, True, None)[0] is not None:
             raise data_error("the weights are no numbers", place, column=names[roles.weights])
         if not (np.isfinite(w).all() and (w >= 0).all()):
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
-    return Dataset(
+    odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
+    about = {names[j]: _facts(style, tallies.get(names[j]), len(table)) for j, style in zip(roles.features, styles)}
+    data = Dataset(
         X=X,
         y=y,
         names=[names[j] for j in roles.features],
@@ -73,50 +106,147 @@ def from_frame(
         notes=(*notes, *roles.notes),
         path=path,
         levels=levels if any(each is not None for each in levels) else None,
+        told=(*sentences(about, tallies), *told),
+        reading=Reading(styles, target_style, frozenset(missing)) if odd or missing else None,
     )
+    if kept is None:
+        return data
+    without = f"{data.target!r}: the label is missing in {len(table) - len(kept)} of {len(table)} rows"
+    if labels == "optional":
+        return replace(data, y=None, told=(*data.told, f"{without}: no error is given"))
+    if not len(kept):
+        raise data_error("no row has a label", place, column=data.target)
+    return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
 
 
-def _feature(nw: Any, column: Any, out: np.ndarray, text: bool, place: str, name: str) -> list[str] | None:
-    """Write a column as numbers; its levels, where it is one of texts."""
-    kind = column.dtype
-    if kind.is_temporal():
-        raise data_error(
-            "the column holds dates or times: make numbers of them (days since a day, month, hour), or leave it out (drop)",
-            place,
-            column=name,
-        )
+def _facts(style: Style | None, tally: Tally | None, rows: int) -> list[str]:
+    if style is None or (tally is None and style.kind != DATE):
+        return []
+    return facts(style, tally or Tally(), rows, False)
+
+
+class _Column:
+    """One column of a frame, into X."""
+
+    def __init__(self, nw: Any, column: Any, place: str, name: str, options: Options) -> None:
+        self.nw, self.column, self.place, self.name, self.options = nw, column, place, name, options
+        self.tally: Tally | None = None
+
+    def values(
+        self, out: np.ndarray, text: bool, asked: bool, known: Style | None
+    ) -> tuple[list[str] | None, Style | None]:
+        """Write the column as numbers; its levels, where it is one of texts, else its style."""
+        nw, column = self.nw, self.column
+        kind = column.dtype
+        if kind.is_temporal() and not text:
+            out[:] = _days(nw, column)
+            return None, Style() if kind == nw.Duration else Style(DATE, "dmy")
+        missing = column.is_null().to_numpy()
+        if (kind.is_numeric() or kind == nw.Boolean) and not text:
+            values = column.cast(nw.Float64).to_numpy() if not missing.any() else None
+            if values is None:
+                values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
+            if np.isinf(values).any():
+                row = int(np.argmax(np.isinf(values)))
+                raise data_error(
+                    f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name
+                )
+            out[:] = values
+            return None, Style()
+        cells = column.to_list()
+        told = [
+            None if gone or cell is None or cell == "" else str(cell) for cell, gone in zip(cells, missing.tolist())
+        ]
+        if self.options.missing:
+            told = [None if cell in self.options.missing else cell for cell in told]
+        found = None
+        if not text and (kind == nw.String or known is not None or asked or kind == nw.Object):
+            found = as_values(told, self.options, asked or known is not None, known)
+        if found is not None:
+            values, style, tally = found
+            if tally.counts or style != Style(missing=style.missing):
+                self.tally = tally
+            if tally.counts[BAD] > np.isfinite(values).sum():
+                raise data_error(
+                    f"the model has numbers, the column texts ({tally.shown(BAD)})", self.place, column=self.name
+                )
+            out[:] = values
+            return None, style
+        levels = sorted({cell for cell in told if cell is not None})
+        codes = {cell: float(code) for code, cell in enumerate(levels)}
+        out[:] = [np.nan if cell is None else codes[cell] for cell in told]
+        return levels, None
+
+    @staticmethod
+    def renamed(out: np.ndarray, levels: list[str], names: dict[str, str]) -> list[str]:
+        """Other texts for some levels, and the numbers in X by the new ones."""
+        new = sorted({names.get(level, level) for level in levels})
+        place = np.array([*(float(new.index(names.get(level, level))) for level in levels), np.nan])
+        out[:] = place[np.where(np.isnan(out), len(levels), out).astype(np.int64)]
+        return new
+
+
+def _days(nw: Any, column: Any) -> np.ndarray:
+    """Dates as days since 1970-01-01, in UTC where they have a zone; times as parts of a day, durations as days."""
     missing = column.is_null().to_numpy()
-    if (kind.is_numeric() or kind == nw.Boolean) and not text:
-        values = column.cast(nw.Float64).to_numpy() if not missing.any() else None
-        if values is None:
-            values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
-        if np.isinf(values).any():
-            row = int(np.argmax(np.isinf(values)))
-            raise data_error(f"row {row}: the value is {values[row]}; it must be finite", place, column=name)
-        out[:] = values
-        return None
-    cells = column.to_list()
-    kept = [None if gone or cell is None or cell == "" else str(cell) for cell, gone in zip(cells, missing.tolist())]
-    levels = sorted({cell for cell in kept if cell is not None})
-    codes = {cell: float(code) for code, cell in enumerate(levels)}
-    out[:] = [np.nan if cell is None else codes[cell] for cell in kept]
-    return levels
+    seconds: list[float] = []
+    for cell in column.to_list():
+        if cell is None or cell != cell:
+            seconds.append(np.nan)
+        elif isinstance(cell, timedelta):
+            seconds.append(cell.total_seconds())
+        elif isinstance(cell, datetime):
+            zone = cell.utcoffset()
+            bare = cell.replace(tzinfo=None) - (zone or timedelta(0))
+            seconds.append((bare - datetime(1970, 1, 1)) / timedelta(seconds=1))
+        elif isinstance(cell, date):
+            seconds.append((cell.toordinal() - EPOCH) * 86400.0)
+        else:
+            seconds.append(cell.hour * 3600.0 + cell.minute * 60.0 + cell.second + cell.microsecond / 1e6)
+    values = np.array(seconds) / 86400.0
+    values[missing] = np.nan
+    return values
 
 
-def _label(nw: Any, column: Any, place: str, name: str, expected: Expected | None) -> np.ndarray:
+def _label(
+    nw: Any, column: Any, place: str, name: str, expected: Expected | None, options: Options, told: list[str]
+) -> tuple[np.ndarray, np.ndarray | None, Style]:
+    """The labels, the rows that have one (None: all), and how they are written."""
     missing = column.is_null().to_numpy()
-    if missing.any():
-        raise data_error(f"row {int(np.argmax(missing))}: the label is missing", place, column=name)
     if column.dtype.is_temporal():
         raise data_error("the labels are dates", place, column=name)
     kind = expected.label_kind if expected is not None else None
     if column.dtype.is_numeric() and kind not in ("str", "bool"):
-        y = column.to_numpy()
-        if y.dtype.kind == "f" and np.isnan(y).any():
-            raise data_error(f"row {int(np.argmax(np.isnan(y)))}: the label is missing", place, column=name)
-        whole = y.dtype.kind in "iu" or (kind == "int" and bool((y == np.trunc(y)).all()))
-        return y.astype(np.int64) if whole and kind != "float" else y.astype(np.float64)
+        y = column.cast(nw.Float64).fill_null(np.nan).to_numpy() if missing.any() else column.to_numpy()
+        gone = missing | np.isnan(y.astype(np.float64))
+        kept = np.flatnonzero(~gone) if gone.any() else None
+        y = np.where(gone, 0, y)
+        whole = column.dtype.is_integer() or ((kind == "int" or missing.any()) and bool((y == np.trunc(y)).all()))
+        return (y.astype(np.int64) if whole and kind != "float" else y.astype(np.float64)), kept, Style()
+    if column.dtype == nw.Boolean and kind in (None, "bool") and not missing.any():
+        return np.asarray(column.to_numpy(), dtype=bool), None, Style()
+    texts = [
+        "" if gone or cell is None else str(cell).strip() for cell, gone in zip(column.to_list(), missing.tolist())
+    ]
+    if kind not in ("str", "bool") and column.dtype == nw.String:
+        found = as_values(texts, options, False, None if expected is None else expected.label_style)
+        if found is not None and found[1].kind != DATE and not found[2].counts[BAD] and not np.isnan(found[0]).all():
+            values = found[0]
+            gone = np.isnan(values)
+            whole = bool((values[~gone] == np.trunc(values[~gone])).all()) and kind != "float"
+            about = sentences({name: _facts(found[1], found[2], len(texts))}, {})
+            told += about
+            kept = np.flatnonzero(~gone) if gone.any() else None
+            values = np.where(gone, 0.0, values)
+            return values.astype(np.int64) if whole else values, kept, found[1]
+    gaps = no_labels([*{*texts}], options.missing, () if expected is None else expected.classes)
+    gone = np.array([text in gaps for text in texts])
+    kept = np.flatnonzero(~gone) if gone.any() else None
+    present = sorted({text for text, none in zip(texts, gone.tolist()) if not none})
+    flags = merged_flags(present) if expected is None else known_flags(present, expected.classes)
+    if flags and expected is None:
+        told.append(f"{name!r}: yes and no in {len(present)} spellings ({listed(present, 4)})")
+    texts = [flags.get(text, text) for text in texts]
     if column.dtype == nw.Boolean and kind in (None, "bool"):
-        return np.asarray(column.to_numpy(), dtype=bool)
-    texts = [str(cell) for cell in column.to_list()]
-    return as_labels(texts, kind) if kind is not None else np.asarray(texts, dtype=str)
+        return np.array([text == "True" for text in texts]), kept, Style()
+    return (as_labels(texts, kind) if kind is not None else np.asarray(texts, dtype=str)), kept, Style()

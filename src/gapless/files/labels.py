@@ -61,3 +61,74 @@ def _whole(text: str) -> int:
     if value != int(value):
         raise ValueError(text)
     return int(value)
+
+
+#: Words for yes and for no, in lower case, of one language each; a column, or a target, of such words has two values.
+FLAGS = tuple(
+    (frozenset(yes.split()), frozenset(no.split()))
+    for yes, no in (
+        ("yes y true t on 1 1.0", "no n false f off 0 0.0"),
+        ("ja j wahr 1", "nein n falsch 0"),
+        ("oui o vrai 1", "non n faux 0"),
+        ("si sí s verdadero vero 1", "no n falso 0"),
+        ("sim s verdadeiro 1", "não nao n falso 0"),
+    )
+)
+#: Labels that are no labels. None, unknown and - may well be classes.
+NO_LABEL = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A"))
+
+
+_STROKES = re.compile(r"[-–—.*?_…/\\]+")
+
+
+def no_labels(texts: Sequence[str], missing: frozenset[str] = frozenset(), classes: Sequence[str] = ()) -> set[str]:
+    """The texts of a label column that are no labels. Strokes are none either, unless signs are classes, as + and - are."""
+    signs = any(text and not any(map(str.isalnum, text)) and not _STROKES.fullmatch(text) for text in texts)
+    return {
+        text
+        for text in texts
+        if text not in classes
+        and (text in NO_LABEL or text.lower() == "nan" or text in missing or (not signs and _STROKES.fullmatch(text)))
+    }
+
+
+def _sides(texts: Sequence[str]) -> list[dict[str, bool]]:
+    """Which of the texts say yes, in each language that has words for all of them, and for both yes and no."""
+    found = []
+    for yes, no in FLAGS:
+        lower = {text: text.lower() for text in texts}
+        if all(word in yes or word in no for word in lower.values()):
+            sides = {text: word in yes for text, word in lower.items()}
+            if len({*sides.values()}) == 2:
+                found.append(sides)
+    return found
+
+
+def merged_flags(texts: Sequence[str]) -> dict[str, str]:
+    """Where all texts of a column say yes or no, in more than two ways: the longest word of each side in their place."""
+    known = _sides(texts) if len(texts) > 2 else []
+    if not known:
+        return {}
+    sides = known[0]
+    longest = {side: max((len(text), text) for text in texts if sides[text] is side)[1] for side in (True, False)}
+    return {text: longest[sides[text]] for text in texts}
+
+
+def known_flags(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+    """Words for yes and no that a model knows by other words: its own in their place. Where its own are letters, those of its
+    language alone."""
+    own = _sides(levels) if len(levels) == 2 else []
+    if not own:
+        return {}
+    letters = min(map(len, levels)) < 2
+    yes = next(level for level in levels if own[0][level])
+    no = next(level for level in levels if not own[0][level])
+    found: dict[str, str] = {}
+    for text in texts:
+        lower = text.lower()
+        for affirming, denying in FLAGS:
+            if letters and not all(level.lower() in affirming | denying for level in levels):
+                continue
+            if text not in levels and lower in affirming | denying:
+                found.setdefault(text, yes if lower in affirming else no)
+    return found

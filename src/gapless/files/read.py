@@ -45,6 +45,10 @@ def read_data(
     expected: Expected | None = None,
     typed: bool = False,
     categories: Sequence[Column] = (),
+    numbers: Sequence[Column] = (),
+    decimal: str | None = None,
+    date_order: str | None = None,
+    missing: Sequence[str] = (),
     separator: str | None = None,
     encoding: str | None = None,
     dtype: Any = np.float64,
@@ -54,7 +58,8 @@ def read_data(
     kind = format_of(place) if format == "auto" else format
     table: dict[str, Any] = {
         "target": target, "weights": weights, "drop": drop, "labels": labels,
-        "expected": expected, "typed": typed, "categories": categories, "dtype": dtype,
+        "expected": expected, "typed": typed, "categories": categories, "numbers": numbers, "decimal": decimal,
+        "date_order": date_order, "missing": missing, "dtype": dtype,
     }  # fmt: skip
     if kind == "csv":
         return read_csv(place, header=header, separator=separator, encoding=encoding, **table)
@@ -67,6 +72,7 @@ def read_data(
         ("weights", weights is not None),
         ("drop", bool(drop)),
         ("categories", bool(categories)),
+        ("numbers", bool(numbers)),
     ):
         if given:
             raise data_error(f"{name}= names a column of a CSV file; this is {kind}", place)

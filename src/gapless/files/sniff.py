@@ -11,7 +11,9 @@ from typing import NamedTuple
 from gapless.files.blocks import open_text
 from gapless.files.columns import LABEL_NAMES, Column
 from gapless.files.dataset import data_error
+from gapless.files.dates import is_date
 from gapless.files.labels import is_number
+from gapless.files.notation import is_any_number, is_bare_number
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
 SNIFFED_LINES = 20
@@ -22,11 +24,8 @@ BINARY_BYTES = 1 << 12
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
 NOTHING = frozenset(("", *MISSING))
 NUMBER_BEGINS = frozenset("0123456789+-.iInN")
+SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
 STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
-DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:\d{2}.*)?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}([T ]\d{1,2}:\d{2}.*)?"
-    r"|\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?"
-)
 
 
 class Sample(NamedTuple):
@@ -36,9 +35,18 @@ class Sample(NamedTuple):
     newline: str
     encoding: str
     records: list[tuple[int, list[str]]]  # line, cells with their white space
-    second: int  # bytes before the second record
+    lines: list[str]
     bytes_a_record: float
     whole: bool  # the file ends there
+
+    @property
+    def separator_sign(self) -> str:
+        return self.separator or ","
+
+    def head(self, record: int) -> int:
+        """Bytes, as UTF-8, before a record; where the sample ends before it: those of the sample."""
+        line = self.records[record][0] - 1 if record < len(self.records) else len(self.lines)
+        return len("\n".join(self.lines[:line]).encode("utf-8")) + 1 if line else 0
 
 
 def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
@@ -57,9 +65,10 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
             whole = not more
             start += more
     if _binary(start):
-        wide = max(start[k::2].count(0) for k in (0, 1)) > 0.4 * len(start) // 2 and 0.6 * len(start) > start.count(0)
-        advice = "UTF-16 without its mark? --encoding utf-16-le or utf-16-be" if wide else "export the table as CSV"
-        raise data_error(f"is a binary file, not text ({advice})", path)
+        zeros = [start[k::2].count(0) for k in (0, 1)]
+        if encoding is None and max(zeros) > 0.2 * len(start) and 0.6 * len(start) > sum(zeros):
+            return sample(path, "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be", separator)
+        raise data_error("is a binary file, not text (export the table as CSV)", path)
     if not whole:
         start = start[: start.rfind(mark) + 1] or start
     try:
@@ -71,15 +80,18 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     plain = '"' not in text and "\r" not in text
     lines = text.split(newline, SAMPLE_LINES)
     rest = lines.pop() if len(lines) > SAMPLE_LINES else None
-    sep = separator or sniff_separator(lines[:SNIFFED_LINES])
+    declared = SEP_LINE.fullmatch(lines[0].strip("\r\ufeff"))
+    if declared:  # how spreadsheets are told the separator
+        lines[0] = "\r" if lines[0].endswith("\r") else ""
+    sep = separator or (declared.group(1) if declared else sniff_separator(lines[:SNIFFED_LINES]))
     records = _records(lines, sep or ",", plain)
     if rest is not None and len(records) < SAMPLE_ROWS:  # blank lines, or line ends in quotes
         lines += rest.split(newline)
         records = _records(lines, sep or ",", plain)
     size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
-    before = lines[: records[1][0] - 1] if len(records) > 1 else ()
-    second = len("\n".join(before).encode("utf-8")) + 1 if before else len(start)
-    return Sample(sep, newline, found, records, second, size, whole)
+    if declared:
+        lines[0] = text.split(newline, 1)[0]
+    return Sample(sep, newline, found, records, lines, size, whole)
 
 
 def _length(lines: Sequence[str], encoding: str) -> float:
@@ -95,15 +107,26 @@ def _binary(start: bytes) -> bool:
 
 
 def sniff_separator(lines: Sequence[str]) -> str | None:
-    """The first of tab, semicolon, bar, comma that cuts all the lines into equally many parts (outside quotes)."""
+    """The first of tab, semicolon, bar, comma that cuts all the lines, or else most of them, into equally many parts (outside
+    quotes)."""
     outside = ["".join(line.split('"')[::2]) if '"' in line else line for line in lines if line and not line.isspace()]
     counts = {sep: [line.count(sep) for line in outside] for sep in SEPARATORS}
     for sep, found in counts.items():
         if found and found[0] and min(found) == max(found):
             return sep
+    shares = {sep: _share(found) for sep, found in counts.items()}
+    best = max(shares, key=lambda sep: shares[sep])
+    if shares[best] > 0.5:
+        return best
     # A ragged file: the separator of the first line, so that the error can name the ragged line.
     first = {sep: found[0] for sep, found in counts.items() if found and found[0]}
     return max(first, key=lambda sep: first[sep]) if first else None
+
+
+def _share(found: Sequence[int]) -> float:
+    """The share of lines that have the commonest number of separators, where that is not 0."""
+    times = Counter(found)
+    return max((times[size] / len(found) for size in times if size), default=0.0)
 
 
 def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, list[str]]]:
@@ -139,28 +162,15 @@ def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequ
     numbered = [[str(k + start) for k in range(len(numbers))] for start in (0, 1)]
     if numbers in numbered and any(cell.lower() in LABEL_NAMES for cell in first):
         return True
-    numeric = [j for j, cell in enumerate(second or ()) if is_number(cell) and j < len(first)]
-    if not numeric:
-        return not numbers
-    return not any(is_number(first[j]) for j in numeric)
-
-
-def check_names(names: list[str], path: str, line: int) -> None:
-    """Every column has a name of its own."""
-    seen: dict[str, int] = {}
-    for j, name in enumerate(names):
-        if not name:
-            hint = " (an index? write the file without it, or give it a name and drop it)" if j == 0 else ""
-            raise data_error("the header has no name for this column" + hint, path, line, j + 1)
-        if name in seen:
-            where = seen[name] + 1
-            raise data_error(
-                f"the name stands twice in the header (columns {where} and {j + 1}); rename one of them",
-                path,
-                line,
-                name,
-            )
-        seen[name] = j
+    bare = [is_number(cell) or is_bare_number(cell) for cell in first]
+    below = [
+        j
+        for j, cell in enumerate(second or ())
+        if j < len(first) and (is_number(cell) or is_any_number(cell) or is_date(cell))
+    ]
+    if not below:
+        return not any(bare)
+    return not any(bare[j] or is_date(first[j]) for j in below)
 
 
 def textual(cells: Sequence[str]) -> bool:
@@ -191,8 +201,3 @@ def numeric(cells: Collection[str]) -> bool:
     except ValueError:
         return False
     return True
-
-
-def dates(levels: Sequence[str]) -> bool:
-    """Whether all texts of a column are dates or times."""
-    return bool(levels) and all(DATE.fullmatch(text) for text in levels)

@@ -26,7 +26,7 @@ from . import (
     training_rows,
     tree,
 )
-from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
+from .document import TIMES, flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .losses import HARD
@@ -308,7 +308,7 @@ def _finite(value: Any) -> float:
 def _unchecked(document: dict[str, Any]) -> list[str]:
     others = [name for name in document["parameters"] if name not in CHECKED]
     listed = [
-        "seconds",
+        *TIMES,
         "backend",
         "n_iter",
         "solver",

@@ -3,18 +3,20 @@ column."""
 
 from __future__ import annotations
 
-import csv
 import math
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .cells import MISSING, as_levels, is_missing, no_labels, numbers
 from .errors import DataError
-from .inputs import MISSING, training_rows
+from .inputs import column_of, training_rows
 from .inputs import features as features_of
 from .rows import as_rows, single, some
+from .table import table_of, text_of
 
 LABEL_NAMES = ("y", "label", "target", "class")
 TRUE, FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
@@ -62,10 +64,10 @@ def _read(
             if len(names) > 1:
                 raise DataError(f"{where}: several targets are one array of an npz file, not {len(names)}", str(where))
             return _npz(str(where), names[0] if names else None, weights)
-        with open(path, encoding="utf-8-sig", newline="") as stream:
-            lines = stream.read().splitlines()
+        with open(path, "rb") as stream:
+            lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read()))
     except UnicodeDecodeError:
-        raise DataError(f"{where}: is not UTF-8 text", str(where)) from None
+        raise DataError(f"{where}: is no text", str(where)) from None
     except OSError as error:
         raise DataError(f"{where}: cannot be read ({error.strerror or error})", str(where)) from None
     if not any(line.strip() for line in lines):
@@ -120,76 +122,93 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
 
 
 def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[str], weights: str | None) -> Data:
-    first = next(line for line in lines if line.strip())
-    separator = max("\t;|,", key=lambda mark: (first.count(mark), mark == ","))
-    reader = csv.reader(lines, delimiter=separator, strict=True)
-    table, numbers = [], []
-    try:
-        for row in reader:
-            if row:
-                table.append([cell.strip() for cell in row])
-                numbers.append(reader.line_num)
-    except csv.Error as error:
-        raise _error(f"cannot be read as CSV ({error})", file, reader.line_num) from None
-    names, width = table[0], len(table[0])
-    if len(set(names)) != width:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _error(f"the name {twice[:40]!r} stands twice in the header", file, numbers[0])
-    marked = [_column(names, each, "label", file) for each in targets] or [_column(names, None, "label", file)]
-    weight = None if weights is None else _column(names, weights, "weights", file)
-    features = [j for j in range(width) if j not in marked and j != weight]
     given = document.get("input")
     wanted = document.get("feature_names")
     if given is not None:
         wanted = (
             None if any(each["name"] is None for each in given["columns"]) else [c["name"] for c in given["columns"]]
         )
+    names, table, numbers_, header = table_of(lines, file, [*(wanted or []), *targets])
+    width = len(names)
+    marked = [_column(names, each, "label", file) for each in targets] or [_column(names, None, "label", file)]
+    weight = None if weights is None else _column(names, weights, "weights", file)
+    features = [j for j in range(width) if j not in marked and j != weight]
     if wanted is not None:
         missing = [name for name in wanted if name not in names]
         if missing:
-            raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, numbers[0])
+            raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, header)
         features = [names.index(name) for name in wanted]
     elif len(features) != (document["n_features"] if given is None else len(given["columns"])):
         n = document["n_features"] if given is None else len(given["columns"])
-        raise _error(f"has {len(features)} feature columns, the model {n}", file, numbers[0])
-    X: list[list[Any]] = []
-    y, w = [], []
-    for row, line in zip(table[1:], numbers[1:], strict=True):
+        raise _error(f"has {len(features)} feature columns, the model {n}", file, header)
+    words = [] if given is None else given.get("missing", [])
+    for row, line in zip(table, numbers_, strict=True):
         if len(row) != width:
             raise _error(f"the line has {len(row)} cells, the header {width}", file, line)
-        if given is None:
-            X.append([_number(row[j], file, line, names[j]) for j in features])
-        else:
-            X.append([_cell(row[j], c["kind"], file, line, names[j]) for j, c in zip(features, given["columns"])])
-        for label in marked:
-            if not row[label]:
-                raise _error("the label is missing", file, line, names[label])
-        y.append([row[label] for label in marked])
-        if weight is not None:
-            w.append(_number(row[weight], file, line, names[weight]))
-    if not X:
-        raise _error("there is a header and no rows", file, numbers[0])
-    answers, weighed = _answers(y, numbers[1:], marked, names, file, document), np.array(w) if w else None
+    none = _no_labels({row[label] for row in table for label in marked}, document, words)
+    some = [i for i, row in enumerate(table) if not any(row[label] in none for label in marked)]
+    kept, where = [table[i] for i in some], [numbers_[i] for i in some]  # nobody can learn from the others
+    if not kept:
+        raise _error("there is a header and no rows" if not table else "no row has a label", file, header)
+    w = (
+        [_number(row[weight], file, line, names[weight]) for row, line in zip(kept, where)]
+        if weight is not None
+        else None
+    )
+    answers = _answers([[row[label] for label in marked] for row in kept], where, marked, names, file, document)
+    weighed = None if w is None else np.array(w)
     if given is None:
-        return Data(np.array(X), answers, weighed)
-    return Data(features_of(given, [[row[k] for row in X] for k in range(len(features))]), answers, weighed)
+        rows = [[_number(row[j], file, line, names[j]) for j in features] for row, line in zip(kept, where)]
+        return Data(np.array(rows), answers, weighed)
+    cells = [
+        _cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)
+    ]
+    return Data(features_of(given, cells), answers, weighed)
 
 
-def _cell(text: str, kind: str, file: str, line: int, name: str) -> Any:
-    """What a cell of a table with missing values and texts says."""
-    if text in MISSING:
-        return math.nan if kind == "number" else None
-    return _number(text, file, line, name) if kind == "number" else text
+def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: list[str], file: str) -> Any:
+    """What the cells of a column say: numbers with NaN for what is missing, or texts and None."""
+    if column["kind"] == "category":
+        return as_levels([None if text in MISSING or text in words else text for text in texts], column["levels"])
+    if column["kind"] == "date" or "decimal" in column:
+        return column_of(column, texts, words)
+    place = column["name"] if column["name"] is not None else "a feature"
+    return [math.nan if text in MISSING else _number(text, file, line, place) for text, line in zip(texts, lines)]
+
+
+def _no_labels(texts: set[str], document: dict[str, Any], words: list[str]) -> set[str]:
+    """Cells of the label column that are no labels: among classes that are texts few words are none."""
+    classes, written = document["classes"], (document.get("input") or {}).get("target")
+    if classes is None and written is not None:  # a regression: what is no number is no label
+        given = list(texts)
+        found = numbers(given, written["decimal"], written.get("unit"), words)
+        return {text for text, gone in zip(given, np.isnan(found)) if gone}
+    if classes is None or classes["type"] in ("int", "float"):
+        return {text for text in texts if text in MISSING or is_missing(text, words)}
+    return no_labels(texts, classes["values"] if classes["type"] == "str" else [], words)
 
 
 def _answers(
     y: list[list[str]], lines: list[int], marked: list[int], names: list[str], file: str, document: dict[str, Any]
 ) -> np.ndarray:
     """Labels, or for a regression numbers: a vector, or a column for each target."""
+    written = (document.get("input") or {}).get("target")
     if document["classes"] is not None:
         if len(marked) > 1:
             raise _error("a classifier has one label column", file, 1)
-        return labels([row[0] for row in y], document["classes"]["type"])
+        texts, kind = [row[0] for row in y], document["classes"]["type"]
+        if kind == "str":
+            return labels([str(each) for each in as_levels(texts, document["classes"]["values"])], kind)
+        if written is not None and kind in ("int", "float"):
+            found = numbers(texts, written["decimal"], written.get("unit"), [])
+            if not np.isnan(found).any():
+                return found.astype(np.int64) if (found == np.trunc(found)).all() else found
+        return labels(texts, kind)
+    if written is not None:
+        columns = [
+            numbers([row[k] for row in y], written["decimal"], written.get("unit"), []) for k in range(len(marked))
+        ]
+        return columns[0] if len(marked) == 1 else np.column_stack(columns)
     places = [names[label] for label in marked]
     values = [
         [_number(text, file, line, name) for text, name in zip(row, places, strict=True)]

@@ -1,7 +1,7 @@
 """How the rows of a fit come from the cells of a file: the entries ``input`` and ``origin`` of a model document.
 
 A column of numbers becomes (x − mean) / scale, where a missing x is ``fill``, and, with ``indicator``, a second column that
-is 1 where x was missing. A column of texts becomes one column for each of its ``levels``, and, with ``missing``, one more; a
+is 1 where x was missing. A column of dates becomes as many such columns as it has ``parts``. A column of texts becomes one column for each of its ``levels``, and, with ``missing``, one more; a
 text that is no level is 0 in all of them. The ``split`` of ``origin`` says which rows of the file were trained on.
 """
 
@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .cells import days, numbers, parts_of
 from .document import Test, flaw_of, is_count, is_number, number, one_of
-
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
 
 
 def _is_name(value: Any) -> bool:
@@ -50,6 +49,27 @@ _CATEGORY: dict[str, Test] = {
     ),
     "missing": _is_flag,
 }
+_WRITTEN: dict[str, Test] = {
+    "decimal": one_of(".", ","),
+    "unit": lambda value: isinstance(value, str) and value != "",
+}
+_DATE: dict[str, Test] = {
+    "name": _is_name,
+    "kind": one_of("date"),
+    "order": one_of("dmy", "mdy"),
+    "parts": lambda value: isinstance(value, list) and len(value) > 0,
+    "indicator": _is_flag,
+}
+_PART: dict[str, Test] = {
+    "part": one_of("year", "month", "weekday", "hour", "days"),
+    **{key: _NUMBER[key] for key in ("fill", "mean", "scale")},
+}
+_MORE: dict[str, Test] = {  # of a table that was not written in plain numbers and texts
+    "target": lambda value: (
+        isinstance(value, dict) and "decimal" in value and flaw_of(value, _given(value), "") is None
+    ),
+    "missing": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+}
 _SPLIT: dict[str, Test] = {
     "rows": is_count,
     "share": lambda value: is_number(value) and 0.0 < number(value) < 1.0,
@@ -64,19 +84,35 @@ def flaw_of_input(document: dict[str, Any]) -> str | None:
     block = document["input"]
     if not isinstance(block, dict):
         return "the entry input is no object"
-    found = flaw_of(block, _TOP, "input.")
+    found = flaw_of(block, {**_TOP, **(_MORE if {"target", "missing"} & block.keys() else {})}, "input.")
     if found:
         return found
     for k, column in enumerate(block["columns"]):
         if not isinstance(column, dict):
             return f"the entry input.columns[{k}] is no object"
-        tests = _CATEGORY if column.get("kind") == "category" else _NUMBER
-        found = flaw_of(column, tests, f"input.columns[{k}].")
+        known = {"category": _CATEGORY, "date": _DATE}
+        tests = known.get(str(column.get("kind"))) or {**_NUMBER, **_given(column)}
+        found = flaw_of(column, tests, f"input.columns[{k}].") or _flaw_of_parts(column, f"input.columns[{k}].")
         if found:
             return found
     width = sum(map(width_of, block["columns"]))
     if width != document.get("n_features"):
         return f"input gives {width} features, the model has {document.get('n_features')}"
+    return None
+
+
+def _given(entry: dict[str, Any]) -> dict[str, Test]:
+    """The tests of the entries that say how numbers are written, those that are there."""
+    return {key: test for key, test in _WRITTEN.items() if key in entry}
+
+
+def _flaw_of_parts(column: dict[str, Any], where: str) -> str | None:
+    for k, part in enumerate(column["parts"] if column["kind"] == "date" else []):
+        if not isinstance(part, dict):
+            return f"the entry {where}parts[{k}] is no object"
+        found = flaw_of(part, _PART, f"{where}parts[{k}].")
+        if found:
+            return found
     return None
 
 
@@ -101,7 +137,7 @@ def without_input(document: dict[str, Any]) -> dict[str, Any]:
 def learned(columns: Any) -> bool:
     """Whether the training rows had a part in how features are made of columns: means, scales, fills or levels."""
     return any(
-        column["kind"] == "category"
+        column["kind"] != "number"
         or column["indicator"]
         or number(column["mean"]) != 0.0
         or number(column["scale"]) != 1.0
@@ -113,6 +149,8 @@ def width_of(column: dict[str, Any]) -> int:
     """How many features a column becomes."""
     if column["kind"] == "number":
         return 1 + column["indicator"]
+    if column["kind"] == "date":
+        return len(column["parts"]) + column["indicator"]
     return len(column["levels"]) + column["missing"]
 
 
@@ -121,11 +159,15 @@ def features(block: dict[str, Any], cells: Sequence[Any]) -> np.ndarray:
     None."""
     parts: list[np.ndarray] = []
     for column, values in zip(block["columns"], cells, strict=True):
-        if column["kind"] == "number":
+        if column["kind"] != "category":
             x = np.asarray(values, dtype=block["dtype"]).astype(np.float64)
             gone = np.isnan(x)
-            x[gone] = number(column["fill"])
-            parts.append((x - number(column["mean"])) / number(column["scale"]))
+            entries = [column] if column["kind"] == "number" else column["parts"]
+            told = {} if column["kind"] == "number" else parts_of(np.where(gone, 0.0, x))
+            for entry in entries:
+                value = told.get(entry.get("part"), x).copy()
+                value[gone] = number(entry["fill"])
+                parts.append((value - number(entry["mean"])) / number(entry["scale"]))
             if column["indicator"]:
                 parts.append(gone.astype(np.float64))
             continue
@@ -138,6 +180,13 @@ def features(block: dict[str, Any], cells: Sequence[Any]) -> np.ndarray:
                 ones[i, place[text]] = 1.0
         parts.extend(ones.T)
     return np.column_stack(parts).astype(block["dtype"]).astype(np.float64)
+
+
+def column_of(column: dict[str, Any], texts: Sequence[str], words: Sequence[str]) -> Any:
+    """The cells of a column that is not written in plain numbers: an array with NaN for what is missing."""
+    if column["kind"] == "date":
+        return days(texts, column["order"], words)
+    return numbers(texts, column["decimal"], column.get("unit"), words)
 
 
 def training_rows(origin: dict[str, Any] | None, rows: int) -> np.ndarray | None:

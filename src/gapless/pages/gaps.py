@@ -41,12 +41,12 @@ def found(story: Story) -> list[Block]:
     for name, label in (
         ("n_iter", "passes over the rows"),
         ("seconds", "seconds"),
-        ("compiling", "seconds of compiling, not counted"),
+        ("compile_seconds", "seconds of compiling, not counted"),
         ("solver", "solver"),
         ("backend", "computed on"),
     ):
         value = getattr(certificate, name, None)
-        if value not in (None, "") and not (name == "compiling" and value == 0):
+        if value not in (None, "") and not (name == "compile_seconds" and value == 0):
             facts.append((label, said(value) if isinstance(value, str) else number(value, 3)))
     sentence = [] if story.kind == "gap" else [Text(said(certificate, 2000))]  # a gap has a section of its own
     blocks: list[Block] = [*sentence, Facts(facts)]

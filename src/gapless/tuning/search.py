@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from gapless._clock import now
 from gapless.solvers.loop import interruptible
 
 from .evaluate import Evaluation, Step
@@ -69,7 +69,7 @@ def tune(
     refit : False leaves the model fitted on the training part of a single split (cv=0.3), so that the rows held out bound its
         error: ``tuning_.bound()``
     nested : outer folds: the score of the whole procedure, choice included, in ``tuning_.nested``
-    time_limit : seconds for the search; the fit of what was chosen comes after
+    time_limit : seconds of work for the search (compiling does not count); the fit of what was chosen comes after
     progress : True prints lines to stderr, a function is called with a `Step`
     file : keeps what is scored; a search that was killed goes on from it, and ends with the same answer
     seed : of folds and of random choices
@@ -81,7 +81,7 @@ def tune(
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
     if time_limit is not None and not float(time_limit) > 0.0:
         raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {time_limit!r}")
-    started = time.perf_counter()
+    started = now()
     lattice = _lattice(model, param_grid, space, points, y)
     _known_parameters(model, lattice)
     scorer = _scorer(scoring)
@@ -120,7 +120,7 @@ def tune(
             folds=folds,
             n_fits=ev.n_fits,
             resumed=journal.resumed,
-            seconds=time.perf_counter() - started,
+            seconds=now() - started,
             refit=bool(refit),
             counted=classifier and sample_weight is None,
             failed=dict(ev.errors),

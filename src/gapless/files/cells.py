@@ -1,0 +1,180 @@
+"""What the cells of a column mean that are no plain numbers: numbers of another notation, dates, words for no value, texts."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+from gapless.files.dataset import listed
+from gapless.files.dates import OTHER_ORDER, has_zone, read_date
+from gapless.files.labels import strict_float
+from gapless.files.notation import OTHER, POINT, groups_of, is_missing, read_number, signs_of
+
+NUMBER, DATE = "number", "date"
+#: How a cell was read: no value; only as the column's choice would not; only as the choice does; as either does; the choice decided;
+#: not at all.
+MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
+MOST_KNOWN = 1 << 18  # different cells that are remembered
+SHOWN = 3
+GROUPS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
+
+
+class Style(NamedTuple):
+    """How the cells of a column are written."""
+
+    kind: str = NUMBER
+    choice: str = POINT  # the decimal mark, or the order of day and month
+    unit: str | None = None  # behind every number
+    missing: frozenset[str] = frozenset()  # words for no value besides the usual ones
+    asked: bool = False  # by the user: no cell decides against it
+
+    def other(self) -> Style:
+        """The same column with the other mark, or the other order."""
+        return self._replace(choice=(OTHER if self.kind == NUMBER else OTHER_ORDER)[self.choice])
+
+    def read(self, text: str) -> tuple[float, str]:
+        """(the value, how it was read) of a cell."""
+        if self.kind == DATE:
+            own, other = read_date(text, self.choice), read_date(text, OTHER_ORDER[self.choice])
+        else:
+            own, other = self._numbers(text)
+        if own is None and other is None:
+            return self._no_number(text)
+        if own is None:
+            return float(other or 0.0), AGAINST
+        return own, SURE if other is None else SAME if own == other else CHOSEN
+
+    def _numbers(self, text: str) -> tuple[float | None, float | None]:
+        bare = text
+        if self.unit is not None and text.endswith(self.unit):
+            bare = text[: -len(self.unit)]
+        return read_number(bare, self.choice), read_number(bare, OTHER[self.choice])
+
+    def _no_number(self, text: str) -> tuple[float, str]:
+        if is_missing(text, self.missing):
+            return math.nan, MISSING
+        if self.kind == NUMBER:
+            lower = text.lower()
+            if lower in ("true", "false"):
+                return float(lower == "true"), SAME
+            try:
+                value = strict_float(text)
+            except ValueError:
+                return math.nan, BAD
+            return (math.nan, MISSING) if math.isnan(value) else (value, INFINITE)
+        return math.nan, MISSING if text.startswith(("0000-00-00", "00.00.0000", "00/00/0000")) else BAD
+
+
+class Tally:
+    """What was found in the odd cells of a column, by all cells so far."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[float, str]] = {}
+        self.times: Counter[str] = Counter()  # of the texts known
+        self.counts: Counter[str] = Counter()  # of what was forgotten since
+        self.examples: dict[str, Counter[str]] = {}
+        self.signs: set[str] = set()
+        self.groups: set[str] = set()
+        self.zones = 0
+
+    def read(self, text: str, style: Style) -> tuple[float, str]:
+        found = self.known.get(text)
+        if found is None:
+            if len(self.known) >= MOST_KNOWN:
+                self._fold()
+            found = self.known[text] = style.read(text)
+        self.times[text] += 1
+        return found
+
+    def _fold(self) -> None:
+        for text, (value, how) in self.known.items():
+            times = self.times[text]
+            self.counts[how] += times
+            shown = self.examples.setdefault(how, Counter())
+            if len(shown) < 50 or text in shown:
+                shown[text] += times
+            if how not in (MISSING, BAD):
+                self.signs |= signs_of(text)
+                self.groups |= groups_of(text, value)
+                self.zones += times * has_zone(text)
+        self.known.clear()
+        self.times.clear()
+
+    def add(self, other: Tally) -> None:
+        """What another worker found."""
+        self._fold()
+        other._fold()
+        self.counts += other.counts
+        self.signs |= other.signs
+        self.groups |= other.groups
+        self.zones += other.zones
+        for how, shown in other.examples.items():
+            self.examples.setdefault(how, Counter()).update(shown)
+
+    def shown(self, how: str) -> str:
+        """Some texts that were read so, the commonest first."""
+        texts = [text for text, _ in self.examples.get(how, Counter()).most_common()]
+        return listed([text[:40] for text in texts], SHOWN)
+
+
+def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None) -> list[str]:
+    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell that
+    could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
+    said: list[str] = []
+    counts = tally.counts
+    if style.kind == DATE:
+        said.append("dates, as year, month, weekday, hour and days")
+        order = "day first" if style.choice == "dmy" else "month first"
+        if counts[CHOSEN] and (counts[SURE] or sampled or style.asked):
+            said.append(f"dates with the {order}")
+        elif counts[CHOSEN]:
+            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} leave open (--date-order says otherwise)")
+        if counts[AGAINST]:
+            said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
+        if tally.zones:
+            said.append("times with a zone, in UTC")
+    else:
+        mark, other = ("comma", "point") if style.choice == "," else ("point", "comma")
+        if style.choice == "," and (sampled or counts[SURE] or counts[AGAINST]):
+            said.append("decimal commas")
+        if (counts[CHOSEN] or doubt) and not (sampled or style.asked):
+            open_ = tally.shown(CHOSEN) if counts[CHOSEN] else repr(doubt)
+            said.append(f"{open_} read with a decimal {mark} (--decimal says otherwise)")
+        if tally.groups:
+            said.append(f"thousands parted by {' and '.join(GROUPS[sign] for sign in sorted(tally.groups))}")
+        if counts[AGAINST]:
+            said.append(f"{counts[AGAINST]} of {cells} cells with a decimal {other} ({tally.shown(AGAINST)})")
+        money = sorted(tally.signs - {"%"})
+        if money:
+            differ = ", though they differ" if len({sign.lower() for sign in money}) > 1 else ""
+            said.append(f"{', '.join(money)} left out{differ}")
+        if "%" in tally.signs:
+            said.append("per cents (12 % is 12)")
+        if style.unit is not None:
+            said.append(f"the unit {style.unit.strip()!r} left out")
+    if counts[BAD]:
+        what = "dates" if style.kind == DATE else "numbers"
+        taken = "taken as missing (--category makes texts of the column)"
+        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}), {taken}")
+    return said
+
+
+def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str]:
+    """One sentence for each fact, with the columns that it is true of; and one for all cells that stand for no value."""
+    columns: dict[str, list[str]] = {}
+    for name, each in said.items():
+        for fact in each:
+            columns.setdefault(fact, []).append(name)
+    found = [f"{listed(names, 4)}: {fact}" for fact, names in columns.items()]
+    gone = {name: tally for name, tally in tallies.items() if tally.counts[MISSING]}
+    if gone:
+        words: Counter[str] = Counter()
+        for tally in gone.values():
+            words.update(tally.examples[MISSING])
+        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(2 * SHOWN))
+        more = "" if len(words) <= 2 * SHOWN else f" and {len(words) - 2 * SHOWN} others"
+        total = sum(tally.counts[MISSING] for tally in gone.values())
+        cells = "cell" if total == 1 else "cells"
+        found.append(f"{listed([*gone], 4)}: {total} {cells} for no value ({shown}{more})")
+    return found

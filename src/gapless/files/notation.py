@@ -1,0 +1,214 @@
+"""Numbers as people write them: decimal commas, thousands separators, currency and per cent signs, parentheses, trailing minus.
+
+A text can be read with a decimal point and with a decimal comma. Most texts are a number for one of the two marks alone ("1,5",
+"1.234,5", "0.25"): such a cell decides for itself, and for the cells of its column that are a number for both ("1,234").
+"""
+
+from __future__ import annotations
+
+import re
+
+POINT, COMMA = ".", ","
+OTHER = {POINT: COMMA, COMMA: POINT}
+#: Words that stand for no value among numbers, in lower case; in a column of texts they are texts.
+NO_VALUE = frozenset(
+    [
+        "na",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "unknown",
+        "unk",
+        "missing",
+        "undefined",
+        "nd",
+        "n/d",
+        "n.d.",
+        "n.a.",
+        "n.a",
+        "n/a",
+        "n/v",
+        "k.a.",
+        "k.a",
+        "#n/a",
+        "#na",
+        "#null!",
+        "#div/0!",
+        "#value!",
+        "#ref!",
+        "#name?",
+        "#num!",
+        "#n/v",
+        "#nv",
+        "<na>",
+        "<null>",
+        "(null)",
+        "[null]",
+        "(blank)",
+        "(empty)",
+        "(missing)",
+        "\\n",
+        "nat",
+        "1.#ind",
+        "-1.#ind",
+        "1.#qnan",
+        "-1.#qnan",
+    ]
+) | {
+    "not available",
+    "not applicable",
+    "not known",
+    "no data",
+    "no answer",
+    "no value",
+    "k. a.",
+    "keine angabe",
+    "keine daten",
+}
+_STROKES = re.compile(r"[-.*?_…·/\\]+")
+_SPACES = str.maketrans(
+    {
+        **dict.fromkeys("\u00a0\u202f\u2009\u2007\u2002\u2003\u200a", " "),
+        **dict.fromkeys("\u2212\u2012\u2013\u2014\ufe63\uff0d", "-"),
+        **dict.fromkeys("\u2019\u2018\u00b4`\u02bc", "'"),
+        "\uff05": "%",
+        "\u200b": None,
+        "\ufeff": None,
+    }
+)
+_SIGNS = r"[€$£¥₹₽₺₩₪₫฿₦₴₱¢]"
+_CODES = (
+    r"USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|CNY|RMB|MXN|TRY|RUB|SGD|HKD|KRW|ILS|RON|BGN"
+    r"|R\$|US\$|A\$|C\$|SFr\.?|Fr\.?|kr\.?|zł|Kč|Ft|Rs\.?|DM"
+)
+_MONEY = f"(?:{_SIGNS}|{_CODES})"
+_NUMBER = re.compile(
+    rf"([-+]?) ?({_MONEY})? ?([-+]?) ?"
+    rf"([0-9][0-9.,' ]*|[.,][0-9]+)(e[-+]?[0-9]+)? ?(-{{0,2}}) ?(%|{_MONEY})?",
+    re.IGNORECASE,
+)
+_UNIT = re.compile(r"(.*?[0-9])( ?[^\W\d_°µ]{1,8}[²³]?|[  ]?(?:°[CFcf]?|µ[a-z]|[a-zA-Z]{1,3}/[a-zA-Z]{1,3}[²³]?))")
+_PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
+_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")
+_INDIAN = re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}")
+
+
+def is_missing(text: str, more: frozenset[str] = frozenset()) -> bool:
+    """Whether a cell among numbers stands for no value: empty, strokes and points, a word of the list, or one that was given."""
+    if not text or text in more:
+        return True
+    bare = text.translate(_SPACES).strip()
+    return bare.lower() in NO_VALUE or _STROKES.fullmatch(bare) is not None
+
+
+def read_number(text: str, mark: str) -> float | None:
+    """The number that a text writes with this decimal mark; None where it writes none.
+
+    Signs of currencies and of per cents are left out (12 % is 12), parentheses and a minus behind the number are negative.
+    """
+    parts = _parts(text)
+    if parts is None:
+        return None
+    body, exponent, negative, _ = parts
+    digits = _digits(body, mark)
+    if digits is None:
+        return None
+    value = float(digits + exponent)
+    if value in (float("inf"), float("-inf")):
+        return None
+    return -value if negative else value
+
+
+def signs_of(text: str) -> frozenset[str]:
+    """The signs around a number: of a currency, or of per cents."""
+    parts = _parts(text)
+    return frozenset() if parts is None else parts[3]
+
+
+def groups_of(text: str, value: float) -> frozenset[str]:
+    """The signs that part the thousands of a number that was read as this value."""
+    parts = _parts(text)
+    if parts is None or abs(value) < 1000.0:
+        return frozenset()
+    found = _PARTED.match(parts[0])
+    whole = str(int(abs(value)))
+    return frozenset(found.group(1)) if found and not parts[0].startswith(whole) else frozenset()
+
+
+def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
+    """(digits with marks, exponent, negative, signs left out)."""
+    text = " ".join(text.translate(_SPACES).split())
+    if text[:2] == '="' and text[-1:] == '"':  # how spreadsheets are told to leave a cell as it is
+        text = text[2:-1].strip()
+    negative = text[:1] == "(" and text[-1:] == ")"
+    found = _NUMBER.fullmatch(text[1:-1].strip() if negative else text)
+    if found is None:
+        return None
+    first, before, second, body, exponent, behind, after = found.groups()
+    if (first and second) or (before and after and after != "%") or (exponent and (behind or body[-1] == " ")):
+        return None
+    body = body.strip()
+    minus = [sign == "-" for sign in (first, second)]
+    if behind:
+        price = body[-1:] in (".", ",")  # 5,- and 5.-- are whole prices
+        if not price and (behind == "--" or any((first, second)) or negative):
+            return None
+        minus.append(not price)
+    if negative and any(minus):
+        return None
+    signs = frozenset(sign for sign in (before, after) if sign)
+    return body, exponent or "", negative or any(minus), signs
+
+
+def _digits(body: str, mark: str) -> str | None:
+    """The same number as Python writes it."""
+    whole, point, rest = body.partition(mark)
+    if not (rest.isdigit() and rest.isascii()) and rest:
+        return None
+    if not (whole.isdigit() and whole.isascii()) and whole:
+        groups = _GROUPS.fullmatch(whole) or _INDIAN.fullmatch(whole)
+        if groups is None or groups.group(1) == mark:
+            return None
+        whole = whole.replace(groups.group(1), "")
+    if not whole and not rest:
+        return None
+    return f"{whole}{'.' if point else ''}{rest}"
+
+
+def is_any_number(text: str) -> bool:
+    """Whether a text is a number for either mark."""
+    return read_number(text, POINT) is not None or read_number(text, COMMA) is not None
+
+
+def is_bare_number(text: str) -> bool:
+    """Whether a text is a number without signs around it: no name of a column looks so."""
+    parts = _parts(text)
+    return parts is not None and not parts[3] and is_any_number(text)
+
+
+def mark_of(text: str) -> str | None:
+    """The only mark for which a text is a number; None: both, or none."""
+    point, comma = read_number(text, POINT), read_number(text, COMMA)
+    if (point is None) == (comma is None):
+        return None
+    return POINT if comma is None else COMMA
+
+
+def is_ambiguous(text: str) -> bool:
+    """Whether the two marks read two different numbers."""
+    point, comma = read_number(text, POINT), read_number(text, COMMA)
+    return point is not None and comma is not None and point != comma
+
+
+def swapped(text: str) -> str:
+    """Points for commas and commas for points."""
+    return text.translate({44: ".", 46: ","})
+
+
+def unit_of(text: str) -> str | None:
+    """Letters behind a number, as they stand (" kg"); None where there are none, or no number stands before them."""
+    found = _UNIT.fullmatch(text.strip())
+    if found is None or not is_any_number(found.group(1)):
+        return None
+    return found.group(2)

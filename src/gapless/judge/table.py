@@ -1,0 +1,141 @@
+"""The records of a CSV file, by the judge: its encoding, its separator, the line with the names, the rows below it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from .errors import DataError
+
+SEPARATORS = "\t;|,"
+MOST_TITLES = 40
+SUMS = frozenset(
+    (
+        "total",
+        "totals",
+        "sum",
+        "sums",
+        "subtotal",
+        "summe",
+        "gesamt",
+        "gesamtsumme",
+        "insgesamt",
+        "totale",
+        "somme",
+        "suma",
+    )
+) | {"overall", "grand total", "total général", "total general"}
+
+
+class Table(NamedTuple):
+    names: list[str]
+    rows: list[list[str]]
+    lines: list[int]  # of the file, of each row
+    header: int  # its line
+
+
+def text_of(raw: bytes) -> str:
+    """The text of a file: by its mark, else UTF-16 where every second byte is 0, else UTF-8, else Windows' western encoding."""
+    for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if raw.startswith(mark):
+            return raw[len(mark) :].decode(name)
+    start = raw[: 1 << 15]
+    zeros = [start[k::2].count(0) for k in (0, 1)]
+    if max(zeros) > 0.2 * len(start) and sum(zeros) < 0.6 * len(start):
+        return raw.decode("utf-16-le" if zeros[1] > zeros[0] else "utf-16-be")
+    for name in ("utf-8", "cp1252"):
+        try:
+            return raw.decode(name)
+        except UnicodeDecodeError:
+            continue
+    return raw.decode("latin-1")
+
+
+def table_of(lines: Sequence[str], file: str, needed: Collection[str]) -> Table:
+    """The table below the line that has all names that are needed; below the first one where there is no such line."""
+    for separator in _likely(lines):
+        at = _header(lines, separator, needed)
+        if at is not None:
+            return _below(lines, file, separator, at)
+    first = next(k for k, line in enumerate(lines) if line.strip())
+    return _below(lines, file, max(SEPARATORS, key=lambda mark: (lines[first].count(mark), mark == ",")), first)
+
+
+def _likely(lines: Sequence[str]) -> list[str]:
+    """Separators, those first that most of the first lines have."""
+    some = [line for line in lines[:MOST_TITLES] if line.strip()]
+    return sorted(SEPARATORS, key=lambda mark: -sum(mark in line for line in some))
+
+
+def _header(lines: Sequence[str], separator: str, needed: Collection[str]) -> int | None:
+    if not needed:
+        return None
+    for k, line in enumerate(lines[:MOST_TITLES]):
+        cells = next(csv.reader([line], delimiter=separator), [])
+        bare = [cell.strip() for cell in cells]
+        if {*needed} <= {*_named(bare), *_named(["", *bare])}:
+            return k
+    return None
+
+
+def _named(cells: Sequence[str]) -> list[str]:
+    """Names of all columns: those without one are numbered, and those that stand twice."""
+    names = [cell or f"column {k + 1}" for k, cell in enumerate(cells)]
+    taken, seen = {*names}, set()
+    for k, name in enumerate(names):
+        if name in seen:
+            copy = next(each for each in (f"{name} ({i})" for i in range(2, len(names) + 2)) if each not in taken)
+            taken.add(copy)
+            names[k] = copy
+        seen.add(name)
+    return names
+
+
+def _below(lines: Sequence[str], file: str, separator: str, at: int) -> Table:
+    reader = csv.reader(lines[at:], delimiter=separator, strict=True)
+    records: list[list[str]] = []
+    where: list[int] = []
+    last = 0
+    try:
+        for cells in reader:
+            begin, last = at + last + 1, reader.line_num
+            if any(cell.strip() for cell in cells):
+                records.append([cell.strip() for cell in cells])
+                where.append(begin)
+    except csv.Error as error:
+        line = at + reader.line_num
+        raise DataError(f"{file}:{line}: cannot be read as CSV ({error})", file, line) from None
+    first, rows = records[0], records[1:]
+    rows, where_rows = _without_sums(rows, where[1:], len(first))
+    sizes = {len(row) for row in rows}
+    if sizes == {len(first) + 1}:  # a separator at the end of every row, or an index without a name
+        first = [*first, ""] if all(not row[-1] for row in rows) else ["", *first]
+    elif sizes == {len(first) - 1} and not first[-1]:
+        first = first[:-1]
+    return Table(_named(first), rows, where_rows, where[0])
+
+
+def _without_sums(rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
+    """Without what stands below the table: a line of one cell, or of sums."""
+    usual = max({len(row) for row in rows} or {width}, key=lambda size: sum(len(row) == size for row in rows))
+    while len(rows) > 2:
+        cells = rows[-1]
+        filled = [cell for cell in cells if cell]
+        alone = len(cells) != usual and width > 2 and len(filled) == 1 and not _is_number(filled[0])
+        place = cells.index(filled[0])
+        sums = filled[0].lower().rstrip(" :.") in SUMS and all(
+            len(row) <= place or row[place] != filled[0] for row in rows[:100] if row is not cells
+        )
+        if not (alone or sums):
+            break
+        rows, lines = rows[:-1], lines[:-1]
+    return rows, lines
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
