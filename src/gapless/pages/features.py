@@ -106,7 +106,8 @@ def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, 
     names = [said(found.feature_names[j], 40) for j in order.tolist()]
     shares = (push[:K, order] / float(largest.max())).T.tolist()
     places = max(0, 2 - math.floor(math.log10(float(largest.max()))))
-    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in push[:K, order].T.tolist()]
+    rounded = np.round(push[:K, order].T, places) + 0.0  # no minus before a 0
+    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in rounded.tolist()]
     what = "the score of each class" if story.task == "classes" else "each output"
     tail = f"; {count(found.n_scores - K)} more scores: gapless.explain(model)" if found.n_scores > K else ""
     more = f"{_less(push[:K], len(names))}{tail}"
