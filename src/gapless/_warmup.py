@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gapless import _kernel_store as store
 from gapless._clock import Stopwatch
+from gapless._processor import HOST
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
@@ -50,6 +56,12 @@ READING = ("train", "tune", "predict", "verify", "bounds", "report", "demo")
 OF_LOSS = {"hinge": LINEAR_SVM, "squared_hinge": LINEAR_SVM, "logistic": LOGISTIC, "squared": ("descend",)}
 
 
+_CHILD = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); names, kinds = json.loads(sys.argv[2]); "
+    "from gapless._warmup import warmup; warmup(names, kinds=tuple(kinds))"
+)
+
+
 class Step(NamedTuple):
     """Something that compiles kernels, and the names that it is for."""
 
@@ -82,11 +94,21 @@ def warmup(
         The seconds taken.
     """
     watch = Stopwatch()
+    if store.level() != HOST and not os.environ.get("GAPLESS_PROCESSOR"):
+        # This process runs kernels of the wheel, for many processors. Another one compiles for the host's own.
+        given = json.dumps([None if names is None else known(names), kinds])
+        environment = {**os.environ, "GAPLESS_PROCESSOR": HOST, "GAPLESS_QUIET": "1"}
+        places = json.dumps([os.path.abspath(place) for place in sys.path])
+        subprocess.run([sys.executable, "-P", "-c", _CHILD, places, given], env=environment, check=True)
+        store.keep_to_host()
+        return watch.seconds + watch.compile_seconds
     steps = wanted(names, kinds)
     for done, step in enumerate(steps):
         if progress is not None:
             progress(step.what, done, len(steps))
         step.run()
+    if store.level() == HOST:
+        store.keep_to_host()
     if progress is not None:
         progress("done", len(steps), len(steps))
     return watch.seconds + watch.compile_seconds
