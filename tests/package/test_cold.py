@@ -28,7 +28,7 @@ COLD: dict[str, tuple[int, float]] = {
     "Perceptron": (10, 2.0),
     "separability": (8, 1.6),
     "verify": (0, 0.5),
-    "predict": (2, 0.8),
+    "predict": (1, 0.8),
 }
 QUICK = ("Ridge", "LinearSVC")
 NEEDS_DATA = ("train",)
