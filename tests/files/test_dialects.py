@@ -97,7 +97,9 @@ def test_any_table_in_any_dialect(tmp_path, seed):
             # among texts a word for no value is a text, unless it is one of the usual ones
             usual = {"?", "#N/A", "n/a", "NULL", "nan", ""}
             gaps = [dialect.missing[(i + j) % len(dialect.missing)] for i in range(len(wanted))]
-            told = [(None if gaps[i] in usual else gaps[i]) if v is None else known.get(v, v) for i, v in enumerate(wanted)]
+            told = [
+                (None if gaps[i] in usual else gaps[i]) if v is None else known.get(v, v) for i, v in enumerate(wanted)
+            ]
             texts = [text.lower() if name == "flag" and text in ("Yes", "NO") else text for text in texts]
             told = [{"y": "yes"}.get(text, text) for text in told]
             if name == "flag" and len({*data.levels[j]}) > 2:
@@ -202,7 +204,25 @@ def test_the_judge_reads_every_cell_alike():
         for mark in ".,":
             assert read_number(text, mark) == judge_cells.numeral(text, mark), text
         assert is_missing(text) is judge_cells.is_missing(text), text
-    signs = ["1", "2", "31", "12", "2020", "99", *"-/.: ", ", ", "t", "z", "+02:00", "dec", "Mar", "mon ", "10:20", "10:20:30.5", "pm"]
+    signs = [
+        "1",
+        "2",
+        "31",
+        "12",
+        "2020",
+        "99",
+        *"-/.: ",
+        ", ",
+        "t",
+        "z",
+        "+02:00",
+        "dec",
+        "Mar",
+        "mon ",
+        "10:20",
+        "10:20:30.5",
+        "pm",
+    ]
     for _ in range(20_000):
         text = "".join(draw.choice(signs) for _ in range(draw.randrange(1, 9))).strip()
         for order in ("dmy", "mdy"):
@@ -227,7 +247,9 @@ def test_words_for_yes_and_no():
     assert merged_flags(["no", "si", "yes"]) == {}  # of two languages: perhaps three answers
     assert merged_flags(["N", "S", "O"]) == {}
     assert known_flags(["True", "0", "maybe"], ["no", "yes"]) == {"True": "yes", "0": "no"}
-    for levels, texts in itertools.product((["no", "yes"], ["n", "j"], ["a", "b"]), (["Ja", "NEIN", "oui"], ["y", "n", None])):
+    for levels, texts in itertools.product(
+        (["no", "yes"], ["n", "j"], ["a", "b"]), (["Ja", "NEIN", "oui"], ["y", "n", None])
+    ):
         names = known_flags([text for text in texts if text], levels)
         assert judge_cells.as_levels(texts, levels) == [names.get(text, text) for text in texts]
 

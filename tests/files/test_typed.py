@@ -39,7 +39,10 @@ def test_a_text_among_numbers_is_told_and_both_ways_can_be_asked_for(write):
     data = read_csv(write(text), typed=True)
     assert data.levels is None
     assert np.isnan(data.X[:, 1]).tolist() == [False] * 30 + [True]
-    assert "'zip': 1 of 31 cells are no numbers ('10b'), taken as missing (--category makes texts of the column)" in data.told
+    assert (
+        "'zip': 1 of 31 cells are no numbers ('10b'), taken as missing (--category makes texts of the column)"
+        in data.told
+    )
     data = read_csv(write(text), typed=True, categories=["zip"])
     assert data.levels[1][-2:] == ["1029", "10b"]
     assert data.told == ()
@@ -50,7 +53,10 @@ def test_a_text_among_a_few_numbers_makes_texts_of_them(write):
     text = "a,children,y\n" + "".join(f"{k},{'0123'[k % 4]}{'+' * (k % 4 == 3)},{k % 2}\n" for k in range(40))
     data = read_csv(write(text), typed=True)
     assert data.levels == [None, ["0", "1", "2", "3+"]]
-    assert "'children': 3 of 4 different texts are numbers ('0', '1', '2'), read as texts (--number reads them as numbers)" in data.told
+    assert (
+        "'children': 3 of 4 different texts are numbers ('0', '1', '2'), read as texts (--number reads them as numbers)"
+        in data.told
+    )
     data = read_csv(write(text), typed=True, numbers=["children"])
     assert data.levels is None
     assert np.isnan(data.X[:, 1]).sum() == 10
@@ -318,7 +324,9 @@ def test_numbers_of_every_length_with_the_point_anywhere(write):
 )
 def test_what_only_looks_like_a_number(write, cell):
     for text in (cell, cell + "0" * 12, "1" * 9 + cell):
-        if re.fullmatch(r"-?\d*\.?\d+|\d+[.-]", text) is None:  # a minus behind a number is one, as some programs write it
+        if (
+            re.fullmatch(r"-?\d*\.?\d+|\d+[.-]", text) is None
+        ):  # a minus behind a number is one, as some programs write it
             with pytest.raises(DataError, match="line 3, column 'a': .* is not a number"):
                 read_csv(write(f"a,b,y\n1,2,0\n{text},2,1\n"))
 

@@ -59,9 +59,7 @@ Missing = Annotated[
     str | None,
     typer.Option(help="Words for no value besides the usual ones, as -999,refused.", show_default=False),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of the text, as cp1252 [default: found].", show_default=False)
-]
+Encoding = Annotated[str | None, typer.Option(help="Of the text, as cp1252 [default: found].", show_default=False)]
 Float32 = Annotated[bool, typer.Option("--float32", help="Half the memory: numbers as float32.")]
 IndexBase = Annotated[
     int | None, typer.Option(help="svmlight indices count from 0 or 1; found if not said.", min=0, max=1)

@@ -433,7 +433,9 @@ class _Worker:
             elif how == BAD and column == roles.label:
                 if not plan.regression:
                     change[column] = scan.LABEL
-            elif how == BAD or (how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)):
+            elif how == BAD or (
+                how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)
+            ):
                 first = task.offset + int(self.begins[row]) == 0
                 problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
                 if plan.typed and column != roles.weights:

@@ -56,7 +56,9 @@ class Encoding:
                     {"part": part, "fill": float(fill), "mean": float(mean), "scale": float(size)}
                     for part, fill, mean, size in zip(parts, *found, strict=True)
                 ]
-                columns.append({"name": name, "kind": "date", "order": style.choice, "parts": entries, "indicator": gone})
+                columns.append(
+                    {"name": name, "kind": "date", "order": style.choice, "parts": entries, "indicator": gone}
+                )
             elif known is None:
                 k = at[j]
                 entry = {"fill": float(fills[k]), "mean": float(means[k]), "scale": float(scales[k]), "indicator": gone}
@@ -200,7 +202,9 @@ class Encoding:
             gone = int(np.isnan(data.X[:, j]).sum())
             if column["kind"] != "category":
                 if gone and not column["indicator"]:
-                    taken = f"{column['fill']:g} (the median" if column["kind"] == "number" else "a usual one (the medians"
+                    taken = (
+                        f"{column['fill']:g} (the median" if column["kind"] == "number" else "a usual one (the medians"
+                    )
                     told.append(f"{name}: {gone} missing values, taken as {taken} of the training rows)")
                 continue
             known = (data.levels[j] if data.levels is not None else None) or []

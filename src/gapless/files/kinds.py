@@ -66,7 +66,13 @@ def guess(
         styles = {roles.features[k]: style for k, style in expected.styles.items()}
     elif typed:
         for j in roles.features:
-            kind = "text" if j in options.texts else NUMBER if j in options.numbers or plain else _kind(columns[j], options.missing)
+            kind = (
+                "text"
+                if j in options.texts
+                else NUMBER
+                if j in options.numbers or plain
+                else _kind(columns[j], options.missing)
+            )
             if kind == "text":
                 kinds[j] = scan.TEXT
             elif kind == DATE:
@@ -75,7 +81,9 @@ def guess(
     if roles.label is not None:
         wanted = expected.label_kind if expected else None
         words = {cells[roles.label].strip() for cells in rows}
-        counted = wanted not in ("str", "bool") and (numeric(words) or _numbers(words, options.missing) or wanted == "float")
+        counted = wanted not in ("str", "bool") and (
+            numeric(words) or _numbers(words, options.missing) or wanted == "float"
+        )
         kinds[roles.label] = scan.NUMBER if counted else scan.LABEL
         many = counted and len(words) > MANY_LABELS
         numbers.append(roles.label)
@@ -104,10 +112,15 @@ def guess(
             styles[j] = style._replace(choice=_choice(j, every, found, columns[j], separator, expected is not None))
     absent = NOTHING.intersection(chain.from_iterable(columns[j] for j in roles.features)) - {""}
     doubts: dict[int, str] = {}
-    if odd and expected is None and len({mark for j, each in found.items() if every[j].kind == NUMBER for mark in each}) != 1:
+    if (
+        odd
+        and expected is None
+        and len({mark for j, each in found.items() if every[j].kind == NUMBER for mark in each}) != 1
+    ):
         for j, style in every.items():
-            if style.kind == NUMBER and not found[j] and options.decimal is None:
-                doubts |= {j: cell for cell in columns[j][::-1] if is_ambiguous(cell)}
+            cell = next(filter(is_ambiguous, columns[j]), None)
+            if style.kind == NUMBER and not found[j] and options.decimal is None and cell is not None:
+                doubts[j] = cell
     return Guess(kinds, styles, {j: {*each} for j, each in found.items()}, absent, many, doubts)
 
 
@@ -133,7 +146,9 @@ def _unit(cells: Sequence[str], missing: Collection[str]) -> str | None:
     """The unit that stands behind all numbers of a column: none of the cells is without one."""
     if any(cell[-1:].isdigit() for cell in cells[:3]) or any(cell[-1:].isdigit() for cell in cells):
         return None
-    present = {cell for cell in map(str.strip, cells) if cell not in NOTHING and not is_missing(cell, frozenset(missing))}
+    present = {
+        cell for cell in map(str.strip, cells) if cell not in NOTHING and not is_missing(cell, frozenset(missing))
+    }
     if len(present) < 2:
         return None
     units = {unit_of(cell) for cell in present if not is_any_number(cell)}

@@ -86,9 +86,7 @@ def _turned(
     return style.other()
 
 
-def _texts(
-    j: int, plan: Plan, table: Table, tally: Tally, options: Options, expected: Expected | None
-) -> bool:
+def _texts(j: int, plan: Plan, table: Table, tally: Tally, options: Options, expected: Expected | None) -> bool:
     """Whether a column with cells that are no numbers is one of texts."""
     values = table.X[:, plan.place[j]]
     fine = int(np.isfinite(values).sum())
@@ -153,20 +151,22 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
             continue
         numbers = [text for text in each[:LOOKED_AT] if is_number(text) or is_any_number(text)]
         if 10 * len(numbers) >= min(len(each), LOOKED_AT):
-            said.append(
-                f"{name(plan, j)!r}: {len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)}), read as texts (--number"
-                " reads them as numbers)"
-            )
+            some = f"{len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)})"
+            said.append(f"{name(plan, j)!r}: {some}, read as texts (--number reads them as numbers)")
     return said
 
 
-def reading_of(plan: Plan, table: Table, levels: list[list[str] | None] | None, missing: frozenset[str]) -> Reading | None:
+def reading_of(
+    plan: Plan, table: Table, levels: list[list[str] | None] | None, missing: frozenset[str]
+) -> Reading | None:
     """How the cells were read, for a model file; None: plain numbers and texts."""
     columns = [*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]
     plain = all(plan.style_of(j)[:3] == Style()[:3] and j not in table.tallies for j in columns)
     if plain and not missing:
         return None
-    styles = [None if levels is not None and levels[k] is not None else plan.style_of(j) for k, j in enumerate(plan.roles.features)]
+    styles = [
+        None if levels is not None and levels[k] is not None else plan.style_of(j)
+        for k, j in enumerate(plan.roles.features)
+    ]
     target = Style() if plan.roles.label is None else plan.style_of(plan.roles.label)
     return Reading(styles, target, missing)
-

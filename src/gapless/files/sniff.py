@@ -163,7 +163,11 @@ def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequ
     if numbers in numbered and any(cell.lower() in LABEL_NAMES for cell in first):
         return True
     bare = [is_number(cell) or is_bare_number(cell) for cell in first]
-    below = [j for j, cell in enumerate(second or ()) if j < len(first) and (is_number(cell) or is_any_number(cell) or is_date(cell))]
+    below = [
+        j
+        for j, cell in enumerate(second or ())
+        if j < len(first) and (is_number(cell) or is_any_number(cell) or is_date(cell))
+    ]
     if not below:
         return not any(bare)
     return not any(bare[j] or is_date(first[j]) for j in below)
@@ -197,4 +201,3 @@ def numeric(cells: Collection[str]) -> bool:
     except ValueError:
         return False
     return True
-

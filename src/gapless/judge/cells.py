@@ -1,8 +1,8 @@
-"""What the cells of a table say, read by code of the judge's own: numbers as people write them, dates, words for no value, yes and no.
+"""What the cells of a table say, by code of the judge's own: numbers as people write them, dates, words for no value, yes and no.
 
-A text is read with a decimal point and with a decimal comma (a date with the day and with the month first). What only one of
-the two can read is read so; what both can read is read as the model says, unless all the cells of the column that only one of them
-can read are of the other kind.
+A text is read with a decimal point and with a decimal comma (a date with the day and with the month first). A text that only one
+of the two can read is read so; one that both can read is read as the model says, unless all texts of the column that only one of
+the two can read are of the other kind.
 """
 
 from __future__ import annotations
@@ -20,12 +20,53 @@ NO_LABEL = ("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A")
 #: Words for no value among numbers and dates, in lower case.
 WORDS = frozenset(
     (
-        "na", "nan", "null", "none", "nil", "nd", "nat", "unk", "unknown", "missing", "undefined", "not known", "not available",
-        "not applicable", "no data", "no answer", "no value", "keine angabe", "keine daten", "k.a.", "k.a", "k. a.", "n/d", "n.d.",
-        "n.a.", "n.a", "n/a", "n/v", "#n/a", "#na", "#n/v", "#nv", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "<na>",
-        "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
+        *(
+            "na",
+            "nan",
+            "null",
+            "none",
+            "nil",
+            "nd",
+            "nat",
+            "unk",
+            "unknown",
+            "missing",
+            "undefined",
+            "not known",
+            "not available",
+        ),
+        *(
+            "not applicable",
+            "no data",
+            "no answer",
+            "no value",
+            "keine angabe",
+            "keine daten",
+            "k.a.",
+            "k.a",
+            "k. a.",
+            "n/d",
+        ),
+        *(
+            "n.d.",
+            "n.a.",
+            "n.a",
+            "n/a",
+            "n/v",
+            "#n/a",
+            "#na",
+            "#n/v",
+            "#nv",
+            "#null!",
+            "#div/0!",
+            "#value!",
+            "#ref!",
+            "#name?",
+        ),
+        *("#num!", "<na>", "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "1.#ind", "-1.#ind"),
+        *("1.#qnan", "-1.#qnan"),
     )
-)  # fmt: skip
+)
 STROKES = frozenset("-.*?_…·/\\")
 STROKED = frozenset("-–—.*?_…/\\")  # among labels
 ALIKE = {ord(sign): " " for sign in "\u00a0\u202f\u2009\u2007\u2002\u2003\u200a"}
@@ -35,11 +76,48 @@ ALIKE |= {0xFF05: "%", 0x200B: None, 0xFEFF: None}  # type: ignore[dict-item]
 MONEY = sorted(
     (
         *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
-        *("usd eur gbp chf jpy inr cad aud nzd sek nok dkk pln czk huf brl zar cny rmb mxn try rub sgd hkd krw ils ron bgn".split()),
-        *("r$", "us$", "a$", "c$", "sfr.", "sfr", "fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
+        *(
+            "usd",
+            "eur",
+            "gbp",
+            "chf",
+            "jpy",
+            "inr",
+            "cad",
+            "aud",
+            "nzd",
+            "sek",
+            "nok",
+            "dkk",
+            "pln",
+            "czk",
+            "huf",
+            "brl",
+            "zar",
+        ),
+        *(
+            "cny",
+            "rmb",
+            "mxn",
+            "try",
+            "rub",
+            "sgd",
+            "hkd",
+            "krw",
+            "ils",
+            "ron",
+            "bgn",
+            "r$",
+            "us$",
+            "a$",
+            "c$",
+            "sfr.",
+            "sfr",
+        ),
+        *("fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
     ),
     key=lambda sign: -len(sign),
-)  # fmt: skip
+)
 DIGITS = frozenset("0123456789")
 FLAGS = (
     ({"yes", "y", "true", "t", "on", "1", "1.0"}, {"no", "n", "false", "f", "off", "0", "0.0"}),
@@ -127,11 +205,11 @@ def _value(body: str, mark: str) -> float | None:
         if not digits.rstrip(" ") or not DIGITS.issuperset(digits.rstrip(" ")) or mantissa.endswith(" "):
             return None
     mantissa = mantissa.rstrip(" ")
-    if not mantissa or mantissa[0] not in DIGITS and not (mantissa[0] in ".," and len(mantissa) > 1):
+    if not mantissa or (mantissa[0] not in DIGITS and not (mantissa[0] in ".," and len(mantissa) > 1)):
         return None
     if mantissa[0] in ".," and not DIGITS.issuperset(mantissa[1:]):
         return None
-    whole, point, rest = mantissa.partition(mark)
+    whole, _, rest = mantissa.partition(mark)
     if not DIGITS.issuperset(rest):
         return None
     if not DIGITS.issuperset(whole):
@@ -233,7 +311,11 @@ def _numbered(text: str, order: str) -> tuple[str, str, str] | None:
         if len(parts) != 3:
             continue
         first, second, year = parts[0], parts[1].removeprefix(" "), parts[2].removeprefix(" ")
-        if not all(map(_is_digits, (first, second, year))) or len(year) not in (2, 4) or max(len(first), len(second)) > 2:
+        if (
+            not all(map(_is_digits, (first, second, year)))
+            or len(year) not in (2, 4)
+            or max(len(first), len(second)) > 2
+        ):
             continue
         return (year, second, first) if order == "dmy" or sign == "." else (year, first, second)
     return None
@@ -271,7 +353,9 @@ def _is_digits(text: str) -> bool:
 # -- columns
 
 
-def values(texts: Sequence[str], reader: Reader, own: str, other: str, words: Collection[str], flags: bool) -> np.ndarray:
+def values(
+    texts: Sequence[str], reader: Reader, own: str, other: str, words: Collection[str], flags: bool
+) -> np.ndarray:
     """A column of numbers or of dates; NaN for what stands for no value, and for what is none."""
     found: dict[str, tuple[float | None, float | None]] = {}
     for text in texts:
@@ -294,7 +378,9 @@ def numbers(texts: Sequence[str], decimal: str, unit: str | None, words: Collect
     """A column of numbers."""
     bare = [text[: -len(unit)] if unit and text.endswith(unit) else text for text in texts]
     kept = ["" if is_missing(text, words) and numeral(text, ".") is None else text for text in bare]
-    return values(kept, numeral, decimal, "." if decimal == "," else ",", words, True)
+    found = values(kept, numeral, decimal, "." if decimal == "," else ",", words, True)
+    gone = [value for word in words for value in (numeral(word, "."), numeral(word, ",")) if value is not None]
+    return np.where(np.isin(found, gone), math.nan, found)
 
 
 def days(texts: Sequence[str], order: str, words: Collection[str]) -> np.ndarray:
@@ -320,7 +406,11 @@ def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | 
     """Texts of a column whose levels are a word for yes and one for no: other such words become the level of their side. Where a
     level is a letter, words of its language alone."""
     words = [level.lower() for level in levels]
-    own = [pair for pair in FLAGS if len(words) == 2 and sum(word in pair[0] for word in words) == 1 == sum(word in pair[1] for word in words)]
+    own = [
+        pair
+        for pair in FLAGS
+        if len(words) == 2 and sum(word in pair[0] for word in words) == 1 == sum(word in pair[1] for word in words)
+    ]
     if not own:
         return list(texts)
     sides = {words[0] in own[0][0]: levels[0], words[1] in own[0][0]: levels[1]}
@@ -335,7 +425,9 @@ def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:
     """Which texts of a label column are no labels, where classes are texts."""
-    signs = [text for text in texts if text and not any(sign.isalnum() for sign in text) and not STROKED.issuperset(text)]
+    signs = [
+        text for text in texts if text and not any(sign.isalnum() for sign in text) and not STROKED.issuperset(text)
+    ]
     found = set()
     for text in {*texts} - {*classes}:
         stroke = not signs and text != "" and STROKED.issuperset(text)

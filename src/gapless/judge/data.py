@@ -150,13 +150,19 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     kept, where = [table[i] for i in some], [numbers_[i] for i in some]  # nobody can learn from the others
     if not kept:
         raise _error("there is a header and no rows" if not table else "no row has a label", file, header)
-    w = [_number(row[weight], file, line, names[weight]) for row, line in zip(kept, where)] if weight is not None else None
+    w = (
+        [_number(row[weight], file, line, names[weight]) for row, line in zip(kept, where)]
+        if weight is not None
+        else None
+    )
     answers = _answers([[row[label] for label in marked] for row in kept], where, marked, names, file, document)
     weighed = None if w is None else np.array(w)
     if given is None:
         rows = [[_number(row[j], file, line, names[j]) for j in features] for row, line in zip(kept, where)]
         return Data(np.array(rows), answers, weighed)
-    cells = [_cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)]
+    cells = [
+        _cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)
+    ]
     return Data(features_of(given, cells), answers, weighed)
 
 
@@ -199,7 +205,9 @@ def _answers(
                 return found.astype(np.int64) if (found == np.trunc(found)).all() else found
         return labels(texts, kind)
     if written is not None:
-        columns = [numbers([row[k] for row in y], written["decimal"], written.get("unit"), []) for k in range(len(marked))]
+        columns = [
+            numbers([row[k] for row in y], written["decimal"], written.get("unit"), []) for k in range(len(marked))
+        ]
         return columns[0] if len(marked) == 1 else np.column_stack(columns)
     places = [names[label] for label in marked]
     values = [
@@ -225,7 +233,7 @@ def _looks_like_svmlight(lines: list[str]) -> bool:
     for line in lines:
         tokens = line.split("#", 1)[0].split()
         if len(tokens) > 1:
-            return all(":" in token for token in tokens[1:])
+            return all(re.fullmatch(r"[^:;,|]+:[^:;,|]*", token) for token in tokens[1:])
     return False
 
 

@@ -11,7 +11,20 @@ from .errors import DataError
 SEPARATORS = "\t;|,"
 MOST_TITLES = 40
 SUMS = frozenset(
-    ("total", "totals", "sum", "sums", "subtotal", "summe", "gesamt", "gesamtsumme", "insgesamt", "totale", "somme", "suma")
+    (
+        "total",
+        "totals",
+        "sum",
+        "sums",
+        "subtotal",
+        "summe",
+        "gesamt",
+        "gesamtsumme",
+        "insgesamt",
+        "totale",
+        "somme",
+        "suma",
+    )
 ) | {"overall", "grand total", "total général", "total general"}
 
 
