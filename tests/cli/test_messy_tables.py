@@ -358,8 +358,8 @@ def test_each_decision_has_an_option_that_says_otherwise(tmp_path):
     assert [*columns] == ["nr", "when", "size", "flag", "code"]
     assert columns["code"]["indicator"] is True
 
-    _, columns = train("--category", "when", "--drop", "size")
-    assert columns["when"]["kind"] == "category"
+    _, columns = train("--category", "code", "--drop", "size")
+    assert columns["code"]["kind"] == "category"
     assert "size" not in columns
     assert "no cell is a number" in run("train", path, "--number", "flag", "-o", out, code=2).stderr
     for option in (("--decimal", ";"), ("--date-order", "ymd"), ("--keep", "nobody")):
@@ -370,7 +370,7 @@ def test_a_parquet_file_of_typed_columns_and_texts(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    table = flags(with_gaps(with_dates(cancer(), times=True), columns=[3]))
+    table = flags(with_gaps(with_dates(cancer(), times=True), columns=[2]))
     messy = Dialect(";", ",", ".", missing=("-",))
     columns = dict(zip(table.names, table.columns))
     columns["mean_area"] = [messy.cell(value, "mean_area", 0) + " €" for value in columns["mean_area"]]
