@@ -10,27 +10,32 @@ SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
-.PHONY: help demo test test-matrix lint bench docs dist clean
+.PHONY: help demo test test-cold test-matrix lint bench docs dist clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo         train, certify, check, save and load models on data that scikit-learn ships"
 	@echo "make test         the tests, in two workers"
+	@echo "make test-cold    every estimator and command in a new process without compiled kernels (up to 20 minutes)"
 	@echo "make test-matrix  every estimator x data x option combination (up to 40 minutes)"
 	@echo "make lint         ruff, mypy and the arrows between the rooms"
 	@echo "make bench        gapless against its peers, same objective, one judge"
 	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make dist         source archive and wheel, into dist/"
+	@echo "make dist         source archive, wheel, and a wheel with compiled kernels, into dist/"
 	@echo "make clean        remove everything that these commands made"
 
-demo: $(VENV)/.core
+demo: $(VENV)/.report
 	@$(PY) -m gapless demo
 
 test: $(VENV)/.test
 	@$(PY) -m gapless warmup
-	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not alone"
-	$(PY) -m pytest -m alone
+	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not alone"
+	$(PY) -m pytest -m "alone and not cold"
+
+test-cold: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -n 2 --dist worksteal -m cold
 
 test-matrix: $(VENV)/.test
 	@$(PY) -m gapless warmup
@@ -54,9 +59,10 @@ docs: $(VENV)/.docs
 dist: $(VENV)/.dist
 	rm -rf dist
 	$(PY) -m build --outdir dist .
+	$(PY) packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist gapless-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched only when its installation has gone through, so an interrupted one is simply done again.
@@ -81,14 +87,14 @@ $(VENV)/.python:
 
 $(VENV)/.core: $(VENV)/.python pyproject.toml
 	@echo "installing gapless into $(VENV)"
-	@$(PIP) --editable .
+	@started=$$(date +%s); $(PIP) --editable . && echo "installed in $$(($$(date +%s) - started)) s"
 	@touch $@
 
-$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
+$(VENV)/.report $(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: $(VENV)/.core
 	@echo "installing what '$*' needs"
-	@$(PIP) --editable ".[$*]"
+	@started=$$(date +%s); $(PIP) --editable ".[$*]" && echo "installed in $$(($$(date +%s) - started)) s"
 	@touch $@
 
-$(VENV)/.dist: $(VENV)/.python
+$(VENV)/.dist: $(VENV)/.core
 	@$(PIP) "build>=1.2"
 	@touch $@

@@ -68,7 +68,7 @@ def gap():
     random = np.random.default_rng(0)
     X = random.normal(size=(4000, 30))
     y = X @ random.normal(size=30) + 3.0 * random.normal(size=4000) > 0.0
-    return plots.GapDisplay.from_estimator(gp.LinearSVC(loss="hinge", C=1.0).fit(X, y), by="passes")
+    return plots.GapDisplay.from_estimator(gp.LinearSVC(loss="hinge", C=1.0).fit(X, y))
 
 
 def bound():

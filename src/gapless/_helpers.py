@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._clock import Errand
 from gapless._watch import watch
 
 #: Seconds that a helper stays awake for the next call, and that it leaves to the caller to let go of Python's lock.
@@ -27,31 +28,39 @@ CALLED, DONE = 0, 16
 class Job:
     """A function on its way through a helper."""
 
-    __slots__ = ("_error", "_function", "_gate", "_value")
+    __slots__ = ("_errand", "_error", "_function", "_gate", "_value")
 
     def __init__(self, function: Callable[[], Any]) -> None:
         self._function: Callable[[], Any] | None = function
         self._value: Any = None
         self._error: BaseException | None = None
+        self._errand = Errand()
         self._gate = threading.Lock()
         self._gate.acquire()
 
     def run(self) -> None:
         function, self._function = self._function, None
         assert function is not None
+        self._errand.begin()
         try:
             self._value = function()
         except BaseException as error:  # it rises where the result is asked for
             self._error = error
         finally:
+            self._errand.end()
             self._gate.release()
 
-    def result(self) -> Any:
-        """What came of it; waits for that."""
-        with self._gate:
-            if self._error is not None:
-                raise self._error
-            return self._value
+    def result(self, spin: Callable[[], Any] | None = None) -> Any:
+        """Wait for the job, at first by ``spin``, and return its result, or raise its exception."""
+        if self._gate.locked():
+            with self._errand.awaited():
+                if spin is not None:
+                    spin()
+                self._gate.acquire()
+                self._gate.release()
+        if self._error is not None:
+            raise self._error
+        return self._value
 
 
 class Helper:
@@ -84,11 +93,9 @@ class Helper:
         return True
 
     def wait(self, job: Job) -> None:
-        """Until it is done, awake at first; raises what it raised."""
+        """Wait for the job: spin for AWAKE seconds where the helper may, then sleep. Raises the job's exception."""
         done = int(self._numbers[DONE])
-        if self.awake and job._gate.locked():
-            watch(self._numbers, DONE, done, AWAKE, 0.25 * GRACE)
-        job.result()
+        job.result((lambda: watch(self._numbers, DONE, done, AWAKE, 0.25 * GRACE)) if self.awake else None)
 
     def stay_on(self, cores: set[int]) -> None:
         if self._thread.native_id is not None:

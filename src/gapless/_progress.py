@@ -6,10 +6,11 @@ import html
 import math
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
+
+from gapless._clock import now
 
 __all__ = ["Progress", "in_notebook", "watched"]
 
@@ -52,7 +53,7 @@ class Progress:
             self.mode = "terminal"
         else:
             self.mode = "lines" if lines or asked == "lines" else "off"
-        self.started = time.perf_counter()
+        self.started = now()
         self.next = quiet
         self.first: float | None = None
         self.last_pass = 0
@@ -82,7 +83,7 @@ class Progress:
 
     def tell(self, passes: int | str, text: str, share: float | None) -> None:
         """Show it, unless something was shown just now; ``share`` None is a bar of unknown length."""
-        seconds = time.perf_counter() - self.started
+        seconds = now() - self.started
         if self.mode == "off" or seconds < self.next:
             return
         text = f"{self.counted} {passes}  {seconds:.1f} s  {text}"

@@ -17,6 +17,7 @@ from functools import cache, partial
 from itertools import count
 from typing import Any, TypeVar
 
+from gapless._clock import Errand
 from gapless._helpers import Helper, Job, stay_on
 
 T = TypeVar("T")
@@ -125,8 +126,21 @@ def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | No
     if members is not None:
         members.gather()  # new threads begin where we may be
     with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(copy_context().run, _alone, function, item) for item in todo]
-        return [future.result() for future in futures]
+        errands = [Errand() for _ in todo]
+        futures = [pool.submit(copy_context().run, _do, errand, function, item) for errand, item in zip(errands, todo)]
+        found = []
+        for errand, future in zip(errands, futures):
+            with errand.awaited():
+                found.append(future.result())
+        return found
+
+
+def _do(errand: Errand, function: Callable[..., R], *args: Any) -> R:
+    errand.begin()
+    try:
+        return _alone(function, *args)
+    finally:
+        errand.end()
 
 
 def _alone(function: Callable[..., R], *args: Any) -> R:

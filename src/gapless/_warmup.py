@@ -1,34 +1,170 @@
-"""Compile every kernel once, so that the first fit of each later process finds it on disk."""
+"""Compile kernels once, so that the first fit of each later process finds them on disk."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+from gapless._clock import Stopwatch
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
 
+LINEAR_SVM = ("LinearSVC",)
+LOGISTIC = ("LogisticRegression",)
+LEAST_SQUARES = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+GAUSSIAN = ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis")
+TREES = (
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "AdaBoostRegressor",
+)
+STUMPS = ("AdaBoostClassifier",)
+ESTIMATORS = ("Perceptron", *LINEAR_SVM, *LOGISTIC, *LEAST_SQUARES, *MACHINES, *GAUSSIAN, *TREES, *STUMPS)
+#: What a function or a command needs: the kernels of these estimators besides its own.
+CALLS: dict[str, tuple[str, ...]] = {
+    "train": (*LINEAR_SVM, *LOGISTIC, "SVC", "SVR", *LEAST_SQUARES, *TREES, *STUMPS),
+    "tune": (*LINEAR_SVM, *LOGISTIC, "SVC", "Ridge"),
+    "path": (*LINEAR_SVM, *LOGISTIC, "SVC", "Ridge"),
+    "descend": (*LINEAR_SVM, *LOGISTIC),
+    "reduce": (*LINEAR_SVM, "SVC"),
+    "report": ESTIMATORS,
+    "predict": (),
+    "verify": (),
+    "bounds": (),
+    "margins": (),
+    "calibrate": (),
+    "separability": (),
+    "demo": (*LINEAR_SVM, *LOGISTIC, "SVC", *TREES, *STUMPS),
+}
+NAMES = (*ESTIMATORS, *CALLS)
+#: Commands read files; all of them, and all fits, hash rows.
+READING = ("train", "tune", "predict", "verify", "bounds", "report", "demo")
 
-def warmup(progress: Callable[[str, int, int], None] | None = None, kinds: tuple[str, ...] = KINDS) -> float:
-    """Compile all variants: each loss × each solver × dense and CSR × float32 and float64; of the descents
-    (`descend`, solver="sgd", ...), which fewer people use, the commonest. Returns the seconds taken.
 
-    ``progress(what, done, total)`` is called before each step.
+#: The estimators of a loss.
+OF_LOSS = {"hinge": LINEAR_SVM, "squared_hinge": LINEAR_SVM, "logistic": LOGISTIC, "squared": ("descend",)}
+
+
+class Step(NamedTuple):
+    """Something that compiles kernels, and the names that it is for."""
+
+    what: str
+    names: tuple[str, ...]
+    run: Callable[[], Any]
+
+
+def warmup(
+    names: str | Iterable[str] | None = None,
+    *,
+    progress: Callable[[str, int, int], None] | None = None,
+    kinds: tuple[str, ...] = KINDS,
+) -> float:
+    """Compile kernels for this processor and keep them on disk: the first fit of a later process does not wait.
+
+    Parameters
+    ----------
+    names : str or list of str, optional
+        Estimators, functions and commands ("LinearSVC", "separability", "train") whose kernels are wanted. All by default:
+        each loss × each solver × dense and CSR × float32 and float64.
+    progress : callable, optional
+        ``progress(what, done, total)`` is called before each step.
+    kinds : tuple of str, optional
+        The forms of rows that are wanted, as words of "dense float64", "dense float32", "CSR float64" and "CSR float32".
+
+    Returns
+    -------
+    float
+        The seconds taken.
     """
-    started = time.perf_counter()
-    steps = [(what, run) for what, run in _steps() if any(kind in what for kind in kinds)]
-    for done, (what, run) in enumerate(steps):
+    watch = Stopwatch()
+    steps = wanted(names, kinds)
+    for done, step in enumerate(steps):
         if progress is not None:
-            progress(what, done, len(steps))
-        run()
+            progress(step.what, done, len(steps))
+        step.run()
     if progress is not None:
         progress("done", len(steps), len(steps))
-    return time.perf_counter() - started
+    return watch.seconds + watch.compile_seconds
 
 
-def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
+def known(names: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Names as they were meant, each once; a name that is not known is an error."""
+    if names is None:
+        return NAMES
+    given = names.split(",") if isinstance(names, str) else list(names)
+    meant = {name.lower(): name for name in NAMES}
+    found = []
+    for name in filter(None, (str(text).strip() for text in given)):
+        if name.lower() not in meant:
+            raise ValueError(f"warmup knows no {name!r}; it knows {', '.join(NAMES)}")
+        found.append(meant[name.lower()])
+    if not found:
+        raise ValueError(f"warmup was asked for nothing; it knows {', '.join(NAMES)}")
+    return tuple(dict.fromkeys(found))
+
+
+def known_rows(text: str) -> tuple[str, ...]:
+    """Forms of rows as they were meant; one that is not known is an error."""
+    forms = (*KINDS, *(f"{kind} {dtype}" for kind in KINDS for dtype in ("float64", "float32")))
+    meant = {form.lower(): form for form in forms}
+    found = [meant.get(" ".join(part.lower().split())) for part in text.split(",")]
+    if None in found:
+        raise ValueError(f"warmup knows no rows {text!r}; it knows {', '.join(forms)}")
+    return tuple(form for form in found if form is not None)
+
+
+def wanted(names: str | Iterable[str] | None = None, kinds: tuple[str, ...] = KINDS) -> list[Step]:
+    """The steps for some names and forms of rows."""
+    asked = known(names)
+    whole = {*asked, *(other for name in asked for other in CALLS.get(name, ()))}
+    return [step for step in _steps() if whole & set(step.names) and any(_fits(step.what, kind) for kind in kinds)]
+
+
+def _fits(what: str, kind: str) -> bool:
+    """Whether a step is for such rows, or for rows of any kind or precision."""
+    form, _, dtype = kind.partition(" ")
+    other = {"float64": "float32", "float32": "float64", "": "nothing"}[dtype]
+    return (form in what or not any(each in what for each in KINDS)) and other not in what
+
+
+def first_fits() -> dict[str, Callable[[], Any]]:
+    """A fit of each model that `gapless train` compares, on a small dense table: the kernels that such a table needs."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(120, 5))
+    target = X[:, 0] + X[:, 1] ** 2 + random.normal(size=120)
+    two, three = np.asarray(["no", "yes"])[(target > 1.0).astype(int)], np.digitize(target, [0.5, 1.5])
+
+    def fit(name: str, y: np.ndarray, **given: Any) -> None:
+        import gapless
+
+        with gapless.config_context(convergence="ignore"):
+            model = getattr(gapless, name)(**given).fit(X, y)
+            model.predict(X[:20])
+
+    trees = {"n_estimators": 2, "random_state": 0}
+    fits: dict[str, Callable[[], Any]] = {
+        "LinearSVC": partial(fit, "LinearSVC", two),
+        "LogisticRegression": partial(fit, "LogisticRegression", two),
+        "LogisticRegression, many classes": partial(fit, "LogisticRegression", three),
+        "AdaBoostClassifier": partial(fit, "AdaBoostClassifier", two, **trees),
+        "AdaBoostClassifier, many classes": partial(fit, "AdaBoostClassifier", three, **trees),
+        "BaggingClassifier": partial(fit, "BaggingClassifier", two, **trees),
+        "BaggingRegressor": partial(fit, "BaggingRegressor", target, **trees),
+        "LeastSquaresClassifier": partial(fit, "LeastSquaresClassifier", two),
+    }
+    for name in ("SVC", "SVR", "LinearRegression", "Ridge"):
+        fits[name] = partial(fit, name, two if name == "SVC" else target)
+    return fits
+
+
+def _steps() -> Iterator[Step]:
     import numpy as np
     from scipy import sparse
 
@@ -37,8 +173,9 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless._watch import watch
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.gap import certify
+    from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
-    from gapless.estimators.svr import SVR
+    from gapless.estimators.svr import SVR, NuSVR
     from gapless.kernels.whole import gather
     from gapless.problems.least_squares import LeastSquares
     from gapless.problems.linear_erm import LinearERM
@@ -49,6 +186,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
     from gapless.rows.products import curved, gram
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
+    from gapless.solvers.gradient_visits import _interleave
     from gapless.solvers.loop import Stop
     from gapless.solvers.perceptron import Penalty, Run
     from gapless.solvers.tree import Limits, Target, finite, grow, leaves, pack, prepare
@@ -102,6 +240,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                     _nothing
                 )
         Run(rows, y, np.arange(y.size), start, penalty=Penalty(1e-4, 0.5)).advance(_nothing)
+        with config_context(convergence="ignore"):
+            Perceptron(max_iter=3).fit(X, y)
 
     def run_descent(X: Any, loss: Any, method: str) -> None:
         problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
@@ -109,6 +249,27 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             descend(problem, method="sgd", literal=True, stop=Until(epochs=2))
         else:
             descend(problem, method=method, stop=Until(epochs=2), visits="random")  # type: ignore[arg-type]
+
+    def run_long(name: str, kind: str) -> None:
+        """Long rows, larger than a cache together, visited often: they are copied in the order of their visits."""
+        form, dtype = name.split()
+        rows = np.where(random.random((300, 2000)) < 0.25, random.normal(size=(300, 2000)), 0.0).astype(dtype)
+        signs = np.where(rows[:, :50].sum(axis=1) > 0, np.int8(1), np.int8(-1))
+        given = sparse.csr_matrix(rows) if form == "CSR" else rows
+        problem = LinearERM.build(given, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
+        descend(problem, method="sgd", stop=Until(epochs=40), average="uniform")
+        _interleave(4, 2, np.arange(2), 0, 2, np.empty(4, dtype=np.int64))  # of many short rows
+
+    def run_many_scores(X: Any) -> None:
+        problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
+        for method in ("gd", "minibatch"):
+            descend(problem, method=method, stop=Until(epochs=2))  # type: ignore[arg-type]
+
+    def run_path(X: Any) -> None:
+        from gapless.estimators.linear import Ridge
+        from gapless.tuning.path import path
+
+        path(Ridge(), X, dense[:, 0] + dense[:, 1] ** 2, [0.5, 1.0])
 
     def boost(K: int, decimals: int, sparse_rows: bool) -> None:
         from gapless.estimators.adaboost import AdaBoostClassifier
@@ -125,6 +286,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
             for kernel in ("rbf", "poly"):
                 SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
             SVR().fit(X, dense[:, 0]).predict(X)
+            NuSVR().fit(X, dense[:, 0] + dense[:, 1] ** 2).predict(X)
 
     def run_many_classes() -> None:
         rows = random.normal(size=(3100, 4))
@@ -163,13 +325,13 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         for dtype in (np.float64, np.float32):
             scan_columns.recode(np.zeros((1, 1), dtype=dtype), where, np.zeros(2), where + 1)
 
-    yield "readers of files, CSR and dense", scan_text
+    yield Step("readers of files", READING, scan_text)
     for X in (dense, dense.astype(np.float32), (thin != 0.0).astype(np.float64)):
         what = "bits" if X.shape == thin.shape else X.dtype.name
-        yield f"kernel machine, dense {what}", partial(run_machine, X)
-    yield "kernel machine, dense images", run_images
+        yield Step(f"kernel machine, dense {what}", MACHINES, partial(run_machine, X))
+    yield Step("kernel machine, dense images", MACHINES, run_images)
 
-    yield "kernel machines of many rows, dense", run_many_classes
+    yield Step("kernel machines of many rows, dense", MACHINES, run_many_classes)
 
     def search() -> None:
         from gapless.estimators.logistic import LogisticRegression
@@ -181,7 +343,7 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
                 tune(SVC(), X, y, {"C": [1.0, 1e3], "gamma": [0.1]}, cv=2)
             tune(LogisticRegression(), dense, np.arange(60) % 3, {"C": [1.0, 10.0]}, cv=2)
 
-    yield "search, dense", search
+    yield Step("search, dense", ("tune",), search)
 
     def plant(X: Any) -> None:
         X = X.astype(np.float32)
@@ -196,39 +358,41 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         BaggingClassifier(n_estimators=2, random_state=0).fit(dense, y).predict(dense)
 
     for name, X in variants():
-        if name in ("dense float64", "CSR float64"):
-            for kind in ("hinge", "squared_hinge", "logistic"):
-                for method in ("sgd", "minibatch", "gd", "literal") if kind == "hinge" else ("sgd", "minibatch", "gd"):
-                    yield f"{kind} by {method}, {name}", partial(run_descent, X, losses.BY_NAME[kind], method)
-        yield f"softmax, {name}", partial(run_softmax, X)
+        for kind in ("hinge", "squared_hinge", "logistic"):
+            for method in ("sgd", "minibatch", "gd", *(["literal"] if name == "dense float64" else [])):
+                names = (*OF_LOSS[kind], "descend")
+                yield Step(f"{kind} by {method}, {name}", names, partial(run_descent, X, losses.BY_NAME[kind], method))
+            yield Step(f"{kind} by a long descent, {name}", (*OF_LOSS[kind], "descend"), partial(run_long, name, kind))
+        yield Step(f"softmax by descents, {name}", (*LOGISTIC, "descend"), partial(run_many_scores, X))
+        yield Step(f"path of Ridge, {name}", ("path", "Ridge"), partial(run_path, X))
+        yield Step(f"softmax, {name}", LOGISTIC, partial(run_softmax, X))
         if "dense" in name:
-            yield f"products in single precision, {name}", partial(multiply, X)
-            yield f"least squares, {name}", partial(run_squares, X)
-        yield f"fingerprint, {name}", partial(row_hashes, X)
-        yield f"perceptron, {name}", partial(visit, X)
+            yield Step(f"products in single precision, {name}", (*LINEAR_SVM, *LOGISTIC), partial(multiply, X))
+            yield Step(f"least squares, {name}", LEAST_SQUARES, partial(run_squares, X))
+        yield Step(f"fingerprint, {name}", NAMES, partial(row_hashes, X))
+        yield Step(f"perceptron, {name}", ("Perceptron",), partial(visit, X))
         for kind, loss in losses.BY_NAME.items():
             hinge = kind == "hinge"
             for solver in SOLVERS:
                 if solver == "coordinate_descent" or (solver == "newton") is not hinge:
-                    yield f"{kind} by {solver}, {name}", partial(run, X, loss, solver)
+                    yield Step(f"{kind} by {solver}, {name}", OF_LOSS[kind], partial(run, X, loss, solver))
     for kind, loss in losses.BY_NAME.items():
         for form, X in (("mostly zeros", thin), ("of two values a column", marks)):
             way = "semismooth" if kind == "hinge" else "newton"
-            yield f"{kind}, dense, {form}", partial(run_lean, X, loss, way)
+            yield Step(f"{kind}, dense, {form}", OF_LOSS[kind], partial(run_lean, X, loss, way))
     for K in (2, 3):
         for decimals in (1, 12):
-            yield (
-                f"stumps, {K} classes, dense {'float32' if decimals > 1 else 'codes'}",
-                partial(boost, K, decimals, False),
-            )
-        yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
-    yield "trees, dense", partial(plant, dense)
-    yield "bagged trees, dense", bag
+            codes = "wide" if decimals > 1 else "narrow"
+            yield Step(f"stumps, {K} classes, dense, {codes} codes", STUMPS, partial(boost, K, decimals, False))
+        yield Step(f"stumps, {K} classes, CSR", STUMPS, partial(boost, K, 1, True))
+    yield Step("trees, dense", TREES, partial(plant, dense))
+    yield Step("bagged trees, dense", TREES, bag)
     wide = sparse.csr_matrix(thin)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    yield "fingerprint, CSR with 64-bit indices", partial(row_hashes, wide)  # all others read 32-bit ones
-    yield "perceptron, dense thin rows", partial(visit, thin)
-    yield "perceptron, CSR rows of ones", partial(visit, sparse.csr_matrix((thin != 0.0).astype(np.float64)))
+    yield Step("fingerprint, CSR with 64-bit indices", NAMES, partial(row_hashes, wide))  # all others read 32-bit ones
+    yield Step("perceptron, dense thin rows", ("Perceptron",), partial(visit, thin))
+    ones = sparse.csr_matrix((thin != 0.0).astype(np.float64))
+    yield Step("perceptron, CSR rows of ones", ("Perceptron",), partial(visit, ones))
 
     def run_ones() -> None:
         signs = np.tile(y[:50], WORTH // 1250)
@@ -236,8 +400,8 @@ def _steps() -> Iterator[tuple[str, Callable[[], Any]]]:
         problem = LinearERM.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
         solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
 
-    yield "hinge by coordinate_descent, CSR rows of ones", run_ones
-    yield "helpers that wait", lambda: watch(np.zeros(1, np.int64), 0, 0, 0.0, 0.0)
+    yield Step("hinge by coordinate_descent, CSR rows of ones", LINEAR_SVM, run_ones)
+    yield Step("helpers that wait", NAMES, lambda: watch(np.zeros(1, np.int64), 0, 0, 0.0, 0.0))
 
 
 def _nothing() -> None:

@@ -129,3 +129,49 @@ def test_without_names_and_with_zero_w():
         explain(fitted, feature_names=["a", "b"])
     with pytest.raises(IndexError):
         explain(fitted, [[1.0]]).row(5)
+
+
+def _score(model, X):
+    return model.decision_function(X) if hasattr(model, "classes_") else model.predict(X)
+
+
+@pytest.mark.parametrize("kind", ["pipeline", "table"])
+@pytest.mark.parametrize("task", ["two classes", "three classes", "numbers"])
+def test_weights_in_units_and_per_deviation(kind, task):
+    """What one unit, and one standard deviation, of a column do to the score: measured by moving the column."""
+    import gapless
+    from gapless.files import Dataset, Encoding
+
+    random = np.random.default_rng(3)
+    X = random.normal(size=(90, 3)) * [1.0, 200.0, 0.01] + [5.0, -1000.0, 0.2]
+    hidden = (X - X.mean(axis=0)) / X.std(axis=0) @ [1.0, 2.0, -1.0] + 0.3 * random.normal(size=90)
+    y = {"two classes": hidden > 0, "three classes": np.digitize(hidden, [-1, 1]), "numbers": hidden}[task]
+    make = gapless.Ridge if task == "numbers" else gapless.LogisticRegression
+    if kind == "pipeline":
+        model = make_pipeline(StandardScaler(), make()).fit(X, y)
+        found = gapless.explain(model, X)
+
+        def score(rows):
+            return _score(model, rows)
+    else:
+        encoding = Encoding.fit(Dataset(X, names=["a", "b", "c"]))
+        step = make().fit(encoding.transform(Dataset(X)), y)
+        step.encoding_ = encoding
+        found = gapless.explain(step, encoding.transform(Dataset(X)), feature_names=encoding.names)
+
+        def score(rows):
+            return _score(step, encoding.transform(Dataset(rows)))
+
+    before = score(X).reshape(90, -1)
+    np.testing.assert_allclose(found.intercept_in_units, score(np.zeros((1, 3))).ravel(), rtol=1e-9)
+    for j in range(3):
+        for step_size, weights in ((1.0, found.weights_per_unit), (X[:, j].std(), found.weights_per_deviation)):
+            moved = X.copy()
+            moved[:, j] += step_size
+            change = (score(moved).reshape(90, -1) - before).mean(axis=0)
+            np.testing.assert_allclose(weights[:, j], change, rtol=1e-7)
+    np.testing.assert_allclose(found.deviations, X.std(axis=0))
+    text = str(found)
+    largest = int(np.argmax(np.abs(found.weights[0])))
+    assert f"w = {found.weights_per_unit[0, largest]:.4g} per unit of the column" in text
+    assert f"{found.weights[0, largest]:.4g} per standard deviation of {X[:, largest].std():.4g}" in text

@@ -156,7 +156,7 @@ def test_document_has_the_agreed_keys():
     ]  # fmt: skip
     assert list(document["certificate"]) == [
         "kind", "tol", "status", "primal", "dual", "gap", "relative_gap", "rounding", "n_iter",
-        "seconds", "backend",
+        "seconds", "compile_seconds", "backend",
         "solver", "fingerprint", "subproblems",
     ]  # fmt: skip
     assert list(document["certificate"]["subproblems"][0]) == [

@@ -76,7 +76,7 @@ def test_a_file_of_test_rows(tmp_path):
     [
         (("--delta", "0"), "strictly between 0 and 1"),
         (("--delta", "1.5"), "strictly between 0 and 1"),
-        (("--tried", "0"), "tried must be at least 1"),
+        (("--tried", "0"), "'--tried'"),
         (("--holdout", "0.2"), "other data"),
         (("--holdout", "0.3", "--test", "x.csv"), "exclude each other"),
         (("--holdout", "0.3", "--target", "nobody"), "nobody"),

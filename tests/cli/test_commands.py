@@ -79,7 +79,9 @@ def test_train_verify_predict(csv, tmp_path, options):
     drops = extra or (["--drop", "b2"] if weights else [])
     predicted = run_json("predict", out, csv, *drops)
     assert predicted["rows"] == 120
-    assert predicted["test"]["wrong"] == told["training"]["wrong"]
+    assert predicted["training"]["wrong"] == told["training"]["wrong"]
+    assert predicted["training_rows"] == 120
+    assert predicted["test"] is None
     assert set(predicted["predictions"]) == {"no", "yes"}
 
 
@@ -97,8 +99,13 @@ def test_a_test_file(csv, tmp_path, model):
     test = tmp_path / "test.csv"
     lines = csv.read_text().splitlines()
     test.write_text("label,c,b,a\n" + "\n".join(",".join(row.split(",")[::-1]) for row in lines[1:41]))
-    told = run_json("train", csv, "--model", "svm", "--test", test, "--out", tmp_path / "x")
-    assert told["test"]["rows"] == 40
+    result = run("train", csv, "--model", "svm", "--test", test, "--out", tmp_path / "x", "--json")
+    assert json.loads(result.stdout)["test"] is None
+    assert "all 40 rows equal training rows: they say nothing of new rows" in result.stderr
+    csv.write_text("\n".join([lines[0], *lines[21:]]) + "\n")
+    result = run("train", csv, "--model", "svm", "--test", test, "--out", tmp_path / "x", "--json")
+    assert json.loads(result.stdout)["test"]["rows"] == 20
+    assert "20 of 40 rows equal training rows and are left out; the test error is of the 20 others" in result.stderr
     test.write_text("\n".join(lines[:1] + lines[1:5]).replace("c,label", "d,label"))
     result = run("train", csv, "--model", "svm", "--test", test, "--out", tmp_path / "x")
     assert result.exit_code == 2
@@ -383,7 +390,8 @@ def test_regressions(tmp_path, options):
         wanted = A @ np.linalg.lstsq(A, y, rcond=None)[0]
         np.testing.assert_allclose(run_json("predict", out, data)["predictions"], wanted, rtol=1e-9)
         assert kept["training"]["root_mean_square"] == pytest.approx(np.sqrt(np.mean((y - wanted) ** 2)))
-    assert predicted["test"]["rows"] == 50
+    assert predicted["test"]["rows"] == 10
+    assert predicted["training"]["rows"] == 40
     assert run("predict", out, data).stdout.startswith("prediction\n")
 
 
@@ -392,7 +400,7 @@ def test_a_least_squares_classifier(csv, tmp_path):
     told = run_json("train", csv, "--model", "least_squares", "--class-weight", "balanced", "--out", out)
     assert told["classes"] == ["no", "yes"]
     assert run_json("verify", out, csv)["holds"] is True
-    assert run_json("predict", out, csv)["test"]["wrong"] == told["training"]["wrong"]
+    assert run_json("predict", out, csv)["training"]["wrong"] == told["training"]["wrong"]
 
 
 @pytest.mark.parametrize(
@@ -412,14 +420,26 @@ def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
 
 
 def test_warmup_takes_each_step_once(monkeypatch):
+    import gapless._kernel_store
     import gapless._threads
     import gapless._warmup
 
     seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
-    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter([(what, partial(seen.append, what)) for what in steps]))
+    made = [gapless._warmup.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
+    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter(made))
     monkeypatch.setattr(gapless._threads, "available_cores", lambda: 1)  # more would share it with another process
     monkeypatch.setenv("GAPLESS_QUIET", "1")
+    monkeypatch.setenv("GAPLESS_PROCESSOR", "host")
+    monkeypatch.setattr(gapless._kernel_store, "keep_to_host", lambda: None)
     result = run("warmup")
     assert result.exit_code == 0, result.output
     assert "all kernels are compiled" in result.output
     assert sorted(seen) == sorted(steps)
+    seen.clear()
+    assert run("warmup", "--for", "LinearSVC", "--rows", "dense").exit_code == 0
+    assert seen == ["hinge, dense float64"]
+    assert run("warmup", "--for", "SVC").exit_code == 0
+    assert seen == ["hinge, dense float64"]
+    refused = run("warmup", "--for", "SVD")
+    assert refused.exit_code == 2
+    assert "warmup knows no 'SVD'; it knows" in refused.stderr

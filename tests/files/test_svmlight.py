@@ -108,3 +108,27 @@ def test_refusals_name_the_line(write, text, line, says):
 def test_column_options_are_of_csv_only(write):
     with pytest.raises(DataError, match="target= names a column of a CSV file; this is svmlight"):
         read_data(write("1 1:2\n"), target="y")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xef\xbb\xbf\n\n", b"\xef\xbb\xbf# only a comment\n"]
+)
+def test_only_a_byte_order_mark(tmp_path, content):
+    path = tmp_path / "empty.svm"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="only blank lines and comments|is empty"):
+        read_svmlight(path)
+
+
+def test_long_rows_in_reversed_order(tmp_path):
+    """200,000 indices that fall are sorted in n log n steps, values with them; an index that stands twice is named."""
+    path = tmp_path / "reversed.svm"
+    indices = np.arange(200_000, 0, -1)
+    path.write_text("1 " + " ".join(f"{k}:{k / 7!r}" for k in indices.tolist()) + "\n-1 3:1 2:1e0 1:5\n")
+    data = read_svmlight(path)
+    np.testing.assert_array_equal(data.X.indices[:200_000], np.arange(200_000))
+    np.testing.assert_array_equal(data.X.data[:200_000], np.arange(1, 200_001) / 7)
+    np.testing.assert_array_equal(data.X[1].toarray()[0, :3], [5.0, 1.0, 1.0])
+    path.write_text("1 3:1 2:1\n1 5:1 2:1 5:2\n1 x\n")
+    with pytest.raises(DataError, match="line 2: the index 5 stands twice"):
+        read_svmlight(path)

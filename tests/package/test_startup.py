@@ -297,23 +297,25 @@ def test_an_edited_constant_of_the_judge_is_seen_too(tmp_path):
 
 def test_the_key_of_a_kernel_covers_what_its_module_imports():
     """Found by a regular expression, for speed; here by Python's own grammar, and by what a solver is known to use."""
-    from gapless import _jit
+    from gapless import _sources
 
     found = 0
-    for room in set(_jit.COMPILED_ROOMS) - set(_jit.VERBS):
-        for file in sorted((_jit.PACKAGE / room).glob("*.py")):
+    for room in set(_sources.COMPILED_ROOMS) - set(_sources.VERBS):
+        for file in sorted((_sources.PACKAGE / room).rglob("*.py")):
             wanted = set()
+            inside = ["gapless", *file.parent.relative_to(_sources.PACKAGE).parts]
+            module = ".".join(inside if file.name == "__init__.py" else [*inside, file.stem])
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom):
-                    up = ["gapless", room, file.stem][: -node.level] if node.level else []
+                    up = inside[: len(inside) + 1 - node.level] if node.level else []
                     origin = ".".join([*up, *filter(None, [node.module])])
                     wanted |= {origin, *(f"{origin}.{alias.name}" for alias in node.names)}
                 elif isinstance(node, ast.Import):
                     wanted |= {alias.name for alias in node.names}
-            rooms = tuple(f"gapless.{room}." for room in set(_jit.COMPILED_ROOMS) - set(_jit.VERBS))
-            wanted = {name for name in wanted if name and name.startswith(rooms) and _jit._file(name).is_file()}
-            assert _jit._imports(f"gapless.{room}.{file.stem}") == wanted
+            rooms = tuple(f"gapless.{room}." for room in set(_sources.COMPILED_ROOMS) - set(_sources.VERBS))
+            wanted = {name for name in wanted if f"{name}.".startswith(rooms) and _sources.file_of(name).is_file()}
+            assert _sources.imports(module) == wanted, module
             found += len(wanted)
     assert found > 100
-    assert "gapless.problems.linear_erm" in _jit._imports("gapless.solvers.newton")
-    assert "gapless.solvers.tree_scan" in _jit._imports("gapless.solvers.tree_grow")
+    assert "gapless.problems.linear_erm" in _sources.imports("gapless.solvers.newton")
+    assert "gapless.solvers.tree_scan" in _sources.imports("gapless.solvers.tree_grow")

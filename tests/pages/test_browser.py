@@ -32,7 +32,9 @@ def pages(folder):
         "kernel": gapless.report(gapless.SVC(gamma=0.1).fit(X, labels), X, labels, **test, **names),
         "tree": gapless.report(gapless.DecisionTreeClassifier(max_depth=3).fit(X, labels), X, labels, **test, **names),
         "boost": gapless.report(gapless.AdaBoostClassifier(n_estimators=20).fit(X, labels), X, labels, **test),
-        "many": gapless.report(gapless.LogisticRegression().fit(X_many, many), X_many, many),
+        "many": gapless.report(
+            gapless.LogisticRegression().fit(X_many, many), X_many, many, X_test=X_many + 0.1, y_test=many
+        ),
         "ridge": gapless.report(gapless.Ridge().fit(X, numbers), X, numbers, X_test=X + 0.1, y_test=numbers),
     }
     for name, page in made.items():
@@ -67,6 +69,59 @@ def test_every_page_is_quiet_and_fits(folder, capsys):
             assert browser.run("document.scripts.length") == 0
             assert browser.run("document.images.length") == page.html.count("<img ")
             assert browser.run("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
+
+
+def _box(browser, selector):
+    box = f"document.querySelector('{selector}').getBoundingClientRect()"
+    return [browser.run(f"{box}.{side}") for side in ("left", "top", "right", "bottom")]
+
+
+@pytest.mark.parametrize("width", [1280, 800, 420])
+def test_the_contents_stay_in_sight(folder, width):
+    place, _ = folder
+    with Browser(found()) as browser:
+        browser.open((place / "svm.html").as_uri(), width=width, height=700, mobile=width < 600)
+        for share in (0.3, 0.6, 0.9):
+            browser.run(f"window.scrollTo(0, {share} * document.documentElement.scrollHeight)")
+            left, top, right, bottom = _box(browser, "nav")
+            assert top == pytest.approx(0.0, abs=1.0), (width, share)
+            assert bottom <= 700
+            assert left >= -1
+            assert right <= width + 1
+            if width > 1000:  # beside the text
+                assert right <= _box(browser, "main")[0]
+            else:
+                assert bottom - top < 60, "one line"
+        for name in ("errors", "judge"):
+            browser.run(f"document.querySelector('nav a[href=\"#{name}\"]').click()")
+            below = 0 if width > 1000 else _box(browser, "nav")[3]
+            assert below - 1 <= _box(browser, f"#{name}")[1] <= 120, (
+                "the link goes there, and the heading is not covered"
+            )
+
+
+def test_formulas_are_set_and_the_plain_text_is_hidden(folder):
+    place, _ = folder
+    with Browser(found()) as browser:
+        browser.open((place / "svm.html").as_uri())
+        half = _box(browser, ".formula mfrac")
+        above, below = _box(browser, ".formula mfrac mn:first-child"), _box(browser, ".formula mfrac mn:last-child")
+        assert above[3] <= below[1] + 2, "the numerator stands above the denominator"
+        assert half[3] - half[1] > 20
+        assert browser.run("getComputedStyle(document.querySelector('.formula .plain')).display") == "none"
+
+
+def test_a_confusion_table_of_twenty_classes_fits_beside_the_contents(folder):
+    place, _ = folder
+    with Browser(found()) as browser:
+        browser.open((place / "many.html").as_uri(), width=1280)
+        wide, room = (
+            browser.run(f"document.querySelector('#errors .matrix').{part}")
+            for part in ("scrollWidth", "parentElement.clientWidth")
+        )
+        assert browser.run("document.querySelectorAll('#errors .matrix tbody tr').length") == 20
+        assert wide <= room
+        assert browser.run("parseFloat(getComputedStyle(document.querySelector('#errors .matrix td')).fontSize)") >= 12
 
 
 def test_a_request_would_be_seen(tmp_path):

@@ -60,7 +60,10 @@ def page_of(model, *data, **options):
     assert BROKEN not in page.html
     assert len(page.html.encode()) < 3_000_000
     read = Reader(page.html)
-    assert list(read.sections) == [name for name, _, _ in PLAN]
+    planned = [name for name, *_ in PLAN]
+    assert list(read.sections) == [name for name in planned if name in read.sections]
+    links = [attrs["href"] for tag, attrs in read.tags if tag == "a"]
+    assert links == [f"#{name}" for name in read.sections]
     assert all(text.strip() for text in read.sections.values())
     return {name: re.sub(r"\s+", " ", text.replace("\u202f", "")) for name, text in read.sections.items()}
 
@@ -130,9 +133,7 @@ def test_regressors(model):
     said = page_of(model, X, y, X_test=X_test, y_test=y_test)
     assert "root mean square" in said["new-rows"]
     assert "order statistics" in said["new-rows"]
-    assert "no confusion" in said["errors"]
-    assert "none of them applies" in said["bounds"]
-    assert "does not apply" in said["separability"]
+    assert {"errors", "bounds", "separability"}.isdisjoint(said), "a section that says nothing"
 
 
 def test_one_class():
@@ -166,13 +167,14 @@ def test_sparse_rows_and_the_same_page(model):
 
 def test_many_classes_and_many_features_are_cut_and_say_so():
     random = np.random.default_rng(0)
-    y = np.arange(200) % 25
-    X = random.normal(size=(200, 300)) + 3 * np.eye(25, 300)[y]
+    y = np.arange(200) % 40
+    X = random.normal(size=(200, 300)) + 3 * np.eye(40, 300)[y]
     said = page_of(gapless.LinearSVC().fit(X, y), X, y, X_test=X + 0.1 * random.normal(size=X.shape), y_test=y)
     assert "more" in said["asked"]
     assert "other features with less" in said["features"]
-    assert "more scores are not shown" in said["features"]
-    assert "25 problems in one" in said["optimum"]
+    assert "10 more scores" in said["features"]
+    assert "the most frequent mistakes" in said["errors"] or "no mistake" in said["errors"]
+    assert "40 problems in one" in said["optimum"]
 
 
 def test_a_pipeline_is_told_by_its_last_step():

@@ -149,3 +149,38 @@ def test_iris():
     assert model.certificate_.subproblems[0].bound >= model.mistakes_[0]
     assert verify(model, X, y)
     assert model.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "time_limit"])
+def test_stopped_while_the_pocket_is_filled(monkeypatch, reason):
+    """Ctrl-C, or the end of the time, after the proof that nothing separates the classes: the proof and a model stay."""
+    from gapless.solvers.loop import Loop
+    from gapless.solvers.perceptron import Run
+
+    fill = Run.fill_pocket
+    loops = []
+    monkeypatch.setattr(
+        Loop, "__init__", lambda self, *a, _init=Loop.__init__, **k: (_init(self, *a, **k), loops.append(self))[0]
+    )
+
+    def stopped(self, passes, tick):
+        if reason == "interrupted":
+            for loop in loops:
+                loop.interruption.requested = True
+            return fill(self, passes, tick)
+        return fill(self, passes, lambda: loops[-1].end("time_limit"))
+
+    monkeypatch.setattr(Run, "fill_pocket", stopped)
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 2)), np.arange(60) % 2
+    model = Perceptron(shuffle=False)
+    if reason == "interrupted":
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(X, y)
+    assert model.certificate_.subproblems[0].witness is not None
+    assert verify(model, X, y)
+    assert model.score(X, y) >= 0.5

@@ -165,6 +165,11 @@ def test_gap_curves_are_the_history_and_the_certificate():
         assert (gap > found.rounding).all()
         assert (display.floor_ is not None) == (found.gap <= found.rounding)
         assert display.tol_.get_ydata()[0] == pytest.approx(1e-4 * max(abs(found.primal), abs(found.dual)))
+    display = GapDisplay.from_estimator(model).plot()
+    assert np.array_equal(display.x[:-1], np.array(model.history_)[:, 0])  # passes, unless seconds are asked for
+    for ax in display.axes_:
+        assert ax.get_xlabel() == "passes"
+        assert all(tick == int(tick) for tick in ax.get_xticks())
     drawn = GapDisplay.from_history([(0, 0.0, 5.0, -np.inf), (1, 2.0, 3.0, 1.0)], tol=0.1).plot()
     assert drawn.dual_.get_ydata().tolist() == [1.0]
     assert drawn.gap_.get_ydata().tolist() == [2.0]

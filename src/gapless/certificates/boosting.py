@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.stated import Stated, statement_of
+from gapless._kernel_store import backend
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short
 
@@ -57,7 +58,7 @@ class BoostingCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
     kind: str = "bound"
 
     def __post_init__(self) -> None:
@@ -120,7 +121,7 @@ class BoostingCertificate(Stated):
             "loss": encode_float(self.loss),
             "margin": encode_float(self.margin),
             "median_margin": encode_float(self.median_margin),
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
         }
@@ -141,7 +142,7 @@ class BoostingCertificate(Stated):
             loss=decode_float(block["loss"]),
             margin=decode_float(block["margin"]),
             median_margin=decode_float(block["median_margin"]),
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
             arrays=dict(arrays or {}),
@@ -171,7 +172,7 @@ class BoostingCertificate(Stated):
         said.append(self.reason)
         known = self._on_new_rows()
         said.append("" if known else "none of this bounds the error on new data")
-        return "; ".join(part for part in said if part) + f" ({short(self.seconds)} s)." + known
+        return "; ".join(part for part in said if part) + f" ({self._took})." + known
 
     def __repr__(self) -> str:
         return (

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.fingerprint import row_hashes
-from gapless.certificates.stated import Stated, statement_of
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
-from gapless.errors import short
 from gapless.judge.fingerprint import digest
 
 __all__ = ["EnsembleCertificate", "bag_block", "mark_of_targets"]
@@ -75,7 +75,7 @@ class EnsembleCertificate(Stated):
     kind: str = "heuristic"
     status: str = "converged"
     reason: str = ""
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""
@@ -85,7 +85,7 @@ class EnsembleCertificate(Stated):
             "reason": self.reason,
             **{name: _encoded(getattr(self, name)) for name in ("in_bag_probability", "in_bag_share", "estimate")},
             "estimated": self.estimated,
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
         }
@@ -103,7 +103,7 @@ class EnsembleCertificate(Stated):
             in_bag_share=numbers["in_bag_share"],
             estimate=numbers["estimate"],
             estimated=block["estimated"],
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
             arrays=dict(arrays or {}),
@@ -124,7 +124,7 @@ class EnsembleCertificate(Stated):
         said += [self.reason] if self.reason else []
         known = self._on_new_rows()
         unknown = "" if known else ", and nothing in it bounds the error on new data"
-        said.append(f"nothing was optimised{unknown} ({short(self.seconds)} s)")
+        said.append(f"nothing was optimised{unknown} ({self._took})")
         return "; ".join(said) + "." + known
 
     def __repr__(self) -> str:

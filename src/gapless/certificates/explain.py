@@ -11,8 +11,9 @@ from scipy import sparse
 
 from gapless.certificates.linear_model import LinearModel, last_step, read_linear
 from gapless.encode.labels import encode_labels
+from gapless.judge.inputs import width_of
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "coefficients", "explain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,8 @@ class Explanation:
     order: np.ndarray  #: (S, d): features by falling |w|, ties in the order of the columns
     X: Any = None  #: float64, dense or CSR
     top: int = 10
+    shift: np.ndarray | None = None  #: (d,): a feature is (column - shift) / scale; None: it is the column itself
+    scale: np.ndarray | None = None  #: (d,)
 
     @property
     def weights(self) -> np.ndarray:
@@ -34,6 +37,36 @@ class Explanation:
     @property
     def intercept(self) -> np.ndarray:
         return self.linear.intercept
+
+    @property
+    def weights_per_unit(self) -> np.ndarray:
+        """(S, d): how far a score moves when a column moves by one of its own units."""
+        return self.weights if self.scale is None else self.weights / self.scale
+
+    @property
+    def intercept_in_units(self) -> np.ndarray:
+        """(S,): the offset that goes with `weights_per_unit`: the score of a row of zeros, in the columns' own units."""
+        if self.shift is None or self.scale is None:
+            return self.intercept
+        return np.asarray(self.intercept - (self.weights / self.scale) @ self.shift)
+
+    @property
+    def deviations(self) -> np.ndarray | None:
+        """(d,): the standard deviation of each column in its own units, over X; without X, that by which scaling divided it.
+
+        NaN where neither tells.
+        """
+        if self.X is not None:
+            return _deviations(self.X) * (1.0 if self.scale is None else self.scale)
+        if self.scale is None or self.shift is None:
+            return None
+        return np.where((self.scale != 1.0) | (self.shift != 0.0), self.scale, np.nan)
+
+    @property
+    def weights_per_deviation(self) -> np.ndarray | None:
+        """(S, d): how far a score moves when a column moves by its standard deviation; comparable between columns."""
+        deviations = self.deviations
+        return None if deviations is None else self.weights_per_unit * deviations
 
     @property
     def norm(self) -> np.ndarray:
@@ -133,13 +166,20 @@ class Explanation:
                 lines.append("  w is zero: no feature pushes either way")
                 continue
             for j in self.order[k][: self.top]:
-                lines.append(f"  {self.direction[k, j]:+.4f}  {self.feature_names[j]}  (w = {self.weights[k, j]:.4g})")
+                lines.append(f"  {self.direction[k, j]:+.4f}  {self.feature_names[j]}  ({self._weight(k, j)})")
             if self.weights.shape[1] > self.top:
                 rest = float(np.linalg.norm(self.direction[k, self.order[k][self.top :]]))
                 lines.append(f"  {rest:7.4f}  length of the other {self.weights.shape[1] - self.top} together")
         if self.n_scores > 10:
             lines.append(f"… {self.n_scores - 10} more scores")
         return "\n".join(lines)
+
+    def _weight(self, k: int, j: int) -> str:
+        """A weight in words; of a column that was scaled in its units and per standard deviation."""
+        if self.scale is None or self.shift is None or (self.scale[j] == 1.0 and self.shift[j] == 0.0):
+            return f"w = {self.weights[k, j]:.4g}"
+        each = f"{self.weights[k, j]:.4g} per standard deviation of {self.scale[j]:.4g}"
+        return f"w = {self.weights_per_unit[k, j]:.4g} per unit of the column, {each}"
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.linear.name}, {self.weights.shape[1]} features>"
@@ -156,7 +196,9 @@ def explain(model: Any, X: Any = None, *, feature_names: Sequence[str] | None = 
     feature_names : names, where the model has none (it has those of the DataFrame it was trained on).
     top : how many features the printed text shows.
 
-    The shares w_j / |w| compare features only where these have comparable units: scale them first.
+    The shares w_j / |w| compare features only where these have comparable units: scale them first. Where a ``StandardScaler``
+    in the pipeline did, or the table's encoding (``model.encoding_``), ``weights_per_unit`` and ``intercept_in_units`` are in
+    the units of the columns, ``weights_per_deviation`` per standard deviation.
     """
     step, Z = last_step(model, X)
     linear = read_linear(step)
@@ -170,7 +212,70 @@ def explain(model: Any, X: Any = None, *, feature_names: Sequence[str] | None = 
     size = linear.norms[:, None]
     direction = np.divide(linear.coef, size, out=np.zeros_like(linear.coef), where=size > 0.0)
     order = np.argsort(-np.abs(linear.coef), axis=1, kind="stable")
-    return Explanation(linear, names, direction, order, None if Z is None else linear.read(Z), top)
+    shift, scale = _units(model, step, linear.n_features)
+    return Explanation(linear, names, direction, order, None if Z is None else linear.read(Z), top, shift, scale)
+
+
+def coefficients(model: Any, X: Any, feature_names: Sequence[str] | None = None) -> list[dict[str, Any]] | None:
+    """w of each score of a linear model, in the columns' units and per standard deviation over X; None of other models."""
+    try:
+        found = explain(model, X, feature_names=feature_names)
+    except (TypeError, ValueError):
+        return None
+    per_unit, per_deviation, deviations = found.weights_per_unit, found.weights_per_deviation, found.deviations
+    assert per_deviation is not None
+    assert deviations is not None
+    classes = found.linear.classes
+    told = []
+    for k in range(found.n_scores):
+        towards = None if classes is None else classes.tolist()[1 if found.n_scores == 1 else k]
+        features = [
+            {
+                "feature": name,
+                "per_unit": float(per_unit[k, j]),
+                "per_standard_deviation": float(per_deviation[k, j]),
+                "standard_deviation": float(deviations[j]),
+            }
+            for j, name in enumerate(found.feature_names)
+        ]
+        told.append({"towards": towards, "intercept": float(found.intercept_in_units[k]), "features": features})
+    return told
+
+
+def _units(model: Any, step: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Mean and standard deviation by which each feature was made of a column: a table's encoding, or a pipeline's scalers."""
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    encoding = getattr(step, "encoding_", None)
+    if encoding is not None:
+        moments: list[tuple[float, float]] = []
+        for column in encoding.columns:
+            scaled = column.get("parts") or ([column] if "scale" in column else [])  # a date has parts
+            moments += [(float(each["mean"]), float(each["scale"])) for each in scaled]
+            moments += [(0.0, 1.0)] * (width_of(column) - len(scaled))
+        return tuple(np.array(moments).T) if len(moments) == d else (None, None)  # type: ignore[return-value]
+    before = (
+        [each for _, each in model.steps[:-1] if each not in (None, "passthrough")]
+        if isinstance(model, Pipeline)
+        else []
+    )
+    if not before or not all(isinstance(each, StandardScaler) and each.n_features_in_ == d for each in before):
+        return None, None
+    shift, scale = np.zeros(d), np.ones(d)
+    for scaler in before:
+        shift = shift + (scale * scaler.mean_ if scaler.with_mean else 0.0)
+        scale = scale * (1.0 if scaler.scale_ is None else scaler.scale_)
+    return shift, scale
+
+
+def _deviations(Z: Any) -> np.ndarray:
+    """The standard deviation of each column."""
+    if sparse.issparse(Z):
+        mean = np.asarray(Z.mean(axis=0)).ravel()
+        square = np.asarray(Z.multiply(Z).mean(axis=0)).ravel()
+        return np.asarray(np.sqrt(np.maximum(square - mean**2, 0.0)))
+    return np.asarray(np.std(Z, axis=0))
 
 
 def _names_before(pipeline: Any, names: list[str]) -> list[str]:

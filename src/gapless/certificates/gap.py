@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend as machine
 from gapless.certificates.convert import Objective, objective
-from gapless.certificates.stated import Bounded
+from gapless.certificates.stated import Bounded, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -182,7 +183,7 @@ class Certificate(Bounded):
     subproblems: tuple[Subproblem, ...]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=machine)
     kind: str = "gap"
 
     def __post_init__(self) -> None:
@@ -225,7 +226,7 @@ class Certificate(Bounded):
             "relative_gap": encode_float(self.relative_gap),
             "rounding": encode_float(self.rounding),
             "n_iter": int(self.n_iter),
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "solver": self.solver,
             "fingerprint": dict(self.fingerprint),
@@ -251,7 +252,7 @@ class Certificate(Bounded):
             tol=decode_float(block["tol"]),
             rounding=decode_float(block["rounding"]),
             n_iter=int(block["n_iter"]),
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             solver=str(block["solver"]),
             fingerprint=dict(block["fingerprint"]),
             subproblems=tuple(Subproblem.from_document(sub) for sub in block["subproblems"]),
@@ -315,7 +316,7 @@ class Certificate(Bounded):
             "max_iter": f"stopped at max_iter after {passes}",
             "time_limit": f"stopped at time_limit after {passes}",
         }.get(self.status, f"{self.status.replace('_', ' ')} after {passes}")
-        parts = [how, f"{short(self.seconds)} s", self.solver]
+        parts = [how, self._took, self.solver]
         if self.backend != "cpu":
             parts.append(self.backend)
         return ", ".join(part for part in parts if part)
@@ -378,7 +379,7 @@ class Certificate(Bounded):
                 f"{part.relative_gap:.2e}",
                 f"{part.rounding:.1e}",
                 str(part.n_iter),
-                short(part.seconds, 3),
+                short(part.seconds, 3) + _compiled(part),
                 part.solver,
             ]
             return "<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in cells) + "</tr>"
@@ -406,6 +407,12 @@ class Certificate(Bounded):
         return hash((self.status, self.primal, self.dual, self.subproblems, self.fingerprint.get("rows")))
 
 
+def _compiled(part: Certificate | Subproblem) -> str:
+    """Of the time of a whole fit, what compiling took."""
+    compiling = part.compile_seconds if isinstance(part, Certificate) else 0.0
+    return f" + {short(compiling, 3)} compiling" if compiling else ""
+
+
 def assemble(
     subproblems: Iterable[Subproblem],
     statement: Mapping[str, Any],
@@ -413,7 +420,8 @@ def assemble(
     fingerprint: Mapping[str, Any],
     tol: float,
     seconds: float,
-    backend: str = "cpu",
+    backend: str | None = None,
+    compile_seconds: float = 0.0,
 ) -> Certificate:
     """The certificate of a fit from those of its subproblems."""
     subs = tuple(subproblems)
@@ -437,7 +445,8 @@ def assemble(
         subproblems=subs,
         statement=dict(statement),
         arrays=dict(arrays),
-        backend=str(backend),
+        backend=machine() if backend is None else str(backend),
+        compile_seconds=float(compile_seconds),
     )
 
 

@@ -25,9 +25,10 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.convert import Objective, objective
 from gapless.certificates.separation import Separability
-from gapless.certificates.stated import Stated, statement_of
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -36,7 +37,7 @@ from gapless.problems.likelihood import Likelihood
 __all__ = ["GradientCertificate", "certify_gradient"]
 
 _FLOATS = (
-    "tol", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "condition", "seconds",
+    "tol", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "condition",
 )  # fmt: skip
 
 
@@ -97,7 +98,7 @@ class GradientCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
     kind: str = "gradient"
     separation: Separability | None = None  #: where classes may be separated: what they are, with its proof
 
@@ -140,6 +141,7 @@ class GradientCertificate(Stated):
             "kind": self.kind,
             "status": self.status,
             **{name: encode_float(getattr(self, name)) for name in _FLOATS},
+            **self._times(),
             "rank": self.rank,
             "n_iter": int(self.n_iter),
             "backend": self.backend,
@@ -158,6 +160,7 @@ class GradientCertificate(Stated):
         return cls(
             status=str(block["status"]),
             **floats,
+            **times_of(block),
             rank=None if block["rank"] is None else int(block["rank"]),
             n_iter=int(block["n_iter"]),
             solver=str(block["solver"]),
@@ -214,7 +217,7 @@ class GradientCertificate(Stated):
         return (
             f"{self.estimator}: {self._claim()} (loss {self.loss:.10g}, deviance {self.deviance:.10g}, Newton decrement "
             f"{self.decrement:.1e}, tol {tolerance(self.tol)}; rank {self.rank} of {self.statement['n_features']}, condition "
-            f"{self.condition:.1e}; {self.status} in {steps}, {short(self.seconds)} s, {self.solver}). Logistic regression "
+            f"{self.condition:.1e}; {self.status} in {steps}, {self._took}, {self.solver}). Logistic regression "
             "without a penalty has no duality gap."
         )
 

@@ -183,8 +183,9 @@ def assemble_kernel(
     seconds: float,
     positive: bool,
     witness: np.ndarray | None = None,
+    compile_seconds: float = 0.0,
 ) -> KernelCertificate:
-    base = assemble(subproblems, statement, arrays, fingerprint, tol, seconds)
+    base = assemble(subproblems, statement, arrays, fingerprint, tol, seconds, compile_seconds=compile_seconds)
     found = KernelCertificate(**base.__dict__, witness=witness)
     if positive:
         return found

@@ -32,7 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.certificates.stated import Stated, statement_of
+from gapless._kernel_store import backend
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short
 from gapless.rows import CsrRows, Rows, n_features, norms2, scores
@@ -196,7 +197,7 @@ class BoundCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
     kind: str = "bound"
 
     def __post_init__(self) -> None:
@@ -258,7 +259,7 @@ class BoundCertificate(Stated):
             "kind": self.kind,
             "status": self.status,
             "n_iter": int(self.n_iter),
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
             "subproblems": [_block(sub) for sub in self.subproblems],
@@ -275,7 +276,7 @@ class BoundCertificate(Stated):
             status=str(block["status"]),
             subproblems=[_subproblem(sub) for sub in block["subproblems"]],
             n_iter=int(block["n_iter"]),
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
             arrays=dict(arrays or {}),
@@ -330,7 +331,7 @@ class BoundCertificate(Stated):
             why = "" if sub.bound is not None or sub.witness is not None else f". No bound on mistakes: {sub.why}"
             lines.append(which + self._claim(sub) + why)
         passes = f"{self.n_iter} pass" + ("" if self.n_iter == 1 else "es")
-        return f"{self.estimator}: {'; '.join(lines)} ({self.status} in {passes}, {short(self.seconds)} s)."
+        return f"{self.estimator}: {'; '.join(lines)} ({self.status} in {passes}, {self._took})."
 
     def __repr__(self) -> str:
         return f"BoundCertificate({self.estimator}: {self.status}, mistakes={self.mistakes}, bound={self.bound})"

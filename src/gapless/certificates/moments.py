@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.stated import Stated, statement_of
+from gapless._kernel_store import backend
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
-from gapless.errors import short
 
 __all__ = ["MomentsCertificate"]
 
@@ -31,7 +31,7 @@ class MomentsCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     kind: str = "moments"
     status: str = "converged"
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""
@@ -40,7 +40,7 @@ class MomentsCertificate(Stated):
             "status": self.status,
             "rank": [int(r) for r in self.rank],
             "condition": [encode_float(c) for c in self.condition],
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
         }
@@ -55,7 +55,7 @@ class MomentsCertificate(Stated):
         return cls(
             rank=[int(r) for r in block["rank"]],
             condition=[decode_float(c) for c in block["condition"]],
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
             arrays=dict(arrays or {}),
@@ -68,7 +68,7 @@ class MomentsCertificate(Stated):
         n, d = self.fingerprint["n_rows"], self.fingerprint["n_features"]
         return (
             f"{self.estimator}: means, covariances and priors are the moments of these {n} rows, but for rounding (rank "
-            f"{min(self.rank)} of {d}, condition {max(self.condition):.1e}; closed form, {short(self.seconds)} s). "
+            f"{min(self.rank)} of {d}, condition {max(self.condition):.1e}; closed form, {self._took}). "
             "Nothing was optimised: there is no duality gap."
         )
 

@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.gap import certify_values, relative_gap
-from gapless.certificates.stated import Stated, statement_of
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
@@ -141,7 +142,7 @@ class LeastSquaresCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     @property
     def worst(self) -> Target:
@@ -213,7 +214,7 @@ class LeastSquaresCertificate(Stated):
             "rank": self.rank,
             "condition": encode_float(self.condition),
             "n_iter": int(self.n_iter),
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "solver": self.solver,
             "fingerprint": dict(self.fingerprint),
@@ -235,7 +236,7 @@ class LeastSquaresCertificate(Stated):
             rank=None if block["rank"] is None else int(block["rank"]),
             condition=decode_float(block["condition"]),
             n_iter=int(block["n_iter"]),
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             solver=str(block["solver"]),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
@@ -270,7 +271,7 @@ class LeastSquaresCertificate(Stated):
     def __str__(self) -> str:
         rank = "" if self.rank is None else f", rank {self.rank} of {self.statement['n_features']}"
         condition = f", condition {self.condition:.1e}" if math.isfinite(self.condition) else ""
-        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {short(self.seconds)} s, {self.solver}"
+        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {self._took}, {self.solver}"
         primal, dual = self.primal, self.dual
         if primal is not None and dual is not None:
             most = above_optimum(primal, dual, self.rounding)

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Bounded", "Stated"]
+from gapless.certificates.statement import decode_float, encode_float
+from gapless.errors import short
+
+__all__ = ["Bounded", "Stated", "times_of"]
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Bounded:
-    """What a certificate says of new rows."""
+    """What a certificate says of the time it took, and of new rows."""
 
-    statement: Mapping[str, Any]
+    compile_seconds: float = 0.0  #: seconds of waiting for compiles, which ``seconds`` leaves out
+
+    @property
+    def _took(self) -> str:
+        """The seconds in words."""
+        seconds: float = self.seconds  # type: ignore[attr-defined]
+        return f"{short(seconds)} s" + (
+            f" and {short(self.compile_seconds)} s of compiling" if self.compile_seconds else ""
+        )
+
+    def _times(self) -> dict[str, Any]:
+        """The entries of the document."""
+        seconds: float = self.seconds  # type: ignore[attr-defined]
+        return {"seconds": encode_float(seconds), "compile_seconds": encode_float(self.compile_seconds)}
 
     @property
     def generalisation(self) -> dict[str, Any] | None:
         """What ``gapless.bounds`` said of new rows, as it stands in the model file; None before it was asked."""
-        return self.statement.get("bounds")
+        return self.statement.get("bounds")  # type: ignore[attr-defined]
 
     def _on_new_rows(self) -> str:
         """The same in a sentence."""
@@ -70,6 +88,11 @@ class Stated(Bounded):
 
     def __hash__(self) -> int:
         return hash((self.estimator, self.status))
+
+
+def times_of(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse of ``_times``; files of earlier versions have no compile_seconds."""
+    return {name: decode_float(block.get(name, 0.0)) for name in ("seconds", "compile_seconds")}
 
 
 def statement_of(document: Mapping[str, Any]) -> dict[str, Any]:

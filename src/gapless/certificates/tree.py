@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.stated import Stated, statement_of
+from gapless._clock import Stopwatch
+from gapless._kernel_store import backend
+from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float, statement
-from gapless.errors import short
 from gapless.judge.fingerprint import digest
 from gapless.solvers.tree import Limits, Tree
 
@@ -43,7 +44,7 @@ class TreeCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     kind: str = "heuristic"
     status: str = "converged"
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""
@@ -55,7 +56,7 @@ class TreeCertificate(Stated):
             "leaves": int(self.leaves),
             "depth": int(self.depth),
             "best": bool(self.best),
-            "seconds": encode_float(self.seconds),
+            **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
         }
@@ -73,7 +74,7 @@ class TreeCertificate(Stated):
             leaves=int(block["leaves"]),
             depth=int(block["depth"]),
             best=bool(block["best"]),
-            seconds=decode_float(block["seconds"]),
+            **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
             arrays=dict(arrays or {}),
@@ -113,7 +114,7 @@ class TreeCertificate(Stated):
         splits = "each split is the best of its node" if self.best else "not every split was searched for"
         return (
             f"{self.estimator}: {self.leaves} leaves, depth {self.depth}, {error} on its {self.fingerprint['n_rows']} "
-            f"training rows; {splits} ({short(self.seconds)} s). A greedy tree: how far it is from the best tree of its "
+            f"training rows; {splits} ({self._took}). A greedy tree: how far it is from the best tree of its "
             "size is not known."
         )
 
@@ -128,7 +129,7 @@ def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
 
 def certify_tree(
     model: Any, tree: Tree, limits: Limits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
-    levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, seconds: float,
+    levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, stopwatch: Stopwatch,
     parameters: Mapping[str, Any] | None = None,
 ) -> TreeCertificate:  # fmt: skip
     """The claims of a tree: ``marked`` are the ``fingerprints`` of rows and targets, ``said`` what the document says of the
@@ -172,6 +173,6 @@ def certify_tree(
         "weights": digest(np.asarray(weight) + 0.0, "<f8"),
     }
     return TreeCertificate(
-        error, tree.n_nodes, tree.n_leaves, tree.depth, best, seconds, fingerprint, statement=told,
-        arrays=TreeCertificate.tree_arrays(tree, levels),
+        error, tree.n_nodes, tree.n_leaves, tree.depth, best, stopwatch.seconds, fingerprint, statement=told,
+        arrays=TreeCertificate.tree_arrays(tree, levels), compile_seconds=stopwatch.compile_seconds,
     )  # fmt: skip

@@ -27,7 +27,7 @@ from gapless.certificates.orthogonality import LeastSquaresCertificate
 from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 
-__all__ = ["names_rows", "verify"]
+__all__ = ["names_rows", "rows_as_named", "verify"]
 
 KINDS = (
     Certificate,
@@ -106,17 +106,21 @@ def arrays_now(model: Any, claimed: Mapping[str, np.ndarray]) -> dict[str, np.nd
 
 
 def names_rows(certificate: Any, X: Any) -> bool:
-    """Whether X has the rows that a certificate speaks of, in their order; trees see them in float32."""
+    """Whether X has the rows that a certificate speaks of, in their order."""
     named = certificate.fingerprint
     rows = as_matrix(X)
-    if rows.shape[0] != named["n_rows"]:
-        return False
+    return rows.shape[0] == named["n_rows"] and digest_of_rows(rows_as_named(certificate, rows)) == named["rows"]
+
+
+def rows_as_named(certificate: Any, X: Any) -> Any:
+    """X as the fingerprint of a certificate has its rows: a tree's in float32, with one NaN for all."""
+    rows = as_matrix(X)
     if isinstance(certificate, TreeCertificate):
         with np.errstate(over="ignore"):
             rows = rows.astype(np.float32)
         if not sparse.issparse(rows) and np.isnan(rows).any():
-            rows = np.where(np.isnan(rows), np.float32(np.nan), rows)  # one NaN for all
-    return digest_of_rows(rows) == named["rows"]
+            rows = np.where(np.isnan(rows), np.float32(np.nan), rows)
+    return rows
 
 
 def as_matrix(X: Any) -> Any:

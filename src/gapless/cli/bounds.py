@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gapless.cli import options
+from gapless.cli import numbers, options
 from gapless.cli.guard import guarded, say
 from gapless.cli.output import line, print_json
 
@@ -16,17 +16,19 @@ from gapless.cli.output import line, print_json
 def bounds(
     model: options.Model,
     data: options.Data,
-    delta: Annotated[float, typer.Option(help="Probability that any of the bounds fails.")] = 0.05,
+    delta: numbers.Delta = 0.05,
     test: options.Test = None,
     tried: Annotated[
         int | None,
         typer.Option(
             help="Settings that the rows may have chosen from [default: those of tune, else 1].",
+            min=1,
             show_default=False,
         ),
     ] = None,
     tested: Annotated[
-        int | None, typer.Option(help="Models that were compared on the test rows [default: 1].", show_default=False)
+        int | None,
+        typer.Option(help="Models that were compared on the test rows [default: 1].", min=1, show_default=False),
     ] = None,
     save: Annotated[
         bool, typer.Option("--save", help="Write the table into the model file, where `gapless verify` checks it.")

@@ -71,26 +71,50 @@ def _cpu() -> dict[str, str]:
 
 
 def _kernels() -> dict[str, str]:
-    """Where compiled kernels are kept, and whether they outlive the process."""
+    """Where compiled kernels are kept, how many there are, and for which processor, Python and numba."""
     try:
-        from gapless._jit import PACKAGE, cache_folder
+        from gapless import _kernel_store as store
+        from gapless._processor import HOST
 
-        folder = cache_folder()
-        kept = sum(1 for entry in folder.iterdir() if entry.suffix == ".nbc") if folder.is_dir() else 0
-    except Exception as error:
+        folder, others, refused = store.places()
+        target, level, wheel, here = store.target(), store.level(), store.wheel(), store.about(store.level())
+        facts = {"place": _place(folder), "folder": os.fspath(folder), "compiled": _counted(store.kept(folder))}
+        if others:
+            facts["also read"] = ", ".join(f"{place} ({_counted(store.kept(place))})" for place in others)
+        if os.environ.get("GAPLESS_CACHE"):
+            facts["GAPLESS_CACHE"] = refused or os.environ["GAPLESS_CACHE"]
+        if wheel is not None and wheel.folder is not None:
+            facts["wheel"] = _counted(store.kept(wheel.folder))
+        else:
+            facts["wheel"] = "brings none" if wheel is None else f"its kernels are not used: {wheel.reason}"
+        if level == HOST:
+            facts["processor"] = f"{target}, this one"
+        else:
+            facts["processor"] = (
+                f"{target}, a level that others share; `gapless warmup` compiles for this one from then on"
+            )
+        return facts | {"compiler": f"numba {here['numba']}, llvmlite {here['llvmlite']}, {here['python']}"}
+    except Exception as error:  # a report must come out of any installation
         return {"place": f"unknown ({one_line(error)})"}
-    temporary = Path(tempfile.gettempdir()).resolve()
+
+
+def _place(folder: Path) -> str:
+    from gapless._sources import PACKAGE
+
+    if os.environ.get("GAPLESS_CACHE") and Path(os.environ["GAPLESS_CACHE"]).expanduser().absolute() == folder.parent:
+        return "the folder that GAPLESS_CACHE names"
     if PACKAGE in folder.parents:
-        place = "in the install (writable)"
-    elif temporary in folder.resolve().parents:
-        place = "a temporary folder (the install and the user's cache cannot be written to)"
-    else:
-        place = "the user's cache (the install cannot be written to)"
-    return {
-        "place": place,
-        "folder": os.fspath(folder),
-        "compiled": f"{kept} kernels" if kept else "none yet; `gapless warmup` compiles all",
-    }
+        return "in the install (writable)"
+    if Path(tempfile.gettempdir()).resolve() in folder.resolve().parents:
+        return "a temporary folder (the install and the user's cache cannot be written to)"
+    return "the user's cache (the install cannot be written to)"
+
+
+def _counted(kept: dict[str, tuple[int, int]]) -> str:
+    """Kernels by processor, in words."""
+    if not kept:
+        return "none yet; `gapless warmup` compiles all"
+    return "; ".join(f"{count} kernels for {name}, {size / 1e6:.1f} MB" for name, (count, size) in sorted(kept.items()))
 
 
 def _extra(name: str, modules: tuple[str, ...]) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless.cli import numbers
 from gapless.cli.guard import say
 
 Data = Annotated[
@@ -68,7 +69,12 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, a
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Holdout = Annotated[
     float | None,
-    typer.Option(help="Share of the rows kept out of training, drawn by --seed.", show_default=False),
+    typer.Option(
+        help="Share of the rows kept out of training, drawn by --seed.",
+        parser=numbers.between_0_and_1,
+        metavar="NUMBER",
+        show_default=False,
+    ),
 ]
 Test = Annotated[
     Path | None, typer.Option(help="File of rows that were not trained on, read as the data are.", show_default=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Iterable
 from dataclasses import replace
@@ -30,12 +29,18 @@ def typed(context: typer.Context, only: Iterable[str] | None = None) -> str:
         if source is None or source.name != "COMMANDLINE" or value is None or name in ELSEWHERE:
             continue
         if parameter.param_type_name == "argument":
-            first += [_word(value)]
+            first += [place(value)]
         elif only is None or name in only:
             rest += _option(parameter, value)
     if only is not None:
         return "".join(f" {shlex.quote(word)}" for word in rest)
     return shlex.join(["gapless", str(context.info_name), *first, *rest])
+
+
+def place(path: Any) -> str:
+    """A file as an argument: one whose name begins with a dash would be read as an option."""
+    word = _word(path)
+    return f"./{word}" if word.startswith("-") and word != "-" else word
 
 
 def _option(parameter: Any, value: Any) -> list[str]:
@@ -55,11 +60,15 @@ def _word(value: Any) -> str:
 
 
 def remember(model: Any, context: typer.Context, rows: Rows) -> None:
-    """Put it into the certificate's statement, which the model file carries."""
+    """Put it into the certificate's statement, which the model file carries; and the hashes of the training rows."""
+    from gapless.certificates.training_rows import is_training_data, keep_row_hashes
+
     dtype = "float32" if str(rows.data.X.dtype) == "float32" else "float64"
     origin = {"command": typed(context), "dtype": dtype, "split": rows.split}
     certificate = model.certificate_
     model.certificate_ = replace(certificate, statement={**certificate.statement, "origin": origin})
+    if is_training_data(model, rows.data.X):
+        keep_row_hashes(model, rows.data.X)
 
 
 def check_command(context: typer.Context, model: Path, data: Path, whole: Any, rows: Rows) -> str:
@@ -69,9 +78,9 @@ def check_command(context: typer.Context, model: Path, data: Path, whole: Any, r
         told += typed(context, ("target",))
     if rows.encoding is None:  # else the columns of the model are known by name
         told += typed(context, ("drop",))
-    return f"gapless verify {shlex.quote(os.fspath(model))} {shlex.quote(os.fspath(data))}{told}"
+    return f"{shlex.join(['gapless', 'verify', place(model), place(data)])}{told}"
 
 
 def make_command(command: str, model: Path) -> str:
     """The command that makes the model again, where it lies."""
-    return f"{command} --out {shlex.quote(os.fspath(model))}"
+    return f"{command} --out {shlex.quote(place(model))}"

@@ -60,6 +60,7 @@ def figures(certificate: Any) -> dict[str, Any]:
         "tol",
         "n_iter",
         "seconds",
+        "compile_seconds",
         "solver",
     )
     told = {name: getattr(certificate, name, None) for name in (*names, "backend")}

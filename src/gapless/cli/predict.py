@@ -63,10 +63,9 @@ def predict(
     chances = estimator.predict_proba(rows.X) if proba else None
     errors: Any = None
     if rows.y is not None:
-        from gapless.cli.interval import Errors, Residuals
+        from gapless.cli.interval import Split
 
-        wrong = labels != rows.y if classes is not None else None
-        errors = Residuals.between(labels, rows.y) if wrong is None else Errors(int(wrong.sum()), rows.n_rows)
+        errors = Split.of(estimator, rows.X, rows.y, labels)
     if out is not None:
         write_whole(out, _table(labels, chances, classes).encode("utf-8"))
     if json:
@@ -78,7 +77,7 @@ def predict(
             "classes": None if classes is None else classes.tolist(),
             "predictions": labels.tolist() if out is None else None,
             "out": None if out is None else os.fspath(out),
-            "test": None if errors is None else errors.document(interval=True),
+            **({"test": None} if errors is None else errors.document()),
         }
         if chances is not None and out is None:
             document["probabilities"] = chances.tolist()
@@ -90,7 +89,7 @@ def predict(
     else:
         say(f"{rows.n_rows} predictions written to {out}")
     if errors is not None:
-        say(f"the file has labels: error {errors.with_interval()}")
+        say(f"the file has labels: {errors}")
 
 
 def _table(labels: Any, chances: Any, classes: Any) -> str:

@@ -9,18 +9,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options
+from gapless.cli import numbers, options
 from gapless.cli.guard import guarded
 from gapless.cli.output import line, print_json
 
 
 @guarded
 def report(
+    context: typer.Context,
     model: options.Model,
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
     test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
-    delta: Annotated[float, typer.Option(help="Probability that an interval or a bound fails.")] = 0.05,
+    delta: numbers.Delta = 0.05,
     tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
     tested: Annotated[int, typer.Option(help="Models that the test rows compared.", min=1)] = 1,
     title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
@@ -57,16 +58,13 @@ def report(
     if test is not None:
         left = [*(drop or []), *([weights] if weights is not None else [])]
         tested_on = options.read(test, target=target, drop=left, **reading)
-    told = _given(
-        target=target, weights=weights, drop=drop, holdout=holdout, seed=seed if holdout is not None else None
-    )
     page = tell(
         estimator, rows.X, rows.y,
         X_test=None if tested_on is None else tested_on.X,
         y_test=None if tested_on is None else tested_on.y,
         sample_weight=rows.weights, file=out, title=title, feature_names=rows.names, delta=delta, tried=tried, tested=tested,
         pictures=pictures, data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
-        commands=_commands(estimator, model, data, told),
+        commands=_commands(context, estimator, model, data, out),
     )  # fmt: skip
     size = len(page.html.encode("utf-8"))
     if json:
@@ -83,29 +81,20 @@ def report(
     line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
 
 
-def _given(**options_: Any) -> str:
-    """The options that say which rows were read, as they were typed."""
-    parts: list[str] = []
-    for name, value in options_.items():
-        for each in value if isinstance(value, list) else [value]:
-            if each is not None:
-                parts.append(f" --{name} {shlex.quote(str(each))}")
-    return "".join(parts)
-
-
-def _commands(estimator: Any, model: Path, data: Path, told: str) -> tuple[str, str]:
-    """How to make such a model again, by the command that did or in Python, and how to check this one."""
-    from gapless.cli.origin import make_command
+def _commands(context: typer.Context, estimator: Any, model: Path, data: Path, out: Path) -> tuple[str, str, str]:
+    """How to make such a model again, by the command that did or in Python; how to check this one; how to make this page."""
+    from gapless.cli.origin import READING, make_command, place, typed
     from gapless.pages.origin import call_of
 
-    file, rows = shlex.quote(os.fspath(model)), shlex.quote(os.fspath(data))
+    told = typed(context, (*READING, "target", "drop", "holdout", "seed"))
     made = (estimator.certificate_.statement.get("origin") or {}).get("command")
     make = (
         make_command(made, model)
         if made
         else (
-            f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of "
-            f"{rows}{told}\ngapless.save(model, {os.fspath(model)!r})"
+            f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of {shlex.quote(place(data))}{told}\n"
+            f"gapless.save(model, {os.fspath(model)!r})"
         )
     )
-    return make, f"gapless verify {file} {rows}{told}"
+    check = f"{shlex.join(['gapless', 'verify', place(model), place(data)])}{told}"
+    return make, check, make_command(typed(context), out)

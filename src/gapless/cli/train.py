@@ -4,70 +4,58 @@ from __future__ import annotations
 
 import importlib
 import os
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options, origin, table
+from gapless import _background
+from gapless.cli import numbers, options, origin, table
+from gapless.cli.copies import without_copies
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
+from gapless.cli.models import ESTIMATORS, REGRESSIONS, SCALED, ClassWeight, Kind, Loss, Offset, make_estimator
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
-
-class Kind(StrEnum):
-    auto = "auto"
-    svm = "svm"
-    logistic = "logistic"
-    rbf = "rbf"
-    adaboost = "adaboost"
-    bagging = "bagging"
-    linear = "linear"
-    ridge = "ridge"
-    least_squares = "least_squares"
-
-
-#: The estimator of each model, and the options that only some of them have.
-ESTIMATORS = {
-    Kind.svm: "LinearSVC",
-    Kind.logistic: "LogisticRegression",
-    Kind.rbf: "SVC",
-    Kind.adaboost: "AdaBoostClassifier",
-    Kind.bagging: "BaggingClassifier",
-    Kind.linear: "LinearRegression",
-    Kind.ridge: "Ridge",
-    Kind.least_squares: "LeastSquaresClassifier",
-}
-_MARGIN = (Kind.svm, Kind.logistic)
-_OPTIONS = {
-    "loss": (Kind.svm,),
-    "C": _MARGIN,
-    "alpha": (Kind.ridge, Kind.least_squares),
-    "tol": (*_MARGIN, Kind.linear, Kind.ridge, Kind.least_squares),
-    "max_iter": (*_MARGIN, Kind.ridge),
-    "class_weight": (*_MARGIN, Kind.least_squares),
-    "solver": _MARGIN,
-}
-_KERNEL = ("C", "tol", "max_iter", "class_weight")  # of --model rbf too
-_SCALED = (Kind.rbf,)  # needs columns of one size
-REGRESSIONS = (Kind.linear, Kind.ridge)
 TIME_LIMIT, HOLDOUT = 60.0, 0.25  # of --model auto
 
 
-class Loss(StrEnum):
-    hinge = "hinge"
-    squared_hinge = "squared_hinge"
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, checked as far as it can be before a file is read."""
+
+    context: typer.Context
+    data: Path
+    estimator: Any  # None: several are compared
+    kind: Kind
+    target: str | None
+    category: list[str] | None
+    reading: dict[str, Any]
+    test: Path | None
+    holdout: float | None
+    seed: int
+    scoring: str | None
+    time_limit: float
+    out: Path
+    page: Path | None
+    strict: bool
+    quiet: bool
+    json: bool
 
 
-class Offset(StrEnum):
-    free = "free"
-    penalised = "penalised"
-    none = "none"
+@dataclass
+class Result:
+    """A fitted model, and what is known of it."""
 
-
-class ClassWeight(StrEnum):
-    balanced = "balanced"
+    model: Any
+    comparison: Any  # None: one model was asked for
+    interrupted: bool
+    trained: Any = None  # Errors or Residuals on the training rows
+    new: Any = None  # on rows that were not trained on; None: there are none
+    check: str = ""  # the command that verifies
+    page: Path | None = None
+    code: int = OK
 
 
 @guarded
@@ -85,21 +73,44 @@ def train(
     ] = None,
     C: Annotated[
         float | None,
-        typer.Option("-C", "--C", help="Weight of the loss against the penalty [default: 1].", show_default=False),
+        typer.Option(
+            "-C",
+            "--C",
+            help="Weight of the loss against the penalty; inf: hard margin [default: 1].",
+            parser=numbers.above_0_or_inf,
+            metavar="NUMBER",
+            show_default=False,
+        ),
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Penalty of ridge [default: 1] and least_squares [default: 0].", show_default=False),
+        typer.Option(
+            help="Penalty of ridge [default: 1] and least_squares [default: 0].",
+            parser=numbers.from_0,
+            metavar="NUMBER",
+            show_default=False,
+        ),
     ] = None,
     tol: Annotated[
         float | None,
-        typer.Option(help="Relative gap at which the fit may stop [default: the estimator's].", show_default=False),
+        typer.Option(
+            help="Relative gap at which the fit may stop [default: the estimator's].",
+            parser=numbers.from_0,
+            metavar="NUMBER",
+            show_default=False,
+        ),
     ] = None,
     max_iter: Annotated[
-        int | None, typer.Option(help="Most passes [default: the estimator's].", show_default=False)
+        int | None, typer.Option(help="Most passes [default: the estimator's].", min=1, show_default=False)
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Most seconds of all fits [default of auto: 60].", show_default=False)
+        float | None,
+        typer.Option(
+            help="Most seconds of all fits, compiling apart [default of auto: 60].",
+            parser=numbers.above_0,
+            metavar="NUMBER",
+            show_default=False,
+        ),
     ] = None,
     offset: Annotated[Offset, typer.Option(help="The offset b: free, penalised, or none.")] = Offset.free,
     class_weight: Annotated[
@@ -122,6 +133,13 @@ def train(
     no_report: Annotated[bool, typer.Option("--no-report", help="No page.")] = False,
     test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
     holdout: options.Holdout = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="What chooses: error, balanced_error, auc, log_loss; rmse, mae, r2; or a scorer of scikit-learn by name.",
+            show_default="error, rmse",
+        ),
+    ] = None,
     seed: options.Seed = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 if the fit did not converge.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
@@ -137,15 +155,20 @@ def train(
 
     --model, or an option of one model (-C, --loss ...), fits that model alone. Ctrl-C keeps what was reached.
     """
-    if test is not None and holdout is not None:
-        raise typer.BadParameter("--test and --holdout exclude each other")
     given = {
         "tol": tol, "loss": None if loss is None else loss.value, "C": C, "alpha": alpha, "max_iter": max_iter,
         "class_weight": None if class_weight is None else class_weight.value, "solver": None if solver == "auto" else solver,
     }  # fmt: skip
     if model is Kind.auto and (offset is not Offset.free or any(value is not None for value in given.values())):
         model = Kind.svm  # these belong to one fit
-    estimator = None if model is Kind.auto else _estimator(model, offset, time_limit, **given)
+    if test is not None and holdout is not None:
+        raise typer.BadParameter("--test and --holdout exclude each other")
+    if scoring is not None and model is not Kind.auto:
+        raise typer.BadParameter(f"--scoring chooses among models; --model {model} fits one")
+    if scoring is not None:
+        from gapless.cli.scoring import check_name
+
+        check_name(scoring)
     options.check_out(out)
     page = None if no_report else report or (out.with_suffix(".html") if model is Kind.auto else None)
     if page is not None:
@@ -155,103 +178,188 @@ def train(
         "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
         "missing": missing,
     }  # fmt: skip
-    with drawing.beside(page is not None):  # matplotlib is loaded there while the models are fitted here
-        whole = options.read(data, target=target, typed=True, category=category, **reading)
-        if model is Kind.auto and holdout is None and test is None:
-            holdout = HOLDOUT
-        labels = _labels(whole, model)
-        rows = table.prepared(
-            whole,
-            data,
-            scale=model is Kind.auto or model in _SCALED,
-            reading=reading,
-            test=test,
-            holdout=holdout,
-            seed=seed,
-        )
-        tested = rows.tested
-        if not json:
-            said = ", ".join([*whole.notes, *table.types(whole)])
-            what = "features" if rows.encoding is None else "columns"
-            line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
-            if holdout is not None and tested is not None:
-                line("split", f"{rows.data.n_rows} rows to train, {tested.n_rows} held out (seed {seed})")
-            for told in whole.told:
-                line("read", told)
-            for told in rows.left_out:
-                line("left out", told)
+    request = Request(
+        context=context, data=data, kind=model,
+        estimator=None if model is Kind.auto else make_estimator(model, offset, time_limit, **given),
+        target=target, category=category, reading=reading, test=test,
+        holdout=HOLDOUT if model is Kind.auto and holdout is None and test is None else holdout,
+        seed=seed, scoring=scoring, time_limit=TIME_LIMIT if time_limit is None else time_limit,
+        out=out, page=page, strict=strict, quiet=quiet, json=json,
+    )  # fmt: skip
+    wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
+    # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
+    with _background.beside(*wishes), drawing.beside(page is not None):
+        whole, rows, labels = _read(request)
+        result = _fit_or_compare(request, rows, labels)
+        _save(request, whole, rows, result)
+        _report(request, rows, result)
+    (_tell_json if json else _tell)(request, whole, rows, result)
+    raise typer.Exit(result.code)
 
-        comparison, interrupted = None, False
-        if estimator is None:
-            comparison = _compare(rows.data, tested, labels, time_limit or TIME_LIMIT, seed, quiet or json)
-            estimator = comparison.best.model
-        else:
-            interrupted = _fit(estimator, rows.data, quiet)
 
-        from gapless.cli.interval import errors_of
-        from gapless.files.modelfile import save
+def _read(request: Request) -> tuple[Any, Any, bool]:
+    """The table, its rows to train and to test on as features, and whether its target holds classes."""
+    whole = options.read(request.data, target=request.target, typed=True, category=request.category, **request.reading)
+    labels = _labels(whole, request.kind)
+    rows = table.prepared(
+        whole,
+        request.data,
+        scale=request.kind in SCALED,
+        reading=request.reading,
+        test=request.test,
+        holdout=request.holdout,
+        seed=request.seed,
+    )
+    if not request.json:
+        said = ", ".join([*whole.notes, *table.types(whole)])
+        what = "features" if rows.encoding is None else "columns"
+        line("data", f"{request.data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
+        if request.holdout is not None and rows.tested is not None:
+            line("split", f"{rows.data.n_rows} rows to train, {rows.tested.n_rows} held out (seed {request.seed})")
+            for told in strangers(rows.data, rows.tested):
+                line("", told)
+        for told in whole.told:
+            line("read", told)
+        for told in rows.left_out:
+            line("left out", told)
+    if request.test is not None:
+        rows = rows._replace(tested=without_copies(rows.data, rows.tested, os.fspath(request.test)))
+    return whole, rows, labels
 
-        if rows.data.names is not None and rows.encoding is None:
-            import numpy as np
 
-            estimator.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
-        origin.remember(estimator, context, rows)
-        save(estimator, out, target=whole.target, encoding=rows.encoding)
-        if rows.encoding is not None:
-            estimator.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
-        certificate = estimator.certificate_
-        trained = errors_of(estimator, rows.data.X, rows.data.y)
-        new = None if tested is None else errors_of(estimator, tested.X, tested.y)
-        converged = certificate.status == "converged"
-        code = INTERRUPTED if interrupted else FALSE if strict and not converged else OK
-        check = origin.check_command(context, out, data, whole, rows)
-        where = None
-        if page is not None:
-            made = origin.make_command(origin.typed(context), out)
-            try:
-                where = _report(estimator, rows.data, tested, page, comparison, data, (made, check), test)
-            except OSError as error:  # the model is saved, and what was found is told
-                say(f"no report: {words(error)}")
-                code = BAD_INPUT
-    if json:
-        print_json(
-            {
-                "command": "train",
-                "data": os.fspath(data),
-                "rows": rows.data.n_rows,
-                "features": rows.data.n_features,
-                "classes": estimator.classes_.tolist() if hasattr(estimator, "classes_") else None,
-                "target": whole.target,
-                "notes": [*whole.notes, *table.types(whole), *whole.told],
-                "left_out": rows.left_out,
-                "compared": None if comparison is None else [each.document() for each in comparison.tried],
-                "not_compared": None if comparison is None else comparison.left_out,
-                "estimator": type(estimator).__name__,
-                "objective": getattr(estimator, "objective_", None),
-                "certificate": figures(certificate),
-                "sentence": str(certificate),
-                "converged": converged,
-                "training": trained.document(),
-                "test": None if new is None else new.document(interval=True),
-                "model": os.fspath(out),
-                "report": None if where is None else os.fspath(where),
-                "exit": code,
-            }
-        )
-        raise typer.Exit(code)
-    if comparison is not None:
-        _show(comparison)
-    if getattr(estimator, "objective_", None):
-        line("objective", estimator.objective_)
+def strangers(rows: Any, tested: Any) -> list[str]:
+    """Classes that only held-out rows have, in words."""
+    import numpy as np
+
+    if rows.y.dtype.kind == "f":
+        return []
+    labels, counts = np.unique(tested.y[~np.isin(tested.y, rows.y)], return_counts=True)
+    if len(labels) == 0 or (rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > table.MOST_CLASSES):
+        return []
+    named = ", ".join(f"{label!r} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
+    more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
+    return [f"{named}{more}: among the held-out rows alone, and wrong there whatever is learned; --seed draws others"]
+
+
+def _fit_or_compare(request: Request, rows: Any, labels: bool) -> Result:
+    """The model that was asked for, or the best of several."""
+    if request.estimator is not None:
+        return Result(request.estimator, None, _fit(request.estimator, rows.data, request.quiet))
+    comparison = _compare(request, rows.data, rows.tested, labels)
+    return Result(comparison.best.model, comparison, False)
+
+
+def _save(request: Request, whole: Any, rows: Any, result: Result) -> None:
+    """Write the model file, and find what is known of the model."""
+    from gapless.cli.interval import errors_of
+    from gapless.files.modelfile import save
+
+    model = result.model
+    if rows.data.names is not None and rows.encoding is None:
+        import numpy as np
+
+        model.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
+    origin.remember(model, request.context, rows)
+    save(model, request.out, target=whole.target, encoding=rows.encoding)
+    if rows.encoding is not None:
+        model.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
+    labels = hasattr(model, "classes_")
+    result.trained = errors_of(model.predict(rows.data.X), rows.data.y, labels)
+    if rows.tested is not None:
+        result.new = errors_of(model.predict(rows.tested.X), rows.tested.y, labels)
+    failed = request.strict and model.certificate_.status != "converged"
+    result.code = INTERRUPTED if result.interrupted else FALSE if failed else OK
+    result.check = origin.check_command(request.context, request.out, request.data, whole, rows)
+
+
+def _report(request: Request, rows: Any, result: Result) -> None:
+    """Write the page, where what makes it is installed; the model is saved already."""
+    if request.page is None:
+        return
+    try:
+        tell = importlib.import_module("gapless.pages.report").report
+    except ImportError:
+        say("no report: pip install 'gapless[report]'")
+        return
+    tested, comparison = rows.tested, result.comparison
+    made = origin.make_command(origin.typed(request.context), request.out)
+    try:
+        tell(
+            result.model, rows.data.X, rows.data.y,
+            X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
+            sample_weight=rows.data.weights, file=request.page, feature_names=rows.data.names,
+            tried=1 if comparison is None else comparison.settings,  # the test rows chose nothing: tested is 1
+            data_name=options.name_of(request.data), test_name=None if request.test is None else os.fspath(request.test),
+            commands=(made, result.check),
+            compared=None if comparison is None else [
+                {**each.document(), "chosen": each is comparison.best, "scoring": comparison.scoring.name}
+                for each in (*comparison.tried, comparison.baseline)
+            ],
+        )  # fmt: skip
+        result.page = request.page
+    except ImportError as error:
+        say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")
+    except OSError as error:  # the model is saved, and what was found is told
+        say(f"no report: {words(error)}")
+        result.code = BAD_INPUT
+
+
+def _tell(request: Request, whole: Any, rows: Any, result: Result) -> None:
+    """Print what was found."""
+    model, certificate = result.model, result.model.certificate_
+    if result.comparison is not None:
+        from gapless.cli.compare_output import show
+
+        show(result.comparison)
+    if getattr(model, "objective_", None):
+        line("objective", model.objective_)
     line("certificate", certificate)
-    line("training", f"error {trained}")
-    if new is not None:
-        line("test", f"error {new.with_interval()}")
-    line("saved", f"{out} (status {certificate.status})")
-    if where is not None:
-        line("report", f"{where}: open it in a browser")
-    line("next", check)
-    raise typer.Exit(code)
+    line("training", f"error {result.trained}, of the rows trained on: it says nothing of new rows")
+    if result.new is not None:
+        which = "held out" if request.test is None else f"of {request.test}"
+        line("test", f"error {result.new.with_interval()}, of the rows {which}")
+    line("saved", f"{request.out} (status {certificate.status})")
+    if result.page is not None:
+        line("report", f"{result.page}: open it in a browser")
+    line("next", result.check)
+
+
+def _tell_json(request: Request, whole: Any, rows: Any, result: Result) -> None:
+    """Print one JSON object."""
+    from gapless.certificates.explain import coefficients
+
+    model, comparison, certificate = result.model, result.comparison, result.model.certificate_
+    chance = None if comparison is None else comparison.chance
+    print_json(
+        {
+            "command": "train",
+            "data": os.fspath(request.data),
+            "rows": rows.data.n_rows,
+            "features": rows.data.n_features,
+            "classes": model.classes_.tolist() if hasattr(model, "classes_") else None,
+            "target": whole.target,
+            "notes": [*whole.notes, *table.types(whole), *whole.told],
+            "left_out": rows.left_out,
+            "scoring": None if comparison is None else comparison.scoring.name,
+            "compared": None if comparison is None else [each.document() for each in comparison.tried],
+            "not_compared": None if comparison is None else comparison.left_out,
+            "baseline": None if comparison is None else comparison.baseline.document(),
+            "chance": None
+            if chance is None
+            else {"beaten": chance.beaten, "p_value": chance.p_value, "test": chance.how},
+            "estimator": type(model).__name__,
+            "objective": getattr(model, "objective_", None),
+            "coefficients": coefficients(model, rows.data.X, rows.data.names),
+            "certificate": figures(certificate),
+            "sentence": str(certificate),
+            "converged": certificate.status == "converged",
+            "training": result.trained.document(),
+            "test": None if result.new is None else result.new.document(interval=True),
+            "model": os.fspath(request.out),
+            "report": None if result.page is None else os.fspath(result.page),
+            "exit": result.code,
+        }
+    )
 
 
 def _labels(whole: Any, model: Kind) -> bool:
@@ -267,99 +375,23 @@ def _labels(whole: Any, model: Kind) -> bool:
     raise ValueError(f"{table.name_of(whole)} holds {what}: a regression; --model linear, ridge or auto")
 
 
-def _compare(rows: Any, tested: Any, labels: bool, seconds: float, seed: int, quiet: bool) -> Any:
+def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
+    """Several models on the training rows, then on rows that chose nothing."""
     from gapless.cli import compare
     from gapless.cli.progress import stage
+    from gapless.cli.scoring import scoring_of
 
-    families = compare.classifiers() if labels else compare.regressions()
-    with stage(quiet) as told:
+    scoring = scoring_of(request.scoring, labels)
+    families = compare.classifiers() if labels else compare.regressions(compare.spread_of(rows.y, rows.weights))
+    _background.wish(*compare.wishes(rows.y, labels))
+    with stage(request.quiet or request.json) as told:
         result = compare.compare(
-            families, rows.X, rows.y, rows.weights, seconds=seconds, seed=seed, labels=labels, told=told
-        )
+            families, rows.X, rows.y, rows.weights,
+            scoring=scoring, seconds=request.time_limit, seed=request.seed, labels=labels, told=told,
+        )  # fmt: skip
     if tested is not None:
         compare.judge_by(result, tested.X, tested.y)
     return result
-
-
-def _show(comparison: Any) -> None:
-    from gapless.cli import compare
-
-    print()
-    for text in compare.table(comparison):
-        print(text)
-    print()
-    line(
-        "chosen",
-        f"{comparison.best.name}: smallest error on the validation rows ({comparison.validation} of the training rows)",
-    )
-    if comparison.best.bound is not None:
-        line(
-            "",
-            f"bound: with {100 * compare.CONFIDENCE:g} % confidence all of the true errors are below theirs (exact binomial)",
-        )
-    for name, reason in comparison.left_out.items():
-        line("not tried", f"{name}: {reason}")
-
-
-def _report(
-    model: Any,
-    rows: Any,
-    tested: Any,
-    page: Path,
-    comparison: Any,
-    data: Path,
-    commands: tuple[str, str],
-    test: Path | None,
-) -> Path | None:
-    """The page, where what makes it is installed; the model is saved already."""
-    try:
-        tell = importlib.import_module("gapless.pages.report").report
-    except ImportError:
-        say("no report: pip install 'gapless[report]'")
-        return None
-    try:
-        tell(
-            model, rows.X, rows.y,
-            X_test=None if tested is None else tested.X, y_test=None if tested is None else tested.y,
-            sample_weight=rows.weights, file=page, feature_names=rows.names,
-            tried=1 if comparison is None else comparison.settings, tested=1 if comparison is None else len(comparison.tried),
-            data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
-            commands=commands,
-            compared=None if comparison is None else [
-                {**each.document(), "chosen": each is comparison.best} for each in comparison.tried
-            ],
-        )  # fmt: skip
-    except ImportError as error:
-        say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")
-        return None
-    return page
-
-
-def _estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:
-    """The estimator with what was asked for; an option that it does not have is an error, not a silence."""
-    import gapless
-
-    given: dict[str, Any] = {"time_limit": time_limit, "fit_intercept": offset is not Offset.none}
-    if model in (Kind.rbf, Kind.adaboost, Kind.bagging):
-        given = {} if model is Kind.bagging else {"time_limit": time_limit}
-        if offset is not Offset.free:
-            raise typer.BadParameter(f"--offset belongs to --model {' or '.join(_MARGIN)}, not {model}")
-    if model in (Kind.adaboost, Kind.bagging):
-        given |= {"n_estimators": 200 if model is Kind.adaboost else 50, "random_state": 0}
-    for name, value in options.items():
-        if value is None:
-            continue
-        owners = _OPTIONS.get(name, (model,))
-        if model not in owners and not (model is Kind.rbf and name in _KERNEL):
-            raise typer.BadParameter(
-                f"--{name.replace('_', '-')} belongs to --model {' or '.join(owners)}, not {model}"
-            )
-        given[name] = value
-    if model in _MARGIN:
-        given["penalize_intercept"] = offset is Offset.penalised
-    elif offset is Offset.penalised:
-        raise typer.BadParameter(f"--offset penalised belongs to --model {' or '.join(_MARGIN)}, not {model}")
-    return getattr(gapless, ESTIMATORS[model])(**given)
 
 
 def _fit(estimator: Any, rows: Any, quiet: bool) -> bool:

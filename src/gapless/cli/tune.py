@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gapless.cli import options, origin, progress, table
+from gapless.cli import numbers, options, origin, progress, table
+from gapless.cli.copies import without_copies
 from gapless.cli.guard import INTERRUPTED, OK, guarded, stop
 from gapless.cli.output import figures, line, print_json
 
@@ -51,7 +52,7 @@ def tune(
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 5,
     n_iter: Annotated[
         int | None,
-        typer.Option(help="Candidates that bayes and random visit [default: a quarter].", show_default=False),
+        typer.Option(help="Candidates that bayes and random visit [default: a quarter].", min=1, show_default=False),
     ] = None,
     scale: Annotated[
         bool | None,
@@ -61,8 +62,14 @@ def tune(
             show_default=False,
         ),
     ] = None,
-    scoring: Annotated[str | None, typer.Option(help="A score of scikit-learn by name.", show_default=False)] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds of the search.", show_default=False)] = None,
+    scoring: Annotated[
+        str | None,
+        typer.Option(
+            help="What chooses: error, balanced_error, auc, log_loss; rmse, mae, r2; or a scorer of scikit-learn by name.",
+            show_default="error, r2",
+        ),
+    ] = None,
+    time_limit: numbers.SearchSeconds = None,
     file: Annotated[
         Path | None, typer.Option(help="Keeps the scores; a killed search goes on from it.", show_default=False)
     ] = None,
@@ -95,6 +102,10 @@ def tune(
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
     candidates = _grid(grid)
+    if scoring is not None:
+        from gapless.cli.scoring import scikit_name
+
+        scoring = scikit_name(scoring, labels=model is not Kind.ridge)
     if out is not None:
         options.check_out(out)
     import gapless
@@ -110,6 +121,8 @@ def tune(
     if scale and hasattr(whole.X, "indptr"):
         raise typer.BadParameter("--scale: the rows are sparse, and would not be after it; scale them in the file")
     rows = table.prepared(whole, data, scale=scale, reading=reading, test=test, holdout=holdout, seed=seed)
+    if test is not None:
+        rows = rows._replace(tested=without_copies(rows.data, rows.tested, os.fspath(test)))
     if not json:
         what = "features" if rows.encoding is None else f"columns, {rows.data.n_features} features"
         said = ", ".join([*whole.notes, *table.types(whole)])
@@ -139,7 +152,9 @@ def tune(
     if out is not None:
         origin.remember(found, context, rows)
         gapless.save(found, out, target=whole.target, encoding=rows.encoding)
-    new = None if rows.tested is None else errors_of(found, rows.tested.X, rows.tested.y)
+    new = None
+    if rows.tested is not None:
+        new = errors_of(found.predict(rows.tested.X), rows.tested.y, hasattr(found, "classes_"))
     code = INTERRUPTED if tuning.status == "interrupted" else OK
     if json:
         print_json(
@@ -175,7 +190,7 @@ def tune(
         line("next best", f"{row['score']:.6g} at {told}")
     line("certificate", certificate)
     if new is not None:
-        line("test", f"error {new.with_interval()}")
+        line("test", f"error {new.with_interval()}, of the rows {'held out' if test is None else f'of {test}'}")
     if out is not None:
         line("saved", f"{out} (status {certificate.status})")
         line("next", origin.check_command(context, out, data, whole, rows))
@@ -202,26 +217,31 @@ def _grid(given: list[str] | None) -> dict[str, list[Any]] | None:
         name, sign, values = text.partition("=")
         if not sign or not name or not values:
             raise typer.BadParameter(f"--grid {text}: write name=v1,v2,... or name=low:high:points")
-        found[name] = _range(text, values) if ":" in values else [_value(v) for v in values.split(",")]
+        try:
+            found[name] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
+        except ValueError as error:
+            raise typer.BadParameter(f"--grid {text}: {error}") from None
     return found
 
 
-def _range(text: str, values: str) -> list[float]:
+def _range(values: str) -> list[float]:
+    """low:high:points, equal ratios apart; a ValueError for other texts."""
     import numpy as np
 
-    try:
-        low, high, points = values.split(":")
-        if not 0.0 < float(low) < float(high) or int(points) < 2:
-            raise ValueError
-        return np.geomspace(float(low), float(high), int(points)).tolist()
-    except ValueError:
-        raise typer.BadParameter(f"--grid {text}: low:high:points needs 0 < low < high and at least 2 points") from None
+    ends, points = values.split(":")[:2], values.split(":")[2:]
+    low, high = map(numbers.number, ends)
+    if len(points) != 1 or not points[0].isdigit() or int(points[0]) < 2 or not 0.0 < low < high < np.inf:
+        raise ValueError("low:high:points needs 0 < low < high and at least 2 points")
+    return np.geomspace(low, high, int(points[0])).tolist()
 
 
 def _value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return {"None": None, "True": True, "False": False}.get(text, text)
+    """A value of the grid: a whole number, a number, a word of Python, or a text."""
+    try:
+        float(text)
+    except ValueError:
+        return {"None": None, "True": True, "False": False}.get(text, text)
+    try:
+        return int(text)
+    except ValueError:
+        return numbers.number(text)

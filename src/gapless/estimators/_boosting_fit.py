@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import Stopwatch
 from gapless._threads import one_blas_thread
 from gapless.certificates.boosting import BoostingCertificate, enough_rounds
 from gapless.certificates.fingerprint import fingerprint
@@ -40,7 +40,7 @@ class Run:
 
 @dataclass
 class Clock:
-    started: float
+    stopwatch: Stopwatch
     limit: float | None
     interruption: Interruption
 
@@ -48,7 +48,7 @@ class Clock:
         """Why no further round may begin."""
         if self.interruption.requested:
             return "interrupted"
-        if self.limit is not None and time.perf_counter() - self.started > self.limit:
+        if self.limit is not None and self.stopwatch.seconds > self.limit:
             return "time_limit"
         return None
 
@@ -163,7 +163,7 @@ def certify_rounds(
     learner: str,
     uniform: bool,
     feature_names: Sequence[str] | np.ndarray | None,
-    started: float,
+    stopwatch: Stopwatch,
 ) -> BoostingCertificate:
     """The certificate of what the run came to."""
     rounds = run.rounds
@@ -195,7 +195,8 @@ def certify_rounds(
         loss=rounds.loss(),
         margin=float(margins.min()),
         median_margin=float(np.median(margins)),
-        seconds=time.perf_counter() - started,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
         fingerprint=mark,
         statement=said,
         arrays=arrays,

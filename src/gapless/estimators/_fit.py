@@ -7,7 +7,6 @@ of one class against the rest, on the same rows.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapless import losses
+from gapless._clock import Stopwatch, now
 from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Subproblem, assemble, certify
@@ -23,6 +23,7 @@ from gapless.encode.distinct import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
+from gapless.problems.constant import moved_apart
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.choose import solve, solve_multinomial
@@ -169,8 +170,8 @@ def fit_linear(
     interruption: Interruption | None = None,
 ) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients and dual point this fit resumes from."""
-    started = time.perf_counter()
-    deadline = None if task.stop.seconds is None else started + task.stop.seconds
+    stopwatch = Stopwatch()
+    deadline = None if task.stop.seconds is None else stopwatch.started + task.stop.seconds
     # Overflow is found by looking at the gap; it is no news to the user.
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
@@ -178,7 +179,7 @@ def fit_linear(
             task = replace(task, loss="softmax")
         parts = fit_parts(task, data, deadline)
         named = data.fingerprint()
-    return decode(task, data, parts, named, X.shape[1], feature_names, time.perf_counter() - started)
+    return decode(task, data, parts, named, X.shape[1], feature_names, stopwatch)
 
 
 def fit_parts(task: Task, data: Encoded, deadline: float | None = None) -> list[Part]:
@@ -190,7 +191,13 @@ def fit_parts(task: Task, data: Encoded, deadline: float | None = None) -> list[
 
 
 def decode(
-    task: Task, data: Encoded, parts: list[Part], named: dict[str, Any], d: int, feature_names: Any, seconds: float
+    task: Task,
+    data: Encoded,
+    parts: list[Part],
+    named: dict[str, Any],
+    d: int,
+    feature_names: Any,
+    stopwatch: Stopwatch,
 ) -> Fitted:
     """What the estimator gets back, in the user's rows and classes."""
     labels, cost = data.labels, data.cost
@@ -217,7 +224,8 @@ def decode(
         arrays,
         named,
         task.stop.relative_gap,
-        seconds,
+        stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
     )
     worst = max(parts, key=lambda part: part.claim.relative_gap)
     c = cost.c if math.isfinite(task.C) else np.full(cost.c.shape, math.inf)
@@ -232,7 +240,7 @@ def _stop(task: Task, deadline: float | None, share: float = 1.0) -> Stop:
     """What is left of the time, or a share of it."""
     if deadline is None:
         return task.stop
-    return replace(task.stop, seconds=min(1.0, share) * max(0.0, deadline - time.perf_counter()))
+    return replace(task.stop, seconds=min(1.0, share) * max(0.0, deadline - now()))
 
 
 def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Part:
@@ -272,6 +280,9 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
+    if len(positives) > 1 and solution.status != "converged":
+        theta = moved_apart(problem, solution.theta)
+        solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
     combined = solution.combined if data.groups is None else None
     if combined is None:
         u = problem.repair(data.expand(solution.u))

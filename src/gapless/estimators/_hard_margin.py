@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless.certificates.gap import certify
 from gapless.certificates.separation import separability
 from gapless.errors import NotSeparable
@@ -62,7 +62,7 @@ def _feasible(problem: HardMargin, theta: np.ndarray) -> bool:
 
 def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution) -> Solution:
     """Exact arithmetic has the last word: NotSeparable, or the separating plane where the margin is too thin for floats."""
-    started = time.perf_counter()
+    started = now()
     positive, labels = data.labels.positives[k], data.labels
     # The proof speaks of the user's data: all rows, and labels that they can write down.
     y = labels.classes[labels.index] if labels.n_classes == 2 else labels.index == positive
@@ -79,7 +79,7 @@ def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution
             "cannot keep it. Scale the columns of X, or use a large finite C."
         )
     u = np.zeros(small.n) if solution.status == "infeasible" else solution.u
-    seconds = solution.seconds + time.perf_counter() - started
+    seconds = solution.seconds + now() - started
     return replace(
         solution, theta=theta, u=u, status="stalled", seconds=seconds, solver=solution.solver + "+separation"
     )

@@ -6,7 +6,6 @@ Two classes are one problem, more are one for each pair of them, on one Gram mat
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless import kernels, losses
+from gapless._clock import Stopwatch, now
 from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.kernel_machine import KernelCertificate, Pair, assemble_kernel, certify_kernel, kernel_block
@@ -31,6 +31,7 @@ from gapless.kernels.gram import Gram, Part, gram
 from gapless.kernels.positive import MOST_ROWS, Positive, positive
 from gapless.kernels.tiles import Tiles
 from gapless.kernels.whole import Whole
+from gapless.problems.kernel_constant import no_worse_than_constant
 from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.problems.linear_erm import LinearERM
 from gapless.solvers.choose import solve
@@ -132,15 +133,15 @@ def fit_kernel(
     interruption: Interruption | None = None,
 ) -> KernelFitted:
     """X is the matrix K where the kernel is precomputed or a function. ``start``: a model or certificate to resume from."""
-    started = time.perf_counter()
-    deadline = None if task.stop.seconds is None else started + task.stop.seconds
+    stopwatch = Stopwatch()
+    deadline = None if task.stop.seconds is None else stopwatch.started + task.stop.seconds
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
         ready = prepare(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
         pairs = ready.pairs
         data = replace(ready.data, together=_together(task, ready, deadline))
         parts = map_threads(lambda k: _one(task, data, pairs, k, deadline), range(len(pairs)), task.n_jobs)
         marks = ready.named()
-    return decode_kernel(task, ready, parts, marks, feature_names, lambda: time.perf_counter() - started)
+    return decode_kernel(task, ready, parts, marks, feature_names, stopwatch)
 
 
 def prepare(
@@ -200,7 +201,7 @@ def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Toge
     assert ready.labels is not None
 
     def tick() -> None:
-        late = deadline is not None and time.perf_counter() > deadline
+        late = deadline is not None and now() > deadline
         if late or (data.interruption is not None and data.interruption.requested):
             raise _Late
 
@@ -216,7 +217,7 @@ def decode_kernel(
     parts: list[Solved],
     marks: dict[str, Any],
     feature_names: Any,
-    seconds: Callable[[], float],
+    stopwatch: Stopwatch,
 ) -> KernelFitted:
     """What the estimator gets back, in the user's rows."""
     data, pairs, labels, given = ready.data, ready.pairs, ready.labels, ready.given
@@ -245,7 +246,7 @@ def decode_kernel(
     )
     certificate = assemble_kernel(
         [part.claim for part in parts], stated, {**arrays, **vectors}, marks, task.stop.relative_gap,
-        seconds(), proved.shift is not None, proved.witness,
+        stopwatch.seconds, proved.shift is not None, proved.witness, stopwatch.compile_seconds,
     )  # fmt: skip
     c = cost.restore(cost.c if math.isfinite(task.C) else np.full(cost.c.size, math.inf))
     worst = max(parts, key=lambda part: -1.0 if math.isnan(part.claim.relative_gap) else part.claim.relative_gap)
@@ -365,7 +366,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
     share = n_threads(task.n_jobs) / (len(pairs) - k)
     stop = task.stop
     if deadline is not None:
-        stop = replace(stop, seconds=min(1.0, share) * max(0.0, deadline - time.perf_counter()))
+        stop = replace(stop, seconds=min(1.0, share) * max(0.0, deadline - now()))
     present = np.unique(data.index[inside])
     if pair is not None and present.size < 2:  # a class without weight: nothing was seen of it
         return _nothing(data, inside, pair, present, stop)
@@ -401,6 +402,11 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         scores = problem.scores(beta)
         theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=None)
+    assert solution.scores is not None
+    if solution.status not in ("converged", "stalled"):
+        beta, theta, scores = no_worse_than_constant(problem, (solution.u, solution.theta, solution.scores))
+        off = solution.off if theta is solution.theta else None
+        solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
     if task.kind == "nu_svr":  # what the two variables of a row have in common is not in u
         solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)

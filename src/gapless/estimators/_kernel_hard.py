@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
+from gapless._clock import now
 from gapless.certificates.gap import certify_values
 from gapless.certificates.kernel_machine import Pair
 from gapless.kernels.gram import Gram
@@ -22,7 +22,7 @@ def fit_hard(
     name: str, gram: Gram, y: np.ndarray, pair: tuple[int, int], stop: Stop, interruption: Interruption | None
 ) -> tuple[Margins, Pair]:
     """The point and its claim; NotSeparable with its witness."""
-    started = time.perf_counter()
+    started = now()
     if y.size > MOST_ROWS:
         raise MemoryError(
             f"{name}(C=inf) factors the matrix of {y.size} x {y.size} kernel values, {24.0 * y.size**2 / 2**30:.1f} GB. Use a "
@@ -32,9 +32,10 @@ def fit_hard(
     aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
     found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
     best = kept(gram, y, found.u, found.b)
+    ending = "stalled" if found.status == "converged" else found.status
     base = certify_values(
-        best.primal, best.dual, tol=stop.relative_gap, ending="stalled", rounding=best.rounding, n_iter=found.n_iter,
-        seconds=time.perf_counter() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
+        best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,
+        seconds=now() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
     )  # fmt: skip
     slack = float(np.maximum(0.0, 1.0 - y * (best.scores + best.b)).max(initial=0.0))
     return best, Pair(**base.__dict__, negative=pair[1], violation=slack)

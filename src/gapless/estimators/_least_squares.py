@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -14,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless._config import report_convergence
 from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.fingerprint import fingerprint
@@ -131,7 +131,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
         passes: int | None = None,
     ) -> tuple[Answer, Interruption]:
         """Sets certificate_ and what follows from it; returns the answer in float64."""
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         n = X.shape[0]
         weights = check_sample_weight(sample_weight, n)
         whole, targets_of_whole, given = X, Y, None if sample_weight is None else weights
@@ -160,7 +160,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
             marks = aside(named)
             problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs, look)
             seconds = None if self.time_limit is None else float(self.time_limit)
-            clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=started)
+            clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=stopwatch.started)
             try:
                 answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
             except (ValueError, np.linalg.LinAlgError):  # of what LAPACK makes of infinite sums
@@ -190,7 +190,8 @@ class LeastSquaresModel(Shown, BaseEstimator):
             rank=answer.rank,
             condition=answer.condition,
             n_iter=answer.n_iter,
-            seconds=time.perf_counter() - started,
+            seconds=stopwatch.seconds,
+            compile_seconds=stopwatch.compile_seconds,
             solver=answer.method,
             fingerprint=fingerprints,
             statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight, columns_of_y),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gapless._clock import Stopwatch, now
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.mistakes import (
@@ -38,6 +38,12 @@ PASSES, MOST_PASSES, VALUES = 10, 100, 50_000_000
 LARGE = 2.0**400
 #: Passes from which on a compact copy of the rows pays.
 FEW = 6
+#: Endings that come at any moment.
+STOPPED = ("time_limit", "interrupted")
+#: The size of a constant between two classes of equal weight.
+TIE = 2.0**-40
+#: The votes for and against a constant of variant="voted".
+VOTES = 1 << 30
 #: Values read while a pocket is filled at the end.
 POCKET = 20_000_000
 
@@ -133,19 +139,19 @@ def fit_perceptron(
     note: Callable[[Run, int], None] | None = None,
 ) -> Fitted:
     """``start`` has a line (w, b) for each class; rows of ``validation`` are not learnt from."""
-    started = time.perf_counter()
-    deadline = None if task.seconds is None else started + task.seconds
+    stopwatch = Stopwatch()
+    deadline = None if task.seconds is None else stopwatch.started + task.seconds
     with one_blas_thread(), np.errstate(all="ignore"):
-        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, started)
+        data = _Data(task, X, labels, weights, class_weight, validation, interruption, note, stopwatch.started)
 
         def one(k: int) -> _Part:
             left = None
             if deadline is not None:  # a fair share of what is left, for those that are left
                 share = min(1.0, n_threads(task.n_jobs) / (len(labels.positives) - k))
-                left = share * max(0.0, deadline - time.perf_counter())
+                left = share * max(0.0, deadline - now())
             return _one_class(data, labels.positives[k], start[k], int(seeds[k]), left)
 
-        parts = map_threads(one, range(len(labels.positives)), task.n_jobs)
+        parts = _no_worse_than_constants(data, map_threads(one, range(len(labels.positives)), task.n_jobs))
         named = fingerprint(X, labels.index, weights if weighted else None)
     voters = [part.run.electorate() if task.variant == "voted" else None for part in parts]
     problem = {
@@ -173,7 +179,8 @@ def fit_perceptron(
         status=next((s for s in _WORST if s in statuses), "converged"),
         subproblems=[part.claim for part in parts],
         n_iter=max(part.run.passes for part in parts),
-        seconds=time.perf_counter() - started,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
         fingerprint=named,
         statement=statement(
             task.estimator, task.parameters, labels.classes, X.shape[1], problem, feature_names=feature_names
@@ -244,7 +251,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     history: list[tuple[int, float, int, float]] = []
 
     def note(run: Run, made: int) -> None:
-        history.append((run.passes, time.perf_counter() - data.started, made, run.loss / data.scale / data.scale))
+        history.append((run.passes, now() - data.started, made, run.loss / data.scale / data.scale))
         if data.note is not None:
             data.note(run, made)
 
@@ -261,7 +268,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
         weights = run.fill_pocket(int(min(100, max(5, POCKET / max(1, n_stored(data.rows))))), loop.tick)
     direction, proved, why = _direction(data, run, y, status, known)
     if task.variant == "voted":
-        errors = _outvoted(run, y, data.counted)
+        errors = int(np.count_nonzero(~(y * _votes(run) > 0.0)[data.counted]))
     else:
         errors = count_errors(data.rows, y, data.counted, weights)
         if task.variant == "pocket" or (task.variant == "plain" and status == "infeasible"):
@@ -272,6 +279,44 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
     claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
     return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
+
+
+def _no_worse_than_constants(data: _Data, parts: list[_Part]) -> list[_Part]:
+    """Where a fit was stopped, and errs by more weight than the best constant: the constants of all classes that were stopped."""
+    stopped = [part.claim.status in STOPPED for part in parts]
+    if not any(stopped) or not data.rows.constant:
+        return parts
+    index, c = data.labels.index[data.counted], data.c[data.counted]
+    masses = np.bincount(index, c, minlength=data.labels.n_classes)
+    if len(parts) == 1:
+        said = np.where(_scores(data, parts[0]) > 0.0, 1, 0)
+    else:
+        said = np.argmax([_scores(data, part) for part in parts], axis=0)
+    if float(c[said != index].sum()) <= float(masses.sum() - masses.max()):
+        return parts
+    return [_constant(data, part, masses) if late else part for late, part in zip(stopped, parts)]
+
+
+def _scores(data: _Data, part: _Part) -> np.ndarray:
+    """Of the rows that count, as ``decision_function`` gives them."""
+    if data.task.variant != "voted":
+        return scores(data.rows, part.weights * data.scale)[data.counted]
+    return _votes(part.run)[data.counted] / max(1, part.run.electorate()[1].sum())
+
+
+def _constant(data: _Data, part: _Part, masses: np.ndarray) -> _Part:
+    """The share of the weight by which the class outweighs the others: of several classes the largest has the largest score."""
+    positive, total = float(masses[part.claim.positive]), float(masses.sum())
+    weights = np.zeros(part.weights.size)
+    weights[-1] = (2.0 * positive - total) / total or -TIE
+    y = np.where(data.labels.index == part.claim.positive, np.int8(1), np.int8(-1))
+    against = min(VOTES - 1, max(1, round(VOTES * (1.0 - positive / total))))
+    if 2 * against == VOTES:
+        against += 1 if weights[-1] < 0.0 else -1
+    one = np.append(np.zeros(weights.size - 1), data.scale)
+    part.run.voters, part.run.votes, part.run.survived = [one, -one], [VOTES - against, against], 0
+    errors = int(np.count_nonzero(y[data.counted] != np.sign(weights[-1])))
+    return part._replace(weights=weights, claim=part.claim._replace(errors=errors))
 
 
 def _until_it_ends(
@@ -373,12 +418,12 @@ def _accuracy(run: Run, y: np.ndarray, held_out: np.ndarray) -> float:
     return float(np.mean((scores(run.rows, run.weights())[held_out] > 0.0) == (y[held_out] > 0)))
 
 
-def _outvoted(run: Run, y: np.ndarray, counted: np.ndarray) -> int:
-    voters, votes = run.electorate()
-    total = np.zeros(y.size)
-    for voter, vote in zip(voters, votes):
+def _votes(run: Run) -> np.ndarray:
+    """The votes for the positive class less those against it, of each row."""
+    total = np.zeros(run.y.size)
+    for voter, vote in zip(*run.electorate()):
         total += vote * np.sign(scores(run.rows, voter))
-    return int(np.count_nonzero(~(y * total > 0.0)[counted]))
+    return total
 
 
 def _steps(run: Run, y: np.ndarray, direction: np.ndarray, proved: MistakeBound | None) -> list[Step]:

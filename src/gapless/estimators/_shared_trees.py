@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from gapless._clock import Stopwatch
 from gapless._threads import share
 from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.tree import certify_tree, fingerprints
@@ -90,7 +90,7 @@ class SharedTrees:
 
     def fit(self, learner: Any, counts: np.ndarray) -> Any:
         """A learner, fitted to rows that stand as often as ``counts`` say."""
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         weight = counts.astype(np.float64)
         n, d = self.X.shape
         learner.n_features_in_, learner.n_outputs_, learner._levels = d, self.like.n_outputs_, None
@@ -104,7 +104,7 @@ class SharedTrees:
         learner._tree = grow(self.columns, self.target, weight, limits, seed)
         learner.certificate_ = certify_tree(
             learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
-            missing=self.columns.missing, seconds=time.perf_counter() - started,
+            missing=self.columns.missing, stopwatch=stopwatch,
             parameters={**self.parameters, "random_state": learner.random_state},
         )  # fmt: skip
         return learner

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from math import ceil
 from numbers import Integral, Real
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless._threads import aside, one_blas_thread, team
 from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprints
 from gapless.encode.frames import refuse_lazy
@@ -189,7 +189,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Any:
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         self._check_parameters()
         random = check_random_state(self.random_state)
         refuse_lazy(X)
@@ -241,7 +241,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
             self._tree, self._made = tree, {}
             self.certificate_ = certify_tree(
                 self, tree, limits, fingerprints(hashes(), marks), weight, said, self._levels,
-                exact=columns.exact, missing=columns.missing, seconds=time.perf_counter() - started,
+                exact=columns.exact, missing=columns.missing, stopwatch=stopwatch,
             )  # fmt: skip
         return self
 

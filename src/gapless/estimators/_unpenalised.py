@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless import rows as R
+from gapless._clock import Stopwatch
 from gapless._threads import one_blas_thread, team
 from gapless.certificates.gradient import GradientCertificate, certify_gradient
 from gapless.certificates.separation import Separability, decide
@@ -53,7 +53,7 @@ def fit_unpenalised(
     interruption: Interruption | None = None,
 ) -> Fitted:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
-    started = time.perf_counter()
+    stopwatch = Stopwatch()
     # Where nothing is penalised, neither is the offset.
     task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
     data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
@@ -62,7 +62,7 @@ def fit_unpenalised(
         task = replace(task, loss="softmax")
     _refuse_size(data)
     with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
-        small, solution = _solve(task, data, started)
+        small, solution = _solve(task, data, stopwatch)
         coef, intercept = small.split(solution.theta, task.dtype)
         problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
         claims = certify_gradient(problem, coef, intercept, solution.status, task.stop.relative_gap)
@@ -73,7 +73,8 @@ def fit_unpenalised(
         tol=task.stop.relative_gap,
         **claims,
         n_iter=solution.n_iter,
-        seconds=time.perf_counter() - started,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
         solver=solution.solver,
         fingerprint=data.fingerprint(),
         statement=statement(
@@ -103,9 +104,9 @@ def _too_large(what: str) -> str:
     return f"C=inf on {what} is more than Newton's method can factor here; use a large finite C, whose certificate is a gap."
 
 
-def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solution]:
+def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood, Solution]:
     """The problem with equal rows merged, in its coordinates, and its solution."""
-    loop = Loop(task.stop, interruption=data.interruption, started=started)
+    loop = Loop(task.stop, interruption=data.interruption, started=stopwatch.started)
     K, offset = data.labels.n_classes, task.offset.kind == "free"
     try:
         problem = Likelihood.build(*data.small(), K, offset, TRUSTED, loop.tick)
@@ -120,7 +121,7 @@ def _solve(task: Task, data: Encoded, started: float) -> tuple[Likelihood, Solut
         )
     stop = task.stop
     if stop.seconds is not None:
-        stop = replace(stop, seconds=max(0.0, stop.seconds - (time.perf_counter() - started)))
+        stop = replace(stop, seconds=max(0.0, stop.seconds - stopwatch.seconds))
     theta = None
     if data.start is not None:
         arrays = getattr(data.start, "certificate_", data.start).arrays

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless._config import report_convergence
 from gapless._threads import team
 from gapless.certificates.boosting import BoostingCertificate
@@ -62,7 +62,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
     n_jobs : int or None
         Threads over the features of stumps. The bits do not depend on it.
     time_limit : float or None
-        Seconds after which no further round begins.
+        Seconds of work, compiling apart, after which no further round begins.
 
     Attributes
     ----------
@@ -123,13 +123,13 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             The weights of the first round. A row of weight 0 is no row.
         """
         with interruptible() as interruption:
-            started = time.perf_counter()
+            stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
             self._check_boosting()
             refuse_lazy(X)
-            clock = Clock(started, self.time_limit, interruption)
+            clock = Clock(stopwatch, self.time_limit, interruption)
             with team(self.n_jobs):
-                run = self._run(X, y, sample_weight, clock, started)
+                run = self._run(X, y, sample_weight, clock, stopwatch)
         if run.status == "not_finite":
             warnings.warn(
                 f"Sample weights have reached infinite values, at iteration {len(run.rounds) - 1}, causing overflow. Iterations "
@@ -149,7 +149,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             )
         return self
 
-    def _run(self, X: Any, y: Any, sample_weight: Any, clock: Clock, started: float) -> Run:
+    def _run(self, X: Any, y: Any, sample_weight: Any, clock: Clock, stopwatch: Stopwatch) -> Run:
         stumps_do = self._stumps_do()
         wanted: Any = [np.float64, np.float32] if stumps_do else None
         X, y = validate_data(
@@ -184,7 +184,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
                 learner="stump" if stumps_do else "other",
                 uniform=weights is None or bool((weights == weights[0]).all()),
                 feature_names=getattr(self, "feature_names_in_", None),
-                started=started,
+                stopwatch=stopwatch,
             )
         return run
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless._config import report_convergence
 from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.statement import statement
@@ -47,7 +47,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
     n_jobs : int or None
         Threads for the predictions of the learners. The bits do not depend on it.
     time_limit : float or None
-        Seconds after which no further round begins.
+        Seconds of work, compiling apart, after which no further round begins.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             The probabilities of the first draw.
         """
         with interruptible() as interruption:
-            started = time.perf_counter()
+            stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
             self._check_boosting()
             self._one_of("loss", ("linear", "square", "exponential"))
@@ -98,10 +98,10 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             X, y = validate_data(
                 self, X, y, accept_sparse=["csr", "csc"], ensure_2d=True, allow_nd=True, dtype=None, y_numeric=True
             )
-            clock = Clock(started, self.time_limit, interruption)
+            clock = Clock(stopwatch, self.time_limit, interruption)
             weights = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
             failure = self._rounds(X, y, check_sample_weight(weights, X.shape[0]), clock)
-            self._certify(X, y, weights, started)
+            self._certify(X, y, weights, stopwatch)
         if failure is not None:
             raise RuntimeError(
                 f"{type(self).__name__}: {self.stop_reason_}. The {len(self.estimators_)} rounds before it are kept, and "
@@ -175,7 +175,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         self.estimator_weights_, self.estimator_errors_ = np.array(alphas), np.array(errors)
         return failure
 
-    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, started: float) -> None:
+    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, stopwatch: Stopwatch) -> None:
         """What can be said of a run that bounds nothing: the data, the losses, the stage weights."""
         self.__dict__.pop("certificate_", None)
         try:
@@ -193,8 +193,8 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             "stage_weights": self.estimator_weights_,
         }
         self.certificate_ = EnsembleCertificate(
-            None, None, None, None, time.perf_counter() - started, mark, statement={**told, "learners": None}, arrays=arrays,
-            status=self.status_, reason=self.stop_reason_,
+            None, None, None, None, stopwatch.seconds, mark, statement={**told, "learners": None}, arrays=arrays,
+            status=self.status_, reason=self.stop_reason_, compile_seconds=stopwatch.compile_seconds,
         )  # fmt: skip
 
     def _arrays_now(self) -> dict[str, np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless._threads import map_threads, team
 from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.statement import statement
@@ -102,7 +102,7 @@ class _Bagging(Ensemble):
             The chances of the rows in the draws, up to their sum, as in scikit-learn.
         **fit_params : further parameters of the base learner's ``fit``, by metadata routing
         """
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         refuse_parameters(self, "fit", fit_params)
         self._check_parameters()
         refuse_lazy(X)
@@ -149,10 +149,10 @@ class _Bagging(Ensemble):
         self.in_bag_share_ = self._share_seen(seen)
         if self.oob_score:
             self._score_out_of_bag(X, y)
-        self._certify(X, y, weights, started)
+        self._certify(X, y, weights, stopwatch)
         return self
 
-    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, started: float) -> None:
+    def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, stopwatch: Stopwatch) -> None:
         """The data, the bags and the estimate; nothing of that bounds anything."""
         self.__dict__.pop("certificate_", None)
         classes = getattr(self, "classes_", None)
@@ -176,7 +176,7 @@ class _Bagging(Ensemble):
         lists = np.array(self.estimators_features_, dtype=np.int32).reshape(members, bags.features)
         self.certificate_ = EnsembleCertificate(
             self.in_bag_probability_, self.in_bag_share_, getattr(self, "oob_score_", None), getattr(self, "_estimated", None),
-            time.perf_counter() - started, mark, statement={**told, "learners": None},
+            stopwatch.seconds, mark, statement={**told, "learners": None}, compile_seconds=stopwatch.compile_seconds,
             arrays={"seeds": self._seeds, "feature_lists": lists},
         )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from numbers import Real
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.statement import encode_float, statement
@@ -67,7 +67,7 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
         X: np.ndarray,
         index: np.ndarray,
         weight: np.ndarray | None,
-        started: float,
+        stopwatch: Stopwatch,
         *,
         rule: str,
         shrinkage: list[float],
@@ -86,7 +86,13 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         marks = fingerprint(X, index, weight)
         self.certificate_ = MomentsCertificate(
-            rank, condition, time.perf_counter() - started, marks, statement=said, arrays=arrays
+            rank,
+            condition,
+            stopwatch.seconds,
+            marks,
+            statement=said,
+            arrays=arrays,
+            compile_seconds=stopwatch.compile_seconds,
         )
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -290,7 +296,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         self._one_of("covariance", COVARIANCES)
         self._check_shrinkage()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -324,7 +330,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         self.classes_ = labels.classes
         self.means_, self.priors_ = means, priors
         self._certify(
-            X, index, weight, started,
+            X, index, weight, stopwatch,
             rule=self.covariance, shrinkage=[root.shrinkage for root in roots], dtype=np.float64,
             arrays=self._arrays_now(),
         )  # fmt: skip

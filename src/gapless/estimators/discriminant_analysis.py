@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gapless._clock import Stopwatch
 from gapless.encode.labels import Labels, encode_labels
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
@@ -158,7 +158,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         self._check_parameters()
         X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32])
         labels = encode_labels(y)
@@ -211,7 +211,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             if "ratio" in arrays and "xbar" not in arrays:
                 arrays["xbar"] = np.zeros(d, X.dtype)
             self._certify(
-                X, labels.index, None, started,
+                X, labels.index, None, stopwatch,
                 rule="shared", shrinkage=[root.shrinkage for root in roots], dtype=X.dtype, arrays=arrays,
                 pooled_by="shares" if self.solver == "svd" else "priors",
                 directions=arrays["scalings"].shape[1] if "ratio" in arrays else 0,
@@ -401,7 +401,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         self._check_parameters()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         labels = encode_labels(y)
@@ -448,7 +448,9 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         self.rank_, self.condition_ = np.array(ranks), np.array(conditions)
         if self.covariance_estimator is None:
             arrays = {"covariance": np.array(covariances), **self._arrays_now()}
-            self._certify(X, labels.index, None, started, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays)
+            self._certify(
+                X, labels.index, None, stopwatch, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays
+            )
         return self
 
     def _arrays_now(self) -> dict[str, np.ndarray]:

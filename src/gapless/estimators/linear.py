@@ -60,7 +60,8 @@ class LinearRegression(_Regression):
     positive : False
         True is not offered; use ``sklearn.linear_model.LinearRegression(positive=True)``.
     time_limit : float or None
-        Seconds. The model that comes back is usable, and its certificate true.
+        Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant), and its
+        certificate true.
     device : {"auto", "cpu"}
         Where to compute.
 
@@ -131,7 +132,8 @@ class Ridge(_Regression):
     positive : False
         True is not offered; use ``sklearn.linear_model.Ridge(positive=True)``.
     time_limit : float or None
-        Seconds. The model that comes back is usable and its gap is true.
+        Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
+        is true.
     n_jobs : int or None
         Threads. The bits do not depend on it.
     device : {"auto", "cpu"}

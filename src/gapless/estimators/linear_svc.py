@@ -56,7 +56,8 @@ class LinearSVC(LinearClassifier):
         Forces an algorithm; "newton" is for the squared hinge, the two before it for the hinge. "gd", "sgd",
         "minibatch", "momentum" and "adam" are the descents of `descend`, slower, with rates of their own: to be compared.
     time_limit : float or None
-        Seconds. The model that comes back is usable and its gap is true.
+        Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
+        is true.
     warm_start : bool
         Start from the previous fit of this object; without effect where C=inf.
     init : fitted model, certificate or None

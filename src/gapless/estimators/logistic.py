@@ -71,7 +71,8 @@ class LogisticRegression(LinearClassifier):
         those that come back are where the fit was left. "warn" gives a SeparationWarning that names margin, rows and columns,
         "raise" raises it, "ignore" keeps silent. ``certificate_.separation`` has the proof (``gapless.separability``).
     time_limit : float or None
-        Seconds. The model that comes back is usable and its gap is true.
+        Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
+        is true.
     init : fitted model, certificate or None
         Start from another fit.
     device : {"auto", "cpu"}

@@ -99,7 +99,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     trace : bool
         Keep every update in ``trace_``. Costs two passes for each.
     time_limit : float or None
-        Seconds.
+        Seconds of work; compiling does not count. A fit that is stopped before its first pass ends is the best constant.
     device : {"auto", "cpu"}
 
     Attributes

@@ -158,7 +158,8 @@ class SVC(KernelClassifier):
         Predict by the largest decision_function where votes are equal.
     random_state : without effect
     time_limit : float or None
-        Seconds. The model that comes back is usable and its gap is true.
+        Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
+        is true.
     warm_start : bool
         Start from the previous fit of this object.
     init : fitted model, certificate or None

@@ -12,6 +12,7 @@ from gapless.files.columns import Column
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
 from gapless.files.frames import from_frame
 from gapless.files.memory import too_large
+from gapless.judge.errors import DataError
 
 
 def read_arrow(
@@ -42,10 +43,16 @@ def read_arrow(
         ) from None
     try:
         table = _parquet(place, dtype) if format == "parquet" else _arrow(place)
-    except pa.ArrowException as error:
-        raise data_error(f"is not a readable {format} file ({str(error).splitlines()[0][:200]})", place) from None
+        # Arrow trusts the offsets, lengths and codes of a file; a false one would be read outside its buffer.
+        table.validate(full=True)
+    except (pa.ArrowException, SystemError, ValueError, IndexError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise data_error(f"is not a readable {format} file ({_first_line(error)})", place) from None
+    except MemoryError as error:
+        raise data_error(f"declares more than memory can hold ({_first_line(error)})", place) from None
     except OSError as error:
-        raise data_error(f"cannot be read ({str(error).splitlines()[0][:200]})", place) from None
+        raise data_error(f"cannot be read ({_first_line(error)})", place) from None
     return from_frame(
         table,
         target=target,
@@ -63,6 +70,10 @@ def read_arrow(
         path=place,
         notes=(format,),
     )
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _parquet(place: str, dtype: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import DATE, Style
+from gapless.files.cells import Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
@@ -305,7 +305,7 @@ def _recode(
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     from gapless._threads import share, team
-    from gapless.files.scan_columns import recode
+    from gapless.files.plain_scan import scanner
 
     slots = {j: t for t, j in enumerate(plan.texts)}
     flat, starts = [], []
@@ -314,11 +314,11 @@ def _recode(
         flat.append(np.array([*chain.from_iterable(parts)]))
         starts.append(np.array([*accumulate(map(len, parts[:-1]), initial=1)]))
     ends = [*accumulate(rows for rows, _ in table.codes)]
-    columns = np.array(places)
+    columns, scan = np.array(places), scanner(os.path.getsize(plan.path))
 
     def work(b: int) -> None:
         rows, worker = table.codes[b]
-        recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
+        scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
     if len(values) * len(places) > WORTH_THREADS:
         with team(threads):

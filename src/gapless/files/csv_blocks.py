@@ -171,10 +171,13 @@ class _Source:
     """Hands out the blocks in order, to one thread at a time."""
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
+        from gapless.files.plain_scan import scanner
+
         self.stream, self.plan = stream, plan
         # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
         size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
         self.size = size
+        self.scanner = scanner(os.path.getsize(plan.path))
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
         self.direct = np.dtype(dtype) == np.float64
@@ -194,7 +197,7 @@ class _Source:
     def _cut(self, worker: _Worker) -> _Task | None:
         """The next block, into the worker's memory; None where it has no record."""
         from gapless.files.scan_bytes import PAD
-        from gapless.files.scan_cells import FINE, cut
+        from gapless.files.scan_cells import FINE
 
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
@@ -218,7 +221,7 @@ class _Source:
             end += 1
         if self.offset == 0:
             begin = min(begin + plan.head, end)
-        rows, stop, wrong, cells = cut(
+        rows, stop, wrong, cells = self.scanner.cut(
             buffer, begin, end, plan.kinds.size, ord(plan.separator), mark, last, worker.ends, worker.begins
         )
         self.rest = buffer[stop:end].tobytes()
@@ -247,8 +250,8 @@ class _Texts:
         self.known = np.empty((FIRST_TEXTS, KNOWN), dtype=np.uint64)
         self.pool = np.empty(FIRST_POOL, dtype=np.uint8)
 
-    def grow(self) -> None:
-        from gapless.files.scan_columns import SPARSE, place_texts
+    def grow(self, scanner: Any) -> None:
+        from gapless.files.scan_columns import SPARSE
 
         n, used = self.state.tolist()
         if n < len(self.known):
@@ -260,7 +263,7 @@ class _Texts:
         known[:n] = self.known
         self.known = known
         self.table = np.zeros(SPARSE * len(known), dtype=np.int32)
-        place_texts(self.table, known, n)
+        scanner.place_texts(self.table, known, n)
 
     def told(self, plan: Plan) -> list[list[str | None]]:
         """For each column of texts, what its codes stand for."""
@@ -346,14 +349,14 @@ class _Worker:
         if self.commas.any():
             self._swap(task)
         while True:
-            status = scan.scan_columns(
+            status = self.source.scanner.scan_columns(
                 self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
                 PACKED, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
                 powers_of_five(), powers_of_two(),
             )  # fmt: skip
             if status != scan.FULL:
                 break
-            texts.grow()
+            texts.grow(self.source.scanner)
         problems: list[Problem] = []
         change: dict[int, int] = {}
         if status == scan.TOO_MANY_TEXTS:

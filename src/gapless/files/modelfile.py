@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
+from gapless.certificates.training_rows import RowHashes, row_hashes_of
 from gapless.files.encoding import Encoding
 from gapless.files.whole import beside, sync_folder, told
 from gapless.judge.errors import ModelFileError
@@ -60,6 +61,11 @@ def save(
     happens on the way, an existing file stays as it was. The same model gives the same bytes.
     """
     document, arrays = _statement(model, target)
+    known = row_hashes_of(model)
+    if known is not None:
+        document["training_rows"] = {"distinct": int(known.hashes.size), "twins": known.twins}
+        arrays["training_rows"] = known.hashes.astype("<u8")
+        document["arrays"]["training_rows"] = {"dtype": "<u8", "shape": [int(known.hashes.size)]}
     encoding = getattr(model, "encoding_", None) if encoding is None else encoding
     if encoding is not None:
         document["input"] = encoding.document()
@@ -87,8 +93,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     `model.predict(model.encoding_.transform(data))` for a `Dataset` that was read with `typed=True`.
     """
     document, arrays = judge.read(path)
-    given = document.pop("input", None)
+    given, hashes = document.pop("input", None), arrays.pop("training_rows", None)
+    rows = document.pop("training_rows", None)
     model = _model(document, arrays, os.fspath(path))
+    if hashes is not None:
+        named = model.certificate_.fingerprint
+        model.training_rows_ = RowHashes(named["rows"], hashes, named["n_rows"], rows["twins"])
     if given is not None:
         model.encoding_ = Encoding.of_document(given)
         with contextlib.suppress(AttributeError):  # the encoding gives bare arrays; its names are the features'

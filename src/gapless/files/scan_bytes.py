@@ -5,17 +5,17 @@ Where bytes are read the caller sees to it that they are there.
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba.core import types
-from numba.extending import intrinsic
 
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 
 SPACE, TAB, LF, CR, QUOTE = 32, 9, 10, 13, 34
 PAD = 64  # bytes that may be read before the first one and behind the last
 
 
-@intrinsic
+@instruction(lambda text, at, byte: np.uint64(sum(1 << k for k in range(64) if text[int(at) + k] == byte)))
 def hits(context, text, at, byte):
     """Which of the 64 bytes from anywhere are this one: the first is the lowest bit."""
 
@@ -31,7 +31,7 @@ def hits(context, text, at, byte):
     return types.uint64(text, types.uint64, types.uint8), generate
 
 
-@intrinsic
+@instruction(lambda text, at: np.frombuffer(text[int(at) : int(at) + 8].tobytes(), dtype="<u8")[0])
 def word(context, text, at):
     """Eight bytes from anywhere, as one number: the first is the lowest."""
 
@@ -43,7 +43,7 @@ def word(context, text, at):
     return types.uint64(text, types.uint64), generate
 
 
-@intrinsic
+@instruction(lambda bits: np.uint64((int(bits) & -int(bits)).bit_length() - 1 if bits else 64))
 def trailing_zeros(context, bits):
     """How many of the lowest bits are 0."""
 
@@ -53,7 +53,7 @@ def trailing_zeros(context, bits):
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@instruction(lambda bits: np.uint64(64 - int(bits).bit_length()))
 def leading_zeros(context, bits):
     """How many of the highest bits are 0."""
 
@@ -63,7 +63,7 @@ def leading_zeros(context, bits):
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@instruction(lambda bits: np.uint64(int(bits).bit_count()))
 def ones(context, bits):
     """How many bits are 1."""
 
@@ -73,7 +73,7 @@ def ones(context, bits):
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@instruction(lambda a, b: np.uint64(int(a) * int(b) >> 64))
 def upper_half(context, a, b):
     """The upper 64 of the 128 bits of a product."""
 

@@ -9,7 +9,7 @@ from gapless.files.scan_bytes import CR, LF, SPACE, TAB
 from gapless.files.scan_number import WHOLE, ZERO, number
 
 HASH, COLON = 35, 58
-FINE, BAD_LINE, TOO_LARGE, TWICE = 0, 1, 2, 3  # what a scan ends with
+FINE, BAD_LINE, TOO_LARGE = 0, 1, 2  # what a scan ends with
 LARGEST_INDEX = 2**31 - 2  # a larger one is a typing error: the columns of the matrix are 32-bit numbers
 
 
@@ -20,7 +20,8 @@ def scan_svmlight(text, fives, twos):
     Returns (values, indices, ends, labels, label_spans, lines, odd, facts): `lines` counts from 0 within the block,
     `label_spans` are where a label's text begins and ends (-1: there is none), `odd` are (entry, begin, end) of the values
     that Python has to read, and facts = (lines, rows, entries, odd ones, smallest index, largest, its line, labels
-    that are no plain whole number, labels that are no number, rows without, what went wrong, on which line, where that begins).
+    that are no plain whole number, labels that are no number, rows without, what went wrong, on which line, where that begins,
+    rows whose indices do not increase: they are left as they stand).
     """
     n = text.size
     n_lines, n_colons = 0, 0
@@ -32,7 +33,7 @@ def scan_svmlight(text, fives, twos):
     labels, spans = np.empty(n_lines + 1), np.empty((n_lines + 1, 2), dtype=np.int64)
     lines = np.empty(n_lines + 1, dtype=np.int64)
     odd = np.empty((n_colons, 3), dtype=np.int64)
-    facts = np.zeros(13, dtype=np.int64)
+    facts = np.zeros(14, dtype=np.int64)
     smallest, largest, at_line = np.int64(1) << 62, np.int64(-1), np.int64(0)
     rows, k, n_odd, line = 0, 0, 0, 0
     i = 0
@@ -63,8 +64,7 @@ def scan_svmlight(text, fives, twos):
                 facts[7] += 1
             if stop != i:
                 facts[8] += 1
-        row, last = k, np.int64(-1)
-        ordered = True
+        row, last, ordered = k, np.int64(-1), True
         while i < n:
             while i < n and (text[i] == SPACE or text[i] == TAB or text[i] == CR):
                 i += 1
@@ -103,39 +103,26 @@ def scan_svmlight(text, fives, twos):
             k += 1
             ordered = ordered and index > last  # type: ignore[assignment]
             last = index
-        if wrong == FINE and not ordered:
-            # An insertion sort; the odd cells of the row move with their values.
-            for a in range(row + 1, k):
-                index, value = indices[a], values[a]
-                b = a
-                while b > row and indices[b - 1] > index:
-                    indices[b], values[b] = indices[b - 1], values[b - 1]
-                    b -= 1
-                indices[b], values[b] = index, value
-                for t in range(n_odd - 1, -1, -1):
-                    if odd[t, 0] < row:
-                        break
-                    if odd[t, 0] == a:
-                        odd[t, 0] = b
-                    elif b <= odd[t, 0] < a:
-                        odd[t, 0] += 1
-            for a in range(row + 1, k):
-                if indices[a] == indices[a - 1]:
-                    wrong = TWICE
-                    facts[6] = indices[a]
+        facts[13] += not ordered
         if wrong != FINE:
             facts[10], facts[11], facts[12] = wrong, line, begin
             break
-        if k > row:
-            smallest = min(smallest, np.int64(indices[row]))
-            if indices[k - 1] > largest:
-                largest, at_line = np.int64(indices[k - 1]), line  # type: ignore[assignment]
+        for a in range(row, k):
+            smallest = min(smallest, np.int64(indices[a]))
+            if indices[a] > largest:
+                largest, at_line = np.int64(indices[a]), line  # type: ignore[assignment]
         lines[rows] = line
         rows += 1
         ends[rows - 1] = k
         line += 1
         i += 1
-    facts[0], facts[1], facts[2], facts[3], facts[4], facts[5] = line, rows, k, n_odd, smallest, largest
-    if facts[10] != TWICE:
-        facts[6] = at_line
+    facts[0], facts[1], facts[2], facts[3], facts[4], facts[5], facts[6] = (
+        line,
+        rows,
+        k,
+        n_odd,
+        smallest,
+        largest,
+        at_line,
+    )
     return values, indices, ends, labels, spans, lines, odd, facts

@@ -61,8 +61,8 @@ def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected
 
     threads = available_cores()
     textual = expected is not None and expected.label_kind == "str"
-    blocks: list[_Block] = []
-    while not blocks:
+    for textual in (True,) if textual else (False, True):
+        blocks: list[_Block] = []
         stream, encoding = open_text(path)
         newline = _newline(path)
         line = 0
@@ -79,9 +79,8 @@ def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected
                     raise data_error(block.problem[1], path, line + block.problem[0] + 1)
                 line += int(block.facts[0])
                 blocks.append(block)
-        if not textual and any(block.facts[8] for block in blocks):
-            textual = True  # a label that is no number makes texts of all of them
-            blocks.clear()
+        if not any(block.facts[8] for block in blocks):
+            break  # each label is a number; one that is not makes texts of all of them
     rows = sum(len(block.ends) for block in blocks)
     if not rows:
         raise data_error("the file has only blank lines and comments", path)
@@ -161,11 +160,16 @@ def _scan(text: Text, textual: bool) -> _Block:
     if wrong and (problem is None or line < problem[0]):
         told = text.line(begin)
         problem = (line, _bad_line(told))
-        if wrong == scan.TWICE:
-            problem = (line, f"the index {facts[6]} stands twice")
-        elif wrong == scan.TOO_LARGE:
+        if wrong == scan.TOO_LARGE:
             largest = max(int(found) for found in re.findall(r"\b([0-9]+):", told))
             problem = (line, f"the index {str(largest)[:40]} is too large")
+    if facts[13] and n_rows:
+        double = _sort_rows(values, indices, ends[:n_rows])
+        if double is not None and (problem is None or lines[double] < problem[0]):
+            begin, end = int(ends[double - 1]) if double else 0, int(ends[double])
+            inside = indices[begin:end]
+            twice = int(inside[:-1][np.diff(inside) == 0][0])
+            problem = (int(lines[double]), f"the index {twice} stands twice")
     texts: list[str | None] | None = None
     if textual and problem is None:
         texts = [None if a < 0 else text.decoded(a, b) for a, b in spans[:n_rows].tolist()]
@@ -180,6 +184,23 @@ def _scan(text: Text, textual: bool) -> _Block:
         facts,
         problem,
     )
+
+
+def _sort_rows(values: np.ndarray, indices: np.ndarray, ends: np.ndarray) -> int | None:
+    """Sort the entries of each row by their indices, in place; the first row in which an index stands twice, if any."""
+    starts = np.concatenate(([0], ends[:-1]))
+    n = int(ends[-1])
+    inside = np.ones(n, dtype=bool)  # entries with a predecessor in their row
+    inside[starts[starts < n]] = False
+    falls = np.flatnonzero(inside[1:] & (np.diff(indices[:n]) <= 0)) + 1
+    for row in np.unique(np.searchsorted(ends, falls, side="right")).tolist():
+        begin, end = int(starts[row]), int(ends[row])
+        order = np.argsort(indices[begin:end], kind="stable")
+        indices[begin:end] = indices[begin:end][order]
+        values[begin:end] = values[begin:end][order]
+        if (np.diff(indices[begin:end]) == 0).any():
+            return row
+    return None
 
 
 def _line(blocks: list[_Block], k: int, row: int) -> int:

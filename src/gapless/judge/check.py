@@ -13,8 +13,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import boosting, bounds, ensemble, gradient, kernel_machines, least_squares, mistakes, moments, separation, tree
-from .document import flaw, flaw_of_tuning, n_lines, newer_schema, number
+from . import (
+    boosting,
+    bounds,
+    ensemble,
+    gradient,
+    kernel_machines,
+    least_squares,
+    mistakes,
+    moments,
+    separation,
+    training_rows,
+    tree,
+)
+from .document import TIMES, flaw, flaw_of_tuning, n_lines, newer_schema, number
 from .errors import CertificateError
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .losses import HARD
@@ -57,7 +69,10 @@ def check(
     beside = flaw_of_tuning(document) or flaw_of_origin(document)
     if beside:
         raise CertificateError(f"the certificate cannot be read: {beside}")
-    verdict = _claims(document, made, arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+    named = training_rows.taken(document)
+    verdict = _claims(training_rows.without(document), made, arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+    if named is not None:
+        verdict.claims.append(training_rows.claim(document, named, arrays, X))
     if isinstance(document, dict) and "origin" in document:
         verdict.unchecked.append("origin: by which command, and why these rows")
     return verdict
@@ -293,7 +308,7 @@ def _finite(value: Any) -> float:
 def _unchecked(document: dict[str, Any]) -> list[str]:
     others = [name for name in document["parameters"] if name not in CHECKED]
     listed = [
-        "seconds",
+        *TIMES,
         "backend",
         "n_iter",
         "solver",

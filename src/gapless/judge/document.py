@@ -106,6 +106,10 @@ _CERTIFICATE: dict[str, Test] = {
     "fingerprint": is_dict,
     "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)),
 }
+#: What took how long: no claim.
+TIMES = ("seconds", "compile_seconds")
+#: Entries of a certificate that files of earlier versions do not have.
+_LATER: dict[str, Test] = {"compile_seconds": is_number}
 FINGERPRINT: dict[str, Test] = {
     "n_rows": is_count,
     "n_features": is_count,
@@ -167,7 +171,7 @@ def flaw(document: Any) -> str | None:
     if found:
         return found
     certificate = document["certificate"]
-    found = flaw_of(certificate, _CERTIFICATE, "certificate.")
+    found = flaw_of_certificate(certificate, _CERTIFICATE)
     found = found or flaw_of(certificate["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
     if found:
         return found
@@ -191,7 +195,7 @@ def flaw_of_parts(
     """What is wrong with the head, the blocks problem and certificate, the fingerprint or the names."""
     found = flaw_of_head(document) or flaw_of(document, top, "", optional=OPTIONAL)
     found = found or flaw_of(document["problem"], problem, "problem.")
-    found = found or flaw_of(document["certificate"], certificate, "certificate.") or flaw_of_names(document)
+    found = found or flaw_of_certificate(document["certificate"], certificate) or flaw_of_names(document)
     return found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
 
 
@@ -201,6 +205,11 @@ def refuse_unreadable(document: Any, flaw: Callable[[Any], str | None]) -> None:
     found = f"was {newer}" if newer else flaw(document)
     if found:
         raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
+
+
+def flaw_of_certificate(block: dict[str, Any], tests: dict[str, Test]) -> str | None:
+    later = {key: test for key, test in _LATER.items() if key in block}
+    return flaw_of(block, {**tests, **later}, "certificate.")
 
 
 def flaw_of_names(document: dict[str, Any]) -> str | None:

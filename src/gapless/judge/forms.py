@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import document as classifier
+from . import training_rows
 from .boosting import document as boosting
 from .bounds import document as bounds
 from .ensemble import document as ensemble
@@ -41,6 +42,11 @@ def flaw(document: Any) -> str | None:
         if wrong:
             return wrong
         document = without_input(document)
+    if isinstance(document, dict) and training_rows.ENTRY in document:
+        wrong = training_rows.flaw(document)
+        if wrong:
+            return wrong
+        document = training_rows.without(document)
     found: str | None = _form(document).flaw(document)
     found = found or classifier.flaw_of_tuning(document) or flaw_of_origin(document)
     return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)
@@ -48,5 +54,5 @@ def flaw(document: Any) -> str | None:
 
 def array_forms(document: dict[str, Any]) -> classifier.Arrays:
     """Type and shape of the arrays of a document without a flaw."""
-    forms: classifier.Arrays = _form(document).array_forms(document)
-    return forms
+    forms: classifier.Arrays = _form(document).array_forms(training_rows.without(document))
+    return {**forms, **training_rows.array_forms(document)}

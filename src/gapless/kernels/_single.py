@@ -7,7 +7,9 @@ import math
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+
+from gapless._inline import inlined
 
 _LOG2E = np.float32(1.4426950408889634)
 #: ln 2 in two parts: the first has 15 trailing zeros, so that its product with an exponent is exact.
@@ -64,7 +66,7 @@ def _times_two_to_the(typingctx, x, k):
     return types.float32(types.float32, types.float32), build
 
 
-@overload(exp_single, inline="always")
+@inlined(exp_single)
 def _exp_single(t):
     def compiled(t):
         t = _larger(t, _LOWEST)

@@ -12,10 +12,9 @@ from typing import Any
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 from scipy import sparse
 
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
 from gapless.kernels.rbf import RBF
 from gapless.kernels.single import TERMS, Rates
 from gapless.kernels.tiles import COLUMNS, Tiles
@@ -71,7 +70,7 @@ class BitTiles(Tiles):
         left: np.ndarray,
         right: np.ndarray,
         w: np.ndarray,
-        rates: np.ndarray,
+        rates: np.ndarray | None,
         mixed: int,
         out: np.ndarray,
         off: np.ndarray,
@@ -109,7 +108,7 @@ def zeros_and_ones(X: Any) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-@intrinsic
+@instruction(lambda word: int(word).bit_count())
 def _ones(typingctx, word):
     """How many bits of a word are 1."""
 
@@ -151,7 +150,9 @@ def _add(left, right, v, rates, mixed, table, apart, out, off):
                         s += table[found[j]] * abs(w[j])
                 bound += abs(s)
             out[i] += total
-            if rates.size:  # counts are exact: all rates are the same, and the second sum is not needed
+            if (
+                rates is not None and rates.size
+            ):  # counts are exact: all rates are the same, and the second sum is not needed
                 off[i, 0] += rates[0] * bound
 
 

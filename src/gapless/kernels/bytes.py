@@ -109,9 +109,9 @@ class ByteTiles(Tiles):
         share(fill, -(-(panels.shape[0] - first) // some), tick)
 
     @property
-    def map(self) -> tuple[int, int, float]:
+    def map(self) -> tuple[int, int | None, float]:
         """The last is what a squared step counts."""
-        return 1, 0, -self.kernel.gamma * self.step**2
+        return 1, None, -self.kernel.gamma * self.step**2
 
     def _right(self, index: np.ndarray) -> np.ndarray:
         panels = np.empty((-(-index.size // WIDTH), self.rows.shape[1], WIDTH), np.uint32)

@@ -16,7 +16,7 @@ from gapless._threads import share
 from gapless.kernels.gram import Gram, Part
 from gapless.kernels.kept import add_rows, sums_of
 from gapless.kernels.single import TERMS, Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, Tick, Tiles, mirror
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, Tick, Tiles, mirror, no_rates
 
 #: Rows that a thread makes at a time.
 HEIGHT = 256
@@ -112,7 +112,7 @@ class CoupleTiles:
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         self.bring(columns)
-        w, ends, rates, bound = v.astype(np.float32), sums_of(columns.size), NO_RATES, NO_BOUND
+        w, ends, rates, bound = v.astype(np.float32), sums_of(columns.size), no_rates(self.dtype), NO_BOUND
         if off is not None:
             order, ends, rates, _ = self.rates.grouped(columns, v, apart=True)
             columns, w, bound = columns[order], w[order], off

@@ -14,7 +14,7 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.bytes import ByteTiles
 from gapless.kernels.single import TERMS, Rates
-from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, no_rates
 
 
 class Kept:
@@ -60,7 +60,7 @@ class Kept:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
-            ends, rates, bound = sums_of(slots.size), NO_RATES, NO_BOUND
+            ends, rates, bound = sums_of(slots.size), no_rates(self.dtype), NO_BOUND
             if off is not None:
                 order, ends, rates, _ = self.rates.grouped(columns[known], v[known], apart=True)
                 slots, w, bound = slots[order], w[order], off
@@ -170,7 +170,7 @@ def add_rows(rows, slots, v, ends, rates, at, out, off, start, stop):
                 for i in range(part.size):
                     sums[i] += w * part[i]
             k += 1
-        if rates.size:
+        if rates is not None and rates.size:
             rate = rates[group]
             for i in range(stop - start):
                 size = abs(float(sums[i]))

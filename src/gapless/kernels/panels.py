@@ -9,14 +9,14 @@ as the arithmetic itself, for rows of 10 numbers and of 1,000.
 
 from __future__ import annotations
 
-import llvmlite.binding as binding
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils, config
-from numba.extending import intrinsic, overload
 
-from gapless._jit import compiled
+from gapless._inline import inlined
+from gapless._jit import compiled, instruction
+from gapless._kernel_store import features
 from gapless.kernels._single import exp_single
 from gapless.losses._scalar import exp_below
 
@@ -29,21 +29,19 @@ NEAR = 1 << 18
 
 
 def _registers() -> tuple[int, int]:
-    """Bytes of a vector register of this machine, and how many stand side by side in a tile."""
-    features = binding.get_host_cpu_features()
-    if features.get("avx512f"):
+    """Bytes of a vector register of the processor compiled for, and how many stand side by side in a tile."""
+    has = features()
+    if has.get("avx512f"):
         return 64, 4
-    if features.get("avx2"):
+    if has.get("avx2"):
         return 32, 2
-    return (16, 4) if features.get("neon") else (16, 2)
+    return (16, 4) if has.get("neon") else (16, 2)
 
 
 def bytes_are_fast() -> bool:
-    """Whether this machine multiplies and adds four bytes of each lane in one step, and numba compiles for it."""
-    if config.CPU_NAME or config.CPU_FEATURES or not config.ENABLE_AVX:
-        return False
-    features = binding.get_host_cpu_features()
-    return bool(features.get("avx512f") and features.get("avx512vnni"))
+    """Whether the processor compiled for multiplies and adds four bytes of each lane in one step."""
+    has = features()
+    return bool(not config.DISABLE_JIT and has.get("avx512f") and has.get("avx512vnni"))
 
 
 def _tile_function(module, of, to):
@@ -133,7 +131,13 @@ def _tile_function(module, of, to):
     return function
 
 
-@intrinsic
+def _plain_product(left, first, panel, tile, scale):
+    """`product` of floats, by numpy."""
+    rows = np.minimum(np.arange(first, first + GROUP), left.shape[0] - 1)
+    np.matmul(left[rows], panel, out=tile)
+
+
+@instruction(_plain_product)
 def product(typingctx, left, first, panel, tile, scale):
     """tile = left[first : first + GROUP] panel, as far as there are rows; bytes make squared distances, times ``scale``."""
 
@@ -161,7 +165,7 @@ def _exp(t: float) -> float:
     return float(np.exp(t))
 
 
-@overload(_exp, inline="always")
+@inlined(_exp)
 def _exp_of(t):
     if t == types.float32:
         return lambda t: exp_single(t)
@@ -190,14 +194,20 @@ def pack(rows, index, scale, swap, panels):
 
 
 @compiled(vectorise=True)
-def _map(tile, kind, degree, shift):
-    """The kernel's map of a tile of products, in place."""
+def _exp_all(tile):
+    """The Gaussian's map of a tile of exponents, in place."""
     for i in range(tile.shape[0]):
         row = tile[i]
-        if kind == 1:
-            for j in range(row.size):
-                row[j] = _exp(row[j])
-        elif kind == 2:
+        for j in range(row.size):
+            row[j] = _exp(row[j])
+
+
+@compiled(vectorise=True)
+def _map(tile, kind, degree, shift):
+    """The map of another kernel (2: polynomial, 3: sigmoid) of a tile of products, in place."""
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        if kind == 2:
             for j in range(row.size):
                 base = row[j] + row.dtype.type(shift)
                 p = row.dtype.type(1.0)
@@ -221,7 +231,7 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
             w = v[p * WIDTH : (p + 1) * WIDTH]
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                if kind > 1:
+                if degree is not None:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     row = tile[i]
@@ -233,7 +243,7 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
                         for j in range(WIDTH):
                             s += row[j] * w[j]
                     out[start + i] += s
-                    if rates.size:
+                    if rates is not None and rates.size:
                         if p == mixed:
                             s = v.dtype.type(0.0)
                             for j in range(WIDTH):
@@ -252,7 +262,7 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
         u, down = w[p * WIDTH : (p + 1) * WIDTH], across[p * WIDTH : (p + 1) * WIDTH]
         for start in range(0, n, GROUP):
             product(left, start, panels[p], tile, shift)
-            if kind > 1:
+            if degree is not None:
                 _map(tile, kind, degree, shift)
             for i in range(GROUP):
                 row = tile[i]
@@ -285,7 +295,7 @@ def fill(left, panels, kind, degree, shift, out):
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                if kind > 1:
+                if degree is not None:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
                     into, row = out[start + i, p * WIDTH : (p + 1) * WIDTH], tile[i]
@@ -308,7 +318,10 @@ def fill_across(left, panels, kind, degree, shift, out):
         for p in range(panels.shape[0]):
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
-                _map(tile, kind, degree, shift)
+                if degree is not None:
+                    _map(tile, kind, degree, shift)
+                elif kind == 1:
+                    _exp_all(tile)
                 for i in range(min(GROUP, below - start)):
                     into, row = some[start - above + i], tile[i]
                     for j in range(WIDTH):

@@ -41,7 +41,13 @@ ACROSS = 9 * COLUMNS
 PIECES = 32
 
 #: For products whose bound nobody asks for.
-NO_RATES, NO_BOUND = np.zeros(0), np.zeros((0, 2))
+NO_BOUND = np.zeros((0, 2))
+
+
+def no_rates(dtype: Any) -> np.ndarray | None:
+    """The rates of such products. In double precision nobody ever asks: None, and nothing is compiled for a bound."""
+    return None if dtype == np.float64 else np.zeros(0)
+
 
 Tick = Callable[[], None]
 #: How the map of a kernel is named in compiled code.
@@ -125,7 +131,7 @@ class Tiles:
             if tick is not None:
                 tick()
             return
-        rates, mixed = NO_RATES, -1
+        rates, mixed = no_rates(self.dtype), -1
         if off is not None:
             order, _, rates, mixed = self.rates.grouped(columns, v, apart=False)
             columns, v = columns[order], v[order]
@@ -160,7 +166,7 @@ class Tiles:
             w, right = weights[columns], every[columns.start // wide : columns.stop // wide]
             left = self.rows[index[rows]]
             if i == j:
-                self._add(left, right, w, NO_RATES, -1, own, NO_BOUND)
+                self._add(left, right, w, no_rates(self.dtype), -1, own, NO_BOUND)
             else:
                 other = np.zeros(w.size)
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
@@ -191,7 +197,7 @@ class Tiles:
             left = np.empty((X_some.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X_some, left)
             if single:
-                self._add(left, right, weights, NO_RATES, -1, out[0, some].reshape(-1), NO_BOUND)
+                self._add(left, right, weights, no_rates(self.dtype), -1, out[0, some].reshape(-1), NO_BOUND)
                 return
             memory = np.empty(HEIGHT * ACROSS, self.dtype)
             for a in range(0, left.shape[0], HEIGHT):
@@ -211,7 +217,7 @@ class Tiles:
         left: np.ndarray,
         right: np.ndarray,
         w: np.ndarray,
-        rates: np.ndarray,
+        rates: np.ndarray | None,
         mixed: int,
         out: np.ndarray,
         off: np.ndarray,
@@ -265,9 +271,10 @@ class Tiles:
         share(fill, -(-(self.n - start) // CHUNK), tick)
 
     @property
-    def map(self) -> tuple[int, int, float]:
+    def map(self) -> tuple[int, int | None, float]:
+        """Its kind, degree and shift. Without a degree (None) polynomials and tanh are not compiled."""
         kind = MAPS[type(self.kernel)]
-        degree = self.kernel.degree if kind == 2 else 0
+        degree = None if kind <= 1 else getattr(self.kernel, "degree", 0)
         return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
 
     def _right(self, index: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.kernels.gram import Gram
 from gapless.kernels.kept import add_rows, sums_of
-from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, NO_RATES, ROWS, Tick, Tiles, mirror
+from gapless.kernels.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, mirror, no_rates
 
 
 class Whole(Gram):
@@ -97,7 +97,9 @@ def _add(
     ends = sums_of(columns.size)
 
     def fill(k: int) -> None:
-        add_rows(K, columns, v, ends, NO_RATES, every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK))
+        add_rows(
+            K, columns, v, ends, no_rates(v.dtype), every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)
+        )
 
     share(fill, -(-out.size // CHUNK), tick)
 

@@ -21,6 +21,8 @@ from typing import Any
 
 from numba.extending import overload, register_jitable
 
+from gapless._inline import inlined
+
 VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "dual_step")
 _functions: dict[tuple[type, str], Callable[..., float]] = {}
 
@@ -72,22 +74,22 @@ def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> fl
 
 
 # Those that loops over examples ask for, often together, are inlined by numba, so that what they share is computed once.
-@overload(value, inline="always")
+@inlined(value)
 def _value(loss, z, y):
     return _functions[loss.instance_class, "value"]
 
 
-@overload(slope, inline="always")
+@inlined(slope)
 def _slope(loss, z, y):
     return _functions[loss.instance_class, "slope"]
 
 
-@overload(curvature, inline="always")
+@inlined(curvature)
 def _curvature(loss, z, y):
     return _functions[loss.instance_class, "curvature"]
 
 
-@overload(conjugate, inline="always")
+@inlined(conjugate)
 def _conjugate(loss, v, y):
     return _functions[loss.instance_class, "conjugate"]
 

@@ -11,7 +11,9 @@ import math
 
 import llvmlite.ir as ir
 from numba import types
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, register_jitable
+
+from gapless._inline import inlined
 
 _LOG2E = 1.4426950408889634
 #: ln 2 in two parts: the first has 21 trailing zeros, so that its product with an exponent is exact.
@@ -82,7 +84,6 @@ def _two_to_the(typingctx, k):
     return types.float64(types.float64), build
 
 
-@register_jitable(inline="always")
 def _artanh_rest(q):
     """artanh(s) = s + s q (this), q = s^2 <= 1/9: the terms fall by 9, the rest after s^35 is below 2^-58."""
     p = 1.0 / 35.0
@@ -104,8 +105,11 @@ def _artanh_rest(q):
     return p * q + 1.0 / 3.0
 
 
+inlined(_artanh_rest)(lambda q: _artanh_rest)
+
+
 # Inlined by numba: LLVM would leave the calls where several verbs share a loop, and such a loop is no vector loop.
-@overload(exp_below, inline="always")
+@inlined(exp_below)
 def _exp_below(t):
     def compiled(t):
         tiny = t < _LOWEST
@@ -132,7 +136,7 @@ def _exp_below(t):
     return compiled
 
 
-@overload(log1p_share, inline="always")
+@inlined(log1p_share)
 def _log1p_share(e):
     def compiled(e):
         # ln(1 + e) = 2 artanh(s), s = e/(2 + e) <= 1/3
@@ -161,7 +165,7 @@ def entropy(a: float) -> float:
     return s
 
 
-@overload(entropy, inline="always")
+@inlined(entropy)
 def _entropy(a):
     def compiled(a):
         # By symmetry the smaller of the two shares, which is exact: 1 - a is, for a >= 1/2.

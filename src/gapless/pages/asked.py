@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gapless.pages.blocks import Block, Facts, Folded, Table, Text, count, number, plural, said
+from gapless.pages.blocks import Block, Equation, Facts, Folded, Table, Text, count, number, percent, plural, said
 from gapless.pages.story import Story
 
 __all__ = ["asked", "same"]
@@ -27,13 +28,16 @@ INSTEAD = {
     "perceptron": "No objective: rows are visited in turn, and each one on the wrong side moves "
     "the hyperplane by itself times the rate.",
 }
-MOST_CLASSES = 12
+#: Classes of the table, and of one that is not folded.
+MOST_CLASSES, FEW_CLASSES = 30, 8
+#: Where the formula of an objective ends, and the words about its rows begin.
+WORDS_BEGIN = re.compile(r" over [\d,]+ rows(?=$|[,;])")
 
 
 def asked(story: Story) -> list[Block]:
     blocks: list[Block] = [Text(_task(story))]
-    formula = objective_of(story)
-    blocks.append(Facts([("minimised", formula)]) if formula is not None else Text(instead_of(story)))
+    objective = objective_of(story)
+    blocks += [Text(instead_of(story))] if objective is None else _typeset(objective)
     if story.piped:
         steps = " → ".join(type(step).__name__ for _, step in story.model.steps)
         blocks.append(
@@ -44,7 +48,7 @@ def asked(story: Story) -> list[Block]:
         )
     own, other = _parameters(story.step)
     if own:
-        blocks.append(Table(["parameter", "value"], own, "Not at their defaults", names=2))
+        blocks.append(Table(["parameter", "value"], own, "Parameters that were set", names=2))
     else:
         blocks.append(Text("Every parameter has its default."))
     if other:
@@ -66,6 +70,18 @@ def _task(story: Story) -> str:
         return f"{story.name}: find the region in which the rows lie, from {n} with {d}; there are no labels."
     outputs = f", {plural(story.target.shape[1], 'output')} at once," if story.several else ""
     return f"{story.name}: predict a number{outputs} from {n} with {d}."
+
+
+def _typeset(objective: str) -> list[Block]:
+    """The formula with the user's numbers, then the words that follow it."""
+    found = WORDS_BEGIN.search(objective)
+    formula, words = (
+        (objective, "") if found is None else (objective[: found.start()], objective[found.start() :].strip())
+    )
+    formula = formula.removeprefix("minimise ")
+    parts = formula.split(",  ")  # a kernel stands behind the objective
+    blocks = [Equation.of(part, "minimise" if k == 0 else "with") for k, part in enumerate(parts)]
+    return [*blocks, Text(words[0].upper() + words[1:] + ".")] if words else blocks
 
 
 def objective_of(story: Story) -> str | None:
@@ -132,12 +148,12 @@ def _rows(story: Story) -> list[Block]:
         full = Z.shape[0] * Z.shape[1]
         facts.append(
             (
-                "kept as",
+                "stored as",
                 f"sparse, {count(Z.nnz)} numbers other than 0 ({number(100 * Z.nnz / max(full, 1), 3)} % of all)",
             )
         )
     elif hasattr(Z, "dtype"):
-        facts.append(("kept as", f"dense, {Z.dtype}"))
+        facts.append(("stored as", f"dense, {Z.dtype}"))
     if story.sample_weight is not None:
         weights = np.asarray(story.sample_weight, dtype=np.float64)
         zero = int((weights == 0).sum())
@@ -179,7 +195,7 @@ def _rows(story: Story) -> list[Block]:
     return blocks
 
 
-def _class_table(story: Story) -> Table:
+def _class_table(story: Story) -> Block:
     labels = story.classes
     counts = [int((story.target == label).sum()) for label in labels]
     tests = [int((story.target_test == label).sum()) for label in labels] if story.has_test else None
@@ -193,9 +209,14 @@ def _class_table(story: Story) -> Table:
         [
             said(labels[k]),
             count(counts[k]),
-            f"{100 * counts[k] / max(story.n_rows, 1):.1f} %",
+            percent(counts[k] / max(story.n_rows, 1)),
             *([count(tests[k])] if tests else []),
         ]
         for k in order
     ]
-    return Table(head, rows, "The classes", left_out=len(labels) - len(rows))
+    table = Table(head, rows, "The classes", left_out=len(labels) - len(rows))
+    if len(labels) <= FEW_CLASSES:
+        return table
+    return Folded(
+        f"{count(len(labels))} classes, {count(min(counts))} to {count(max(counts))} training rows each", [table]
+    )

@@ -1,4 +1,4 @@
-"""Errors: on the rows seen, on rows not seen with exact intervals, which class is taken for which, and what that costs."""
+"""Errors: on the rows seen, on rows not seen with one exact interval, which class is taken for which, and what that costs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,32 @@ from typing import Any
 
 import numpy as np
 
-from gapless.pages.blocks import Bars, Block, Facts, Folded, Note, Table, Text, count, number, percent, plural, said
+from gapless.pages.blocks import (
+    Bars,
+    Block,
+    Equation,
+    Facts,
+    Folded,
+    Matrix,
+    Note,
+    Table,
+    Text,
+    count,
+    number,
+    percent,
+    plural,
+    said,
+)  # fmt: skip
+from gapless.pages.costs import confidence, costs_of
 from gapless.pages.story import Story
 
-__all__ = ["errors", "generalisation"]
+__all__ = ["baseline_error", "baseline_numbers", "errors", "generalisation", "seen_error", "test_error"]
 
-MOST_CLASSES = 12
-RATIOS = (1.0, 2.0, 5.0, 10.0)
+#: Classes, and outputs, of a table with a line for each; classes of a confusion table.
+MOST_LINES, MATRIX_CLASSES = 12, 30
 NO_TEST = (
-    "No rows were kept aside. The error on the training rows is too low an estimate of the error "
-    "on new ones, and has no interval; what can be "
-    "said of new rows without a test set stands under the bounds."
+    "No rows were kept aside. The error on the training rows is too low an estimate of the error on new ones and has no "
+    "interval."
 )
 
 
@@ -29,12 +44,37 @@ def wrong(truth: Any, found: Any) -> tuple[int, int]:
 
 
 def test_error(story: Story) -> Any:
-    """The exact interval of the error on new rows; None without test rows that are new."""
+    """The exact interval of the error on new rows, the only one of a page; None without new rows."""
     from gapless.theory.hoeffding import clopper_pearson
 
-    if not story.has_test or story.task != "classes" or story.copied:
+    if not story.has_test or story.task != "classes":
         return None
     return clopper_pearson(*wrong(story.target_test, story.predicted_test), story.delta / story.tested)
+
+
+def seen_error(story: Story) -> tuple[float, str, str]:
+    """(value, text, style) of the mark that bars have: the error on the test rows, else on the training rows."""
+    truth, found = (story.target_test, story.predicted_test) if story.has_test else (story.target, story.predicted)
+    k, n = wrong(truth, found)
+    return k / n, f"seen on the {'test' if story.has_test else 'training'} rows: {percent(k / n)}", "solid"
+
+
+def baseline_error(story: Story) -> tuple[str, float] | None:
+    """(class, error) of always giving the commonest class of the training rows, on the rows that `seen_error` counts."""
+    if story.task != "classes" or story.several or isinstance(story.step.classes_, list):
+        return None
+    labels, counts = np.unique(story.target, return_counts=True)
+    common = labels[int(np.argmax(counts))]
+    truth = story.target_test if story.has_test else story.target
+    return said(common, 40), float(np.mean(np.asarray(truth != common)))
+
+
+def baseline_numbers(story: Story) -> float | None:
+    """The root mean square error of always predicting the mean of the training targets, on the test rows."""
+    if story.task != "numbers" or story.several or not story.has_test:
+        return None
+    off = np.asarray(story.target_test, dtype=np.float64) - float(np.mean(np.asarray(story.target, dtype=np.float64)))
+    return math.sqrt(float((off**2).mean()))
 
 
 # The second gap
@@ -49,50 +89,32 @@ def generalisation(story: Story) -> list[Block]:
                 "training rows lie outside the region."
             )
         ]
+    blocks = _known_rows(story)
     if story.task == "numbers":
-        return _of_numbers(story)
+        return blocks + _of_numbers(story)
     k, n = wrong(story.target, story.predicted)
-    blocks: list[Block] = []
     bars: list[tuple[str, float, float | None, float | None, str]] = [
         ("training rows", k / n, None, None, f"{percent(k / n)} ({count(k)} of {count(n)})")
     ]
-    found = test_error(story)
-    if found is None:
-        blocks.append(Note(_why_none(story), "warn" if story.has_test else "plain"))
+    interval = test_error(story)
+    if interval is None:
+        if not story.left_out:
+            blocks.append(Note(NO_TEST))
     else:
-        text = (
-            f"{percent(found.rate)} ({count(found.errors)} of {count(found.n)}); "
-            f"{percent(found.low)} to {percent(found.high)}"
-        )
-        bars.append(("test rows", found.rate, found.low, found.high, text))
-        apart = found.rate - k / n
-        blocks.append(
-            Text(
-                f"On new rows the error lies between {percent(found.low)} and "
-                f"{percent(found.high)}, but for a failure of probability "
-                f"{number(story.delta)}; so the generalisation gap, new rows less training rows, lies between "
-                f"{_points(found.low - k / n)} and {_points(found.high - k / n)} (seen: {_points(apart)})."
-            )
-        )
-    blocks.append(
-        Bars.shares(bars, "Error, with its exact interval (Clopper-Pearson) where the rows are new", ("rows", "wrong"))
+        blocks.append(Text(_interval_in_words(story, interval, k / n)))
+        text = f"{percent(interval.rate)} ({count(interval.errors)} of {count(interval.n)})"
+        bars.append(("test rows", interval.rate, interval.low, interval.high, text))
+    baseline = baseline_error(story)
+    if baseline is not None:
+        which = "test" if story.has_test else "training"
+        bars.append((f"always “{baseline[0]}”", baseline[1], None, None, f"{percent(baseline[1])} of the {which} rows"))
+    caption = "Share of wrong rows" + (
+        "" if interval is None else f"; the black line is the {confidence(story)} interval of the true error"
     )
-    if found is not None:
-        width = math.sqrt(math.log(2.0 * story.tested / story.delta) / (2.0 * found.n))
-        blocks.append(
-            Text(
-                "Hoeffding's inequality, which holds for every loss between 0 and 1, would say "
-                f"{percent(found.rate)} ±\u00a0{percent(width)}. Both hold "
-                "where the test rows are independent draws, as the new ones are, and "
-                + (
-                    "chose nothing."
-                    if story.tested == 1
-                    else f"compared {story.tested} models, by which δ was divided."
-                )
-            )
-        )
-    if story.shared > 0 and not story.copied:
-        blocks.append(_overlap(story))
+    blocks.append(Bars.shares(bars, caption))
+    blocks += _other_figures(story)
+    if interval is not None:
+        blocks.append(Folded("How the interval is computed", _clopper_pearson(story, interval)))
     estimate = getattr(story.certificate, "estimate", None)
     if estimate is not None:
         blocks.append(
@@ -104,26 +126,116 @@ def generalisation(story: Story) -> list[Block]:
     return blocks
 
 
+def _interval_in_words(story: Story, interval: Any, training: float) -> str:
+    shared = (
+        ""
+        if story.tested == 1
+        else f" The test rows compared {story.tested} models, so each interval has a {story.tested}th of δ = "
+        f"{number(story.delta)}."
+    )
+    apart = interval.rate - training
+    return (
+        f"On new rows the error lies between {percent(interval.low)} and {percent(interval.high)}: the exact "
+        f"{confidence(story)} interval from {count(interval.errors)} errors on {count(interval.n)} test rows.{shared} The "
+        f"training error, {percent(training)}, has no interval: these rows made the model. The second gap is the "
+        f"difference of the two, {_points(apart)} as seen.{_against_baseline(story, interval)}"
+    )
+
+
+def _against_baseline(story: Story, interval: Any) -> str:
+    """Whether the interval tells the model from the answer that is always the same."""
+    baseline = baseline_error(story)
+    if baseline is None or interval.high < baseline[1]:
+        return ""
+    where = "lies in the interval" if interval.low <= baseline[1] else "is below the interval"
+    return (
+        f" Always answering “{baseline[0]}” has an error of {percent(baseline[1])}, which {where}: by the share of wrong rows "
+        "these test rows do not show that the model is better. The balanced error and the classes below say what it finds."
+    )
+
+
+def _clopper_pearson(story: Story, interval: Any) -> list[Block]:
+    k, n, tail = int(interval.errors), int(interval.n), f"{interval.delta / 2:.4g}"
+    blocks: list[Block] = [
+        Text(
+            "Clopper and Pearson: the ends are the rates p at which so many errors, or more, and so many, or fewer, have "
+            f"a probability of {tail}. The interval holds where the test rows are independent draws, as the new rows are, "
+            "and chose nothing."
+        )
+    ]
+    if k > 0:
+        blocks.append(Equation.of(f"sum_(j = {k})^{n} binom({n}, j) p^j (1 - p)^({n} - j) = {tail}", "lower end:"))
+    if k < n:
+        blocks.append(Equation.of(f"sum_(j = 0)^{k} binom({n}, j) p^j (1 - p)^({n} - j) = {tail}", "upper end:"))
+    return blocks
+
+
+def _other_figures(story: Story) -> list[Block]:
+    """Figures in which a rare class counts as much as a common one."""
+    if story.several or isinstance(story.step.classes_, list):
+        return []
+    truth, found = (story.target_test, story.predicted_test) if story.has_test else (story.target, story.predicted)
+    labels = [label for label in story.classes.tolist() if np.any(truth == label)]
+    if len(labels) < 2:
+        return []
+    missed = [float(np.mean(np.asarray(found[truth == label] != label))) for label in labels]
+    facts = [("balanced error", f"{percent(float(np.mean(missed)))}: the mean over the classes of the share not found")]
+    area = _area(story)
+    if area is not None:
+        low, high = (said(label, 40) for label in story.classes)
+        facts.append(
+            ("AUC", f"{number(area, 4)}: how often a row of “{high}” has a higher score than a row of “{low}”")
+        )
+    return [Facts(facts)]
+
+
+def _area(story: Story) -> float | None:
+    """The area under the ROC curve of a two-class model with scores."""
+    from sklearn.metrics import roc_auc_score
+
+    X, truth = (story.X_test, story.target_test) if story.has_test else (story.X, story.target)
+    if len(story.classes) != 2 or not np.isin(truth, story.classes).all():
+        return None
+    for method in ("decision_function", "predict_proba"):
+        if hasattr(story.model, method):
+            scores = np.asarray(getattr(story.model, method)(X))
+            scores = scores[:, 1] if scores.ndim == 2 else scores
+            return float(roc_auc_score(truth == story.classes[1], scores))
+    return None
+
+
 def _points(value: float) -> str:
     return f"{100 * value:+.2f}".replace("-", "−") + " points"
 
 
-def _why_none(story: Story) -> str:
-    if not story.has_test:
-        return NO_TEST
-    return (
-        "Every test row also occurs among the training rows: they say nothing of new "
-        "rows, and no interval follows from them."
-    )
-
-
-def _overlap(story: Story) -> Note:
-    share = percent(story.shared)
-    return Note(
-        f"{share} of the test rows also occur among the training rows. Independent rows may "
-        "coincide; copied ones void the intervals.",
-        "warn",
-    )
+def _known_rows(story: Story) -> list[Block]:
+    """Test rows that occur among the training rows, and what was done about them."""
+    if story.left_out and not story.has_test:
+        return [
+            Note(
+                f"Every one of the {count(story.given_rows)} test rows also occurs among the training rows: they say "
+                "nothing of new rows, and no interval follows from them.",
+                "warn",
+            )
+        ]
+    if story.left_out:
+        others = story.given_rows - story.left_out
+        return [
+            Note(
+                f"{count(story.left_out)} of the {count(story.given_rows)} test rows also occur among the training rows and "
+                f"are left out: every figure on test rows is of the other {count(others)}.",
+                "warn",
+            )
+        ]
+    if story.coinciding:
+        return [
+            Note(
+                f"{count(story.coinciding)} of the {count(story.given_rows)} test rows have the same values as a training "
+                "row. Independent rows may coincide; if the file holds rows twice, the error below is too low.",
+                "warn",
+            )
+        ]
+    return []
 
 
 # Numbers
@@ -133,19 +245,22 @@ def _of_numbers(story: Story) -> list[Block]:
     head = ["rows", "root mean square", "mean |error|", "R²"]
     rows = _residuals("training", story.target, story.predicted)
     if story.has_test:
+        mean = np.mean(np.asarray(story.target, dtype=np.float64), axis=0)
         rows += _residuals("test", story.target_test, story.predicted_test)
+        rows += _residuals(
+            "test, always the training mean", story.target_test, np.broadcast_to(mean, story.target_test.shape)
+        )
     blocks: list[Block] = [
         Table(
             head,
-            rows[: 2 * MOST_CLASSES],
+            rows[: 3 * MOST_LINES],
             "Residuals: target less prediction",
-            left_out=max(0, len(rows) - 2 * MOST_CLASSES),
+            left_out=max(0, len(rows) - 3 * MOST_LINES),
         )
     ]
     if not story.has_test:
-        blocks.append(Note(NO_TEST))
-    elif story.copied:
-        blocks.append(Note(_why_none(story), "warn"))
+        if not story.left_out:
+            blocks.append(Note(NO_TEST))
     elif not story.several:
         blocks.append(_quantiles(story))
         blocks.append(
@@ -155,8 +270,6 @@ def _of_numbers(story: Story) -> list[Block]:
                 "nothing. A mean square has no such interval: a rare error without bound could always be missed."
             )
         )
-    if story.shared > 0 and not story.copied:
-        blocks.append(_overlap(story))
     return blocks
 
 
@@ -199,43 +312,33 @@ def _quantiles(story: Story) -> Table:
 
 
 def errors(story: Story) -> list[Block]:
-    """Which class is taken for which, with rates and costs."""
-    if story.task == "outliers":
-        return [Note("There are no labels: nothing can be counted as an error.")]
-    if story.task == "numbers":
-        return [
-            Note(
-                "Numbers are predicted, not classes: there is no confusion and no count of errors. "
-                "How far the predictions are off stands above."
-            )
-        ]
+    """Which class is taken for which, with rates and costs; nothing where there are no classes."""
+    if story.task != "classes":
+        return []
     if story.several or isinstance(story.step.classes_, list):
         return [_several(story)]
-    fresh = story.has_test and not story.copied
-    truth, found = (story.target_test, story.predicted_test) if fresh else (story.target, story.predicted)
+    truth, found = (story.target_test, story.predicted_test) if story.has_test else (story.target, story.predicted)
     table = _confusion(story, truth, found)
     blocks: list[Block] = []
-    if not fresh:
+    if not story.has_test:
         blocks.append(Note("Counted on the training rows: this says nothing of new rows, and has no intervals."))
-    blocks.append(_matrix(table, "test" if fresh else "training"))
-    if fresh:
-        blocks += _rates(story, table)
-    blocks += _costs(story, table, fresh)
-    return blocks
+    blocks.append(_matrix(table, "test" if story.has_test else "training"))
+    if story.has_test:
+        blocks.append(_rates(story, table))
+    return blocks + costs_of(story, table)
 
 
 def _several(story: Story) -> Table:
-    fresh = story.has_test and not story.copied
-    truth, found = (story.target_test, story.predicted_test) if fresh else (story.target, story.predicted)
+    truth, found = (story.target_test, story.predicted_test) if story.has_test else (story.target, story.predicted)
     truth, found = np.atleast_2d(truth.T).T, np.atleast_2d(found.T).T
     rows = []
-    for k in range(min(truth.shape[1], MOST_CLASSES)):
+    for k in range(min(truth.shape[1], MOST_LINES)):
         bad, n = wrong(truth[:, k], found[:, k])
         rows.append([f"output {k + 1}", count(bad), percent(bad / n)])
     return Table(
         ["", "wrong", "error"],
         rows,
-        f"Errors on the {'test' if fresh else 'training'} rows",
+        f"Errors on the {'test' if story.has_test else 'training'} rows",
         left_out=truth.shape[1] - len(rows),
     )
 
@@ -247,15 +350,20 @@ def _confusion(story: Story, truth: Any, found: Any) -> Any:
 
 
 def _matrix(table: Any, which: str) -> Block:
+    """The one confusion table; of very many classes the most frequent mistakes."""
     labels, counts = table.classes, table.counts
     K = len(labels)
-    if K <= MOST_CLASSES:
-        head = ["is \\ called", *(said(label, 24) for label in labels), "all"]
-        rows = [[said(labels[i], 40), *(count(v) for v in counts[i]), count(counts[i].sum())] for i in range(K)]
-        return Table(head, rows, f"Which class is taken for which, {which} rows")
+    if K <= MATRIX_CLASSES:
+        longest = 40 if K <= 6 else 24
+        return Matrix.of_counts(
+            [said(label, longest) for label in labels.tolist()],
+            counts.tolist(),
+            f"{plural(int(counts.sum()), which + ' row')}: a line for each true class, a column for each answer; right "
+            "answers on the diagonal",
+        )
     off = counts.copy()
     np.fill_diagonal(off, 0)
-    order = np.argsort(-off, axis=None, kind="stable")[:MOST_CLASSES]
+    order = np.argsort(-off, axis=None, kind="stable")[:MATRIX_CLASSES]
     pairs = [np.unravel_index(int(k), off.shape) for k in order if off.flat[int(k)] > 0]
     rows = [
         [said(labels[i]), said(labels[j]), count(off[i, j]), percent(off[i, j] / max(counts[i].sum(), 1))]
@@ -273,116 +381,25 @@ def _matrix(table: Any, which: str) -> Block:
     )
 
 
-def _rates(story: Story, table: Any) -> list[Block]:
+def _rates(story: Story, table: Any) -> Table:
     labels = list(table.classes)
     sizes = table.counts.sum(axis=1)
     recalls = {k: table.recall(label) for k, label in enumerate(labels)}
     order = list(range(len(labels)))
-    if len(labels) > MOST_CLASSES:
-        order = sorted((k for k in order if recalls[k] is not None), key=lambda k: (recalls[k].rate, -sizes[k]))[
-            :MOST_CLASSES
-        ]
-    rows = []
-    for k in order:
-        precision = table.precision(labels[k])
-        rows.append([said(labels[k]), *_rate(recalls[k]), *_rate(precision)])
+    caption = f"Each class on new rows, with exact {number(100 * (1 - table.delta), 6)} % intervals, each for itself"
+    if len(labels) > MATRIX_CLASSES:
+        known = (k for k in order if recalls[k] is not None)
+        order = sorted(known, key=lambda k: (recalls[k].rate, -sizes[k]))[:MATRIX_CLASSES]
+        caption += "; the classes found least"
+    rows = [[said(labels[k]), *_rate(recalls[k]), *_rate(table.precision(labels[k]))] for k in order]
     head = ["class", "found (recall)", "interval", "right when called (precision)", "interval"]
-    caption = f"Rates on new rows, exact intervals at confidence {number(100 * (1 - table.delta))} % each"
-    if len(labels) > MOST_CLASSES:
-        caption += ", the classes found least first"
-    blocks: list[Block] = [Table(head, rows, caption, left_out=len(labels) - len(rows))]
-    if len(labels) == 2:
-        low, high = (said(label, 40) for label in labels)
-        facts = []
-        for name, found in (
-            (f"“{low}” called “{high}”", table.false_positive_rate),
-            (f"“{high}” called “{low}”", table.false_negative_rate),
-        ):
-            if found is not None:
-                facts.append(
-                    (name, f"{percent(found.rate)} of its rows; {percent(found.low)} to {percent(found.high)}")
-                )
-        blocks.append(Facts(facts))
-    return blocks
+    return Table(head, rows, caption, left_out=len(labels) - len(rows))
 
 
 def _rate(found: Any) -> tuple[str, str]:
     return (
         ("no rows", "–") if found is None else (percent(found.rate), f"{percent(found.low)} to {percent(found.high)}")
     )
-
-
-# Costs
-
-
-def cost_matrix(costs: Any, classes: Any) -> np.ndarray:
-    """(K, K): what calling a row of class i class j costs. From such an array, or from a dict {(is, called): cost}."""
-    K = len(classes)
-    if isinstance(costs, dict):
-        place = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
-        matrix = np.zeros((K, K))
-        for pair, value in costs.items():
-            if not (isinstance(pair, tuple) and len(pair) == 2 and all(label in place for label in pair)):
-                raise ValueError(f"costs: {pair!r} is no pair (true class, predicted class) of {list(place)}")
-            matrix[place[pair[0]], place[pair[1]]] = float(value)
-    else:
-        matrix = np.asarray(costs, dtype=np.float64)
-        if matrix.shape != (K, K):
-            raise ValueError(f"costs has shape {matrix.shape}; it needs a row and a column for each of the {K} classes")
-    if not np.isfinite(matrix).all():
-        raise ValueError("costs must be finite numbers")
-    return matrix
-
-
-def _costs(story: Story, table: Any, fresh: bool) -> list[Block]:
-    if story.costs is not None:
-        place = {label: k for k, label in enumerate(story.classes.tolist())}
-        known = [label for label in table.classes.tolist() if label in place]
-        matrix = np.zeros(table.counts.shape)
-        given = cost_matrix(story.costs, story.classes)
-        for i, true in enumerate(table.classes.tolist()):
-            for j, called in enumerate(table.classes.tolist()):
-                if true in place and called in place:
-                    matrix[i, j] = given[place[true], place[called]]
-        rows = [["as given", *_cost(story, table.counts, matrix, fresh)]]
-        note = (
-            []
-            if len(known) == len(table.classes)
-            else [Note("Rows of a class that the model does not know cost nothing here.", "warn")]
-        )
-        return [Table(["costs", "a row", "between", "best single answer"], rows, "What the errors cost"), *note]
-    if len(table.classes) != 2:
-        return [
-            Folded(
-                "What errors cost",
-                [Text("Every error counts 1 here. With costs={(is, called): cost} the page prices them.")],
-            )
-        ]
-    low, high = (said(label, 30) for label in table.classes)
-    rows = []
-    for ratio in RATIOS:
-        matrix = np.array([[0.0, 1.0], [ratio, 0.0]])
-        rows.append([number(ratio), *_cost(story, table.counts, matrix, fresh)])
-    head = [f"“{high}” called “{low}” costs", "a row", "between", "best single answer"]
-    caption = f"What the errors cost, if “{low}” called “{high}” costs 1" + ("" if fresh else " (training rows)")
-    return [
-        Table(head, rows, caption, names=0),
-        Text(
-            "The last column is the cost of always giving the same answer: a model must beat "
-            "it. Other prices: costs={(is, called): cost}."
-        ),
-    ]
-
-
-def _cost(story: Story, counts: np.ndarray, matrix: np.ndarray, fresh: bool) -> tuple[str, str, str]:
-    """The mean cost of a row; Hoeffding's interval for a mean of numbers between the least and the largest cost."""
-    n = int(counts.sum())
-    mean = float((counts * matrix).sum()) / n
-    least, most = float(matrix.min()), float(matrix.max())
-    width = (most - least) * math.sqrt(math.log(2.0 * story.tested / story.delta) / (2.0 * n))
-    between = f"{number(max(mean - width, least))} to {number(min(mean + width, most))}" if fresh else "–"
-    alone = (counts.sum(axis=1)[:, None] * matrix).sum(axis=0) / n
-    return number(mean), between, number(float(alone.min()))
 
 
 def headline(story: Story) -> tuple[str, str, str] | None:
@@ -398,8 +415,9 @@ def headline(story: Story) -> tuple[str, str, str] | None:
             number(figure),
             plural(len(off), "test row" if story.has_test else "training row"),
         )
-    found = test_error(story)
-    if found is None:
+    interval = test_error(story)
+    if interval is None:
         k, n = wrong(story.target, story.predicted)
-        return ("training error", percent(k / n), "no new rows were given")
-    return ("error on new rows", percent(found.rate), f"{percent(found.low)} to {percent(found.high)}")
+        return ("training error", percent(k / n), "there were no new rows")
+    between = f"{percent(interval.low)} to {percent(interval.high)}, {confidence(story)} interval"
+    return ("error on new rows", percent(interval.rate), between)

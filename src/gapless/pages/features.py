@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gapless.pages.blocks import Bars, Block, Folded, Note, Text, count, number, plural, said
+from gapless.pages.blocks import Bars, Block, Equation, Folded, Matrix, Note, Table, Text, count, number, plural, said
 from gapless.pages.story import Story
 
 __all__ = ["features"]
 
 TOP = 15
-MOST_SCORES = 12
+#: Scores that have a chart each; beyond, they share a table of at most so many.
+MOST_CHARTS, MOST_SCORES = 3, 30
 #: Rows and columns up to which columns are shuffled to see what hangs on them.
 SHUFFLED_ROWS, SHUFFLED_COLUMNS, SHUFFLED_WORK = 1000, 200, 50_000_000
 
@@ -22,7 +24,7 @@ def features(story: Story) -> list[Block]:
     try:
         from gapless.certificates.explain import explain
 
-        found = explain(story.step, feature_names=story.feature_names)
+        found = explain(story.model, feature_names=story.feature_names)
     except (TypeError, ValueError, AttributeError):
         found = None
     if found is not None:
@@ -34,45 +36,89 @@ def features(story: Story) -> list[Block]:
 
 
 def _weights(story: Story, found: Any) -> list[Block]:
+    """Each weight twice: per standard deviation of its column, which compares columns, and per unit of it, which is applied."""
     spread = _spread(story.Z, found.weights.shape[1])
+    score = "prediction" if story.task == "numbers" else "score"
+    scaled = found.scale is not None and bool(np.any(found.scale != 1.0))
+    seen = "the bar" if found.n_scores <= MOST_CHARTS else "the shade"
+    before = ", before the scaling that the model applies" if scaled else ""
+    texts = (
+        " A column “name=text” is 1 where that text stands, else 0."
+        if any("=" in n for n in found.feature_names)
+        else ""
+    )
     blocks: list[Block] = [
+        Equation.of("f(x) = b + sum_j w_j x_j", f"The {score} is a sum over the columns:"),
         Text(
-            "The score is w·x + b. A bar is w_j times the standard deviation of its column: how far the "
-            "score moves when the feature moves by its own "
-            "usual amount. The weight beside it is w_j itself, in the units of the column."
-        )
+            f"Each weight stands here twice. Per standard deviation ({seen}): how far the {score} moves when the column "
+            "grows by one standard deviation of the training rows; this compares columns. Per unit: how far it moves when "
+            f"the column grows by 1 in the units of the data{before}; this is w_j above.{texts}"
+        ),
     ]
+    mixed = story.piped and found.scale is None
+    if mixed:
+        blocks[-1] = Text(
+            "The steps before the model mix or change the columns, so that weights have no units of the data. Per standard "
+            f"deviation ({seen}): how far the {score} moves when what the last step sees grows by one standard deviation. "
+            "Per unit: when it grows by 1."
+        )
+    where = "" if mixed else " in the units of the data"
+    push = found.weights * spread
+    own, offsets = found.weights_per_unit, found.intercept_in_units
     K = found.n_scores
-    several: list[Block] = []
-    for k in range(min(K, MOST_SCORES)):
-        push = found.weights[k] * spread
-        order = np.argsort(-np.abs(push), kind="stable")
-        order = order[push[order] != 0][:TOP]
+    if K > MOST_CHARTS:
+        return blocks + _weight_tables(story, found, push, own, offsets)
+    for k in range(K):
+        order = np.argsort(-np.abs(push[k]), kind="stable")
+        order = order[push[k][order] != 0][:TOP]
         toward = _toward(story, found, k)
         if not order.size:
-            several.append(Note(f"{toward}: every weight is 0 (or its column constant); no feature pushes either way."))
+            blocks.append(Note(f"{toward}: every weight is 0 (or its column constant); no feature pushes either way."))
             continue
         rows = [
-            (said(found.feature_names[j], 60), float(push[j]), f"w = {number(found.weights[k, j])}")
+            (said(found.feature_names[j], 60), float(push[k, j]), (number(push[k, j]), number(own[k, j])))
             for j in order.tolist()
         ]
-        left = int(np.count_nonzero(push)) - len(rows)
-        more = f"; {plural(left, 'other feature')} with less" if left else ""
-        several.append(
+        blocks.append(
             Bars.signed(
                 rows,
-                f"{toward}; |w| = {number(float(found.norm[k]))}, b = {number(float(found.intercept[k]))}{more}",
-                ("feature", "weight"),
+                f"{toward}; offset b = {number(offsets[k])}{where}{_less(push[[k]], len(rows))}",
+                ("feature", "", "per standard deviation", "per unit"),
             )
         )
-    if len(several) > 3:
-        blocks += several[:2]
-        blocks.append(Folded(f"{plural(len(several) - 2, 'other score')}", several[2:]))
-    else:
-        blocks += several
-    if K > MOST_SCORES:
-        blocks.append(Text(f"{count(K - MOST_SCORES)} more scores are not shown; gapless.explain(model) has them."))
     return blocks
+
+
+def _less(push: np.ndarray, shown: int) -> str:
+    left = int(np.count_nonzero(push.any(axis=0))) - shown
+    return f"; {plural(left, 'other feature')} with less" if left else ""
+
+
+def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, offsets: np.ndarray) -> list[Block]:
+    """Many scores: a line for each feature and a column for each score, once per standard deviation and once per unit."""
+    K = min(found.n_scores, MOST_SCORES)
+    largest = np.abs(push[:K]).max(axis=0)
+    order = np.argsort(-largest, kind="stable")
+    order = order[largest[order] > 0][:TOP]
+    if not order.size:
+        return [Note("Every weight is 0 (or its column constant); no feature pushes either way.")]
+    labels = [said(story.classes[k], 24) if story.task == "classes" else f"output {k + 1}" for k in range(K)]
+    names = [said(found.feature_names[j], 40) for j in order.tolist()]
+    shares = (push[:K, order] / float(largest.max())).T.tolist()
+    places = max(0, 2 - math.floor(math.log10(float(largest.max()))))
+    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in push[:K, order].T.tolist()]
+    what = "the score of each class" if story.task == "classes" else "each output"
+    tail = f"; {count(found.n_scores - K)} more scores: gapless.explain(model)" if found.n_scores > K else ""
+    more = f"{_less(push[:K], len(names))}{tail}"
+    caption = f"Per standard deviation: how far {what} moves; blue up, orange down{more}"
+    rows = [
+        [label, number(offsets[k]), *(number(own[k, j], 3) for j in order.tolist())] for k, label in enumerate(labels)
+    ]
+    head = ["class" if story.task == "classes" else "output", "offset b", *names]
+    return [
+        Matrix.of_weights(labels, names, shares, deviation, caption),
+        Folded("The same per unit of the column", [Table(head, rows, f"Per unit: how far {what} moves")]),
+    ]
 
 
 def _toward(story: Story, found: Any, k: int) -> str:
@@ -138,13 +184,13 @@ def _by_gain(story: Story, importances: np.ndarray) -> list[Block]:
     ]
     left = int(np.count_nonzero(importances)) - len(rows)
     more = f"; {plural(left, 'other feature')} with less" if left else ""
-    return [lead, Bars.shares(rows, f"Share of the total gain in training{more}", ("feature", "share"))]
+    return [lead, Bars.shares(rows, f"Share of the total gain in training{more}")]
 
 
 def _by_shuffling(story: Story) -> list[Block]:
     """How often the answer changes when a column is shuffled among the rows: no direction, but something for every model."""
     if getattr(story.step, "kernel", None) == "precomputed" or callable(getattr(story.step, "kernel", None)):
-        return [Note("The model sees only kernel values between rows, no features: this does not apply.")]
+        return [Note("The model sees only kernel values between rows, no features.")]
     lead = Text("This model has no weight for each feature, so none pushes one way everywhere.")
     n, d = min(story.n_rows, SHUFFLED_ROWS), story.n_features
     cost = n * d * max(1, len(getattr(story.step, "support_", ())) or 1)
@@ -178,4 +224,4 @@ def _by_shuffling(story: Story) -> list[Block]:
         f"Share of {what} when the column is shuffled among {count(n)} training "
         "rows: what the model uses, not which way"
     )
-    return [lead, Bars.shares(rows, caption, ("feature", "share"))]
+    return [lead, Bars.shares(rows, caption)]

@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 from gapless.errors import STATUSES, above_optimum
-from gapless.pages.blocks import Block, Facts, Folded, Note, Table, Text, count, number, plural, said
-from gapless.pages.errors import generalisation
+from gapless.pages.blocks import Block, Equation, Facts, Folded, Note, Table, Text, count, number, plural, said
 from gapless.pages.story import Story
 
-__all__ = ["check", "first_gap", "found", "second_gap"]
+__all__ = ["check", "first_gap", "found", "headline"]
 
 MOST_PARTS = 20
 #: Numbers up to which the judge is asked while the page is made (kernel machines: rows).
@@ -37,13 +36,20 @@ def found(story: Story) -> list[Block]:
     status = str(certificate.status)
     # "The relative gap is at most tol" is the sentence of a gap; other kinds have their own.
     meant = f": {STATUSES[status]}" if status in STATUSES and (story.kind == "gap" or status != "converged") else ""
-    facts = [("ending", status + meant)]
+    facts = [("status", status + meant)]
     facts += _size(story)
-    for name, label in (("n_iter", "passes"), ("seconds", "seconds"), ("solver", "solver"), ("backend", "on")):
+    for name, label in (
+        ("n_iter", "passes over the rows"),
+        ("seconds", "seconds"),
+        ("compile_seconds", "seconds of compiling, not counted"),
+        ("solver", "solver"),
+        ("backend", "computed on"),
+    ):
         value = getattr(certificate, name, None)
-        if value not in (None, ""):
+        if value not in (None, "") and not (name == "compile_seconds" and value == 0):
             facts.append((label, said(value) if isinstance(value, str) else number(value, 3)))
-    blocks: list[Block] = [Text(said(certificate, 2000)), Facts(facts)]
+    sentence = [] if story.kind == "gap" else [Text(said(certificate, 2000))]  # a gap has a section of its own
+    blocks: list[Block] = [*sentence, Facts(facts)]
     if status != "converged":
         blocks.insert(
             0,
@@ -91,16 +97,19 @@ def first_gap(story: Story) -> list[Block]:
         blocks.append(
             Text(
                 f"The objective of this model is at most {most} above the smallest "
-                "possible one, whatever the solver did."
+                "possible one, whatever the solver did: the dual value is below the objective of every model."
             )
+        )
+        blocks.append(
+            Equation.of("P(w) - P_min <= P(w) - D(alpha) = gap", "The optimum lies between primal P and dual D:")
         )
     else:
         blocks.append(Note("Nothing is known about the distance to the optimum.", "warn"))
     holds = "at most" if relative <= certificate.tol else "above"
     blocks.append(
         Facts([
-            ("primal, reached", _digits(primal)),
-            ("dual, not to be gone below", _digits(dual)),
+            ("primal P, reached", _digits(primal)),
+            ("dual D, which no model goes below", _digits(dual)),
             ("gap", f"{number(gap, 3)} (rounding can be {number(certificate.rounding, 2)} of it)"),
             ("relative gap", f"{number(relative, 3)}, {holds} tol = {number(certificate.tol, 3)}"),
         ])
@@ -136,7 +145,7 @@ def _parts(certificate: Any, parts: Any) -> Table:
             ]
         )
     return Table(
-        ["problem", "ending", "primal", "dual", "gap", "relative gap"], rows, names=2, left_out=len(parts) - len(rows)
+        ["problem", "status", "primal", "dual", "gap", "relative gap"], rows, names=2, left_out=len(parts) - len(rows)
     )
 
 
@@ -168,11 +177,6 @@ def _in_place(certificate: Any) -> list[Block]:
             continue
         facts.append((label, number(value, 6)))
     return [Facts(facts)] if facts else []
-
-
-def second_gap(story: Story) -> list[Block]:
-    """Error on the rows seen, error on rows not seen, and how far the true one can be."""
-    return generalisation(story)
 
 
 def check(story: Story) -> list[Block]:

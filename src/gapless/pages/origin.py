@@ -12,6 +12,9 @@ from gapless.pages.story import Story
 
 __all__ = ["call_of", "fingerprint", "repeat", "versions"]
 
+#: Characters of a command: a shell takes longer ones, and half a command is none.
+LONGEST_COMMAND = 100_000
+
 
 def fingerprint(story: Story) -> list[Block]:
     named = getattr(story.certificate, "fingerprint", None)
@@ -56,11 +59,12 @@ def versions() -> list[Block]:
 
 
 def repeat(story: Story) -> list[Block]:
-    """The two commands; as given, else in Python."""
+    """The commands for the shell, as given; of a model that was fitted in Python, the lines that do the same."""
     if story.commands is not None:
+        captions = ("Make the model again", "Check the model", "Make this page again")
         return [
-            Code(said(text, 4000, lines=True), caption)
-            for text, caption in zip(story.commands, ("Reproduce", "Verify"))
+            Code(said(text, LONGEST_COMMAND, lines=True), _where(text, caption))
+            for text, caption in zip(story.commands, captions)
             if text
         ]
     fit = "X, y" if story.y is not None else "X"
@@ -68,17 +72,19 @@ def repeat(story: Story) -> list[Block]:
     first = f"import gapless\n\nmodel = {call_of(story.step)}.fit({fit}{weight})"
     if story.piped:
         steps = " → ".join(type(step).__name__ for _, step in story.model.steps[:-1])
-        first = f"import gapless\n\n# after {steps}\nmodel = {call_of(story.step)}.fit(Z, y{weight})"
+        first = f"import gapless\n\n# Z is X after {steps}\nmodel = {call_of(story.step)}.fit(Z, y{weight})"
     judged = "X, y" if story.y is not None else "X, None"
     second = f"print(gapless.verify(model, {'Z, y' if story.piped else judged}{weight}))"
     return [
-        Code(first, "Reproduce"),
-        Code(second, "Verify"),
-        Text(
-            "In a file, gapless.save(model, “model.gapless”) carries the same claims; python -m "
-            "gapless.judge model.gapless DATA checks them with numpy alone."
-        ),
+        Code(first, "Make the model again, in Python"),
+        Code(second, "Check the model, in Python"),
+        Code('gapless.save(model, "model.gapless")', "Save the model with its claims, in Python"),
+        Code("gapless verify model.gapless data.csv", "Check the file, in a shell; data.csv holds the training rows"),
     ]
+
+
+def _where(text: str, caption: str) -> str:
+    return f"{caption}, in {'a shell' if text.startswith('gapless ') else 'Python'}"
 
 
 def call_of(step: Any) -> str:

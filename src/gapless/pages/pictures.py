@@ -14,7 +14,6 @@ from gapless.plots.drawing import drawn
 __all__ = [
     "of_boosting",
     "of_boundary",
-    "of_confusion",
     "of_gap",
     "of_gaussians",
     "of_numbers",
@@ -31,7 +30,7 @@ def of_gap(story: Story) -> list[Block]:
     """Primal, dual and gap over the fit."""
     if story.kind != "gap" or len(getattr(story.step, "history_", ())) < 2:
         return []
-    return _draw(story, "GapDisplay", "How primal and dual closed in on each other", story.step)
+    return _draw(story, "GapDisplay", "How primal and dual closed in on each other, pass by pass", story.step)
 
 
 def of_boundary(story: Story) -> list[Block]:
@@ -47,20 +46,6 @@ def of_boundary(story: Story) -> list[Block]:
     if story.n_rows > most or story.n_rows * story.n_features > MOST_NUMBERS:
         return []
     return _draw(story, "MarginDisplay", "Boundary, margins and rows", story.step, story.Z, story.target)
-
-
-def of_confusion(story: Story) -> list[Block]:
-    if story.task != "classes" or story.several or not story.has_test or story.copied or len(story.classes) > 12:
-        return []
-    return _draw(
-        story,
-        "ConfusionDisplay",
-        "Which class is taken for which",
-        story.model,
-        story.X_test,
-        story.target_test,
-        delta=story.delta / story.tested,  # as the error beside it
-    )
 
 
 def of_reliability(story: Story) -> list[Block]:
@@ -100,7 +85,7 @@ def of_numbers(story: Story) -> list[Block]:
 def of_boosting(story: Story) -> list[Block]:
     if story.name != "AdaBoostClassifier":
         return []
-    test = {"X_test": story.X_test, "y_test": story.target_test} if story.has_test and not story.copied else {}
+    test = {"X_test": story.X_test, "y_test": story.target_test} if story.has_test else {}
     rows = (story.X, story.target) if len(story.classes) == 2 else ()
     return _draw(story, "BoostingDisplay", "Rounds: error, bound, edges, margins", story.model, *rows, **test)
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from gapless.errors import CertificateError
 from gapless.pages import asked, bounds, compared, errors, features, gaps, origin, pictures, separation, vectors
-from gapless.pages.blocks import Block, Later, Note, Section, percent, said
+from gapless.pages.blocks import Block, Later, Note, Section, number, percent, said
+from gapless.pages.costs import cost_matrix
 from gapless.pages.story import Story
 from gapless.plots.drawing import with_company
 
@@ -83,7 +84,7 @@ def report(
     check : whether the judge recomputes the claims; None: where that costs little
     pictures : whether there are any (they need matplotlib)
     data_name, test_name : names of the files that X and X_test came from
-    commands : two command lines, one that makes this model and one that verifies it
+    commands : command lines: one that makes this model, one that verifies it, and, if there is one, one that makes this page
     compared : the models that this one was chosen from, as ``gapless train --json`` lists them
 
     Returns
@@ -115,6 +116,7 @@ def report(
 def _check(story: Story) -> None:
     """What would make the page a lie, before anything is computed."""
     story.check_rows()
+    story.leave_out_known()
     if story.target is not None and len(story.target) != story.n_rows:
         raise ValueError(f"X has {story.n_rows} rows, y {len(story.target)}")
     if story.has_test and len(story.target_test) != len(story.predicted_test):
@@ -122,44 +124,57 @@ def _check(story: Story) -> None:
     if story.costs is not None:
         if story.task != "classes" or story.several:
             raise ValueError("costs are those of errors of a classifier with one output")
-        errors.cost_matrix(story.costs, story.classes)
+        cost_matrix(story.costs, story.classes)
     if story.task == "classes" and story.target is None:
         raise ValueError("a classifier's report needs its labels y")
 
 
-PLAN: tuple[tuple[str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = (
-    ("asked", "What was asked", (asked.asked,)),
+#: The sections in order: anchor, name in the contents, title, and what makes its blocks; one without blocks is left out.
+PLAN: tuple[tuple[str, str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = (
+    ("asked", "What was asked", "What was asked", (asked.asked,)),
     (
         "found",
         "What was found",
+        "What was found",
         (gaps.found, compared.compared, pictures.of_tree, pictures.of_boosting, pictures.of_gaussians),
     ),
-    ("optimum", "The first gap: to the best model for this objective", (gaps.first_gap, pictures.of_gap)),
-    ("new-rows", "The second gap: to the error on new rows", (gaps.second_gap, pictures.of_numbers)),
-    ("errors", "Errors and what they cost", (errors.errors, pictures.of_confusion, pictures.of_reliability)),
-    ("bounds", "Bounds on new rows, and what they assume", (bounds.limits,)),
-    ("features", "Which features push which way", (features.features,)),
-    ("rows", "Who the support vectors are", (vectors.vectors, pictures.of_boundary)),
-    ("separability", "Separability", (separation.separation,)),
-    ("judge", "The judge", (gaps.check,)),
-    ("data", "The rows, by name", (origin.fingerprint,)),
-    ("repeat", "Reproduce and verify", (origin.repeat,)),
-    ("versions", "Versions", (lambda story: origin.versions(),)),
+    (
+        "optimum",
+        "Gap to the optimum",
+        "The first gap: to the best model for this objective",
+        (gaps.first_gap, pictures.of_gap),
+    ),
+    (
+        "new-rows",
+        "Error on new rows",
+        "The second gap: to the error on new rows",
+        (errors.generalisation, pictures.of_numbers),
+    ),
+    ("errors", "Errors by class", "Errors by class", (errors.errors, pictures.of_reliability)),
+    ("bounds", "Bounds", "Bounds on new rows, and what they assume", (bounds.limits,)),
+    ("features", "Features", "Which features push which way", (features.features,)),
+    ("rows", "Rows and boundary", "Which rows carry the model", (vectors.vectors, pictures.of_boundary)),
+    ("separability", "Separability", "Can linear scores tell the classes apart?", (separation.separation,)),
+    ("judge", "The judge", "The judge", (gaps.check,)),
+    ("data", "Fingerprint", "The fingerprint of the rows", (origin.fingerprint,)),
+    ("repeat", "Commands", "Reproduce and verify", (origin.repeat,)),
+    ("versions", "Versions", "Versions", (lambda story: origin.versions(),)),
 )
 
 
 def _sections(story: Story) -> list[Section]:
     drawing = pictures.__name__
-    parts = sorted((part for _, _, each in PLAN for part in each), key=lambda part: part.__module__ != drawing)
+    parts = sorted((part for *_, each in PLAN for part in each), key=lambda part: part.__module__ != drawing)
     with with_company(), warnings.catch_warnings():  # pictures first: they can be drawn beside the rest
         # Parts ask the estimator about bare arrays; the rows are known to be those of the fit.
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         blocks = {part: _made(partial(part, story)) for part in parts}
     made = []
-    for name, heading, each in PLAN:
+    for name, short, heading, each in PLAN:
         told = [block for part in each for block in blocks[part]]
         taken = [more for block in told for more in (block.take() if isinstance(block, Later) else [block])]
-        made.append(Section(name, heading, taken))
+        if taken:
+            made.append(Section(name, short, heading, taken))
     if story.missing:
         made[1].blocks.append(Note(f"There are no pictures: {story.missing}"))
     return made
@@ -188,18 +203,19 @@ def _cards(story: Story) -> list[tuple[str, str, str]]:
     found = errors.headline(story)
     if found is not None:
         cards.append(found)
-    if story.task == "classes" and not story.several:
+    baseline = errors.baseline_error(story)
+    mean = errors.baseline_numbers(story)
+    if mean is not None:
+        cards.append(("without a model", number(mean), "error of always predicting the training mean"))
+    if baseline is not None and story.has_test:
+        cards.append(("without a model", percent(baseline[1]), f"error of always answering “{baseline[0]}”"))
+    elif baseline is not None:
         try:
             best = story.bounds.best
-            cards.append(
-                (
-                    "bound on new rows",
-                    "vacuous" if best.vacuous else f"≤ {percent(best.value)}",
-                    f"{best.method}, δ = {story.delta:g} for all",
-                )
-            )
         except (ValueError, TypeError, AttributeError, CertificateError):
-            cards.append(("bound on new rows", "none", "the reasons stand below"))
+            return cards
+        figure = "vacuous" if best.vacuous else f"≤ {percent(best.value)}"
+        cards.append(("bound on new rows", figure, f"{best.method}, δ = {story.delta:g} for all bounds"))
     return cards
 
 

@@ -16,11 +16,22 @@ __all__ = ["separation"]
 #: Numbers in X up to which the question is put to the exact solver while the page is made.
 LARGEST = 4_000_000
 MOST_ROWS = 12
+LEADS = {
+    "complete": "Yes: a hyperplane has every training row strictly on its side.",
+    "quasi": "Nearly: a hyperplane has no training row on the wrong side, but some lie exactly on it, and none does better.",
+    "overlap": "No: no hyperplane separates the training rows, not even with rows on it.",
+}
+LEADS_OF_MANY = {
+    "complete": "Yes: linear scores, one for each class, are highest for the right class on every training row.",
+    "quasi": "Nearly: linear scores, one for each class, are never below another for the right class of a training row, but "
+    "some are equal, and none do better.",
+    "overlap": "No: whatever the linear scores, one for each class, a training row has a higher score for a wrong class.",
+}
 
 
 def separation(story: Story) -> list[Block]:
     if story.task != "classes" or story.several or isinstance(story.step.classes_, list):
-        return [Note("Separability is a question about the labels of one output; it does not apply here.")]
+        return []  # a question about the labels of one output
     if getattr(story.step, "kernel", "linear") != "linear":
         return _of_kernel(story)
     known = _known(story)
@@ -47,21 +58,17 @@ def separation(story: Story) -> list[Block]:
 
 
 def _told(story: Story, found: Any) -> list[Block]:
-    lead = {
-        "complete": "A hyperplane has every training row strictly on its side.",
-        "quasi": "A hyperplane has no training row on the wrong side, but some lie "
-        "exactly on it, and none does better.",
-        "overlap": "No hyperplane separates the training rows, not even with rows on it.",
-    }[found.status]
+    lead = (LEADS if len(story.classes) == 2 else LEADS_OF_MANY)[found.status]
     facts = [("verdict", found.status)]
     if found.margin is not None:
         upper = "" if found.margin_upper is None else f", and none has more than {number(found.margin_upper, 6)}"
         facts.append(("margin", f"at least {number(found.margin, 6)}{upper}"))
     if found.status != "complete":
-        shown = ", ".join(count(row) for row in found.rows[:MOST_ROWS].tolist())
-        more = f" … {count(found.rows.size - MOST_ROWS)} more" if found.rows.size > MOST_ROWS else ""
+        rows = np.unique(found.rows)  # of many classes a row can have several rivals
+        shown = ", ".join(count(row) for row in rows[:MOST_ROWS].tolist())
+        more = f" … {count(rows.size - MOST_ROWS)} more" if rows.size > MOST_ROWS else ""
         facts.append(
-            ("proof", f"exact multipliers on {plural(found.rows.size, 'row')}, numbered from 0: {shown}{more}")
+            ("proof", f"exact multipliers on {plural(rows.size, 'training row')}, numbered from 0: {shown}{more}")
         )
     else:
         facts.append(("proof", "w and b, as they stand in float64"))

@@ -41,6 +41,8 @@ class Story:
     compared: Sequence[Any] | None = None  #: the models that it was chosen from
     picture_bytes: int = 0  #: of all pictures so far
     missing: str = ""  #: what pictures would need
+    coinciding: int = 0  #: test rows that occur among the training rows
+    left_out: int = 0  #: of these, how many were left out of the test rows
 
     @cached_property
     def _last(self) -> tuple[Any, Any]:
@@ -158,31 +160,50 @@ class Story:
             return [f"x{j}" for j in range(d)]
         return [str(name) for name in names]
 
-    @property
-    def shared(self) -> float:
-        """The share of test rows that occur among the training rows."""
-        return self._overlap[0]
-
-    @property
-    def copied(self) -> bool:
-        """Whether all test rows occur in training, and not because there are few different rows at all."""
-        share, distinct = self._overlap
-        return share >= 1.0 and 2.0 * distinct > 1.0
-
     @cached_property
-    def _overlap(self) -> tuple[float, float]:
-        """The share of test rows that occur in training, and how many of the training rows are different ones."""
+    def given_rows(self) -> int:
+        """Test rows as they were given, before those of the training set were left out."""
+        return (
+            0
+            if self.X_test is None
+            else int(self.X_test.shape[0] if hasattr(self.X_test, "shape") else len(self.X_test))
+        )
+
+    def leave_out_known(self) -> None:
+        """Keep the test rows that are new: no interval follows from rows that the model was trained on.
+
+        Held-out rows of the training file are new by their number, and rows of few different values coincide without being
+        copies; of both only the count of coincidences is kept, for the page to tell.
+        """
+        if self.given_rows == 0:
+            if self.has_test:
+                raise ValueError("there are no test rows")
+            return
+        known, distinct = self._known
+        self.coinciding = int(np.count_nonzero(known))
+        held_out = self.data_name is not None and self.test_name is None
+        if not self.coinciding or held_out or 2.0 * distinct <= 1.0:
+            return
+        from sklearn.utils import _safe_indexing
+
+        new = np.flatnonzero(~known)
+        self.left_out = self.coinciding
+        labels = _targets(self.y_test)
+        if len(labels) != self.given_rows:
+            raise ValueError(f"X_test has {self.given_rows} rows, y_test {len(labels)}")
+        self.X_test = _safe_indexing(self.X_test, new) if len(new) else None
+        self.y_test = labels[new] if len(new) else None
+
+    @property
+    def _known(self) -> tuple[np.ndarray, float]:
+        """Which test rows occur in training, and what share of the training rows are different ones."""
         from gapless.judge.fingerprint import row_hashes
 
-        if not self.has_test:
-            return 0.0, 1.0
-        new = last_step(self.model, self.X_test)[1]
         if callable(getattr(self.step, "kernel", None)) or getattr(self.step, "kernel", None) == "precomputed":
-            return 0.0, 1.0
-        known, new = (np.ascontiguousarray(row_hashes(as_matrix(rows))).view("V16").ravel() for rows in (self.Z, new))
-        if not len(new):
-            raise ValueError("there are no test rows")
-        return float(np.isin(new, known).mean()), len(np.unique(known)) / max(len(known), 1)
+            return np.zeros(self.given_rows, dtype=bool), 1.0
+        rows = (self.Z, last_step(self.model, self.X_test)[1])
+        known, new = (np.ascontiguousarray(row_hashes(as_matrix(part))).view("V16").ravel() for part in rows)
+        return np.isin(new, known), len(np.unique(known)) / max(len(known), 1)
 
     @cached_property
     def bounds(self) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gapless.certificates.slackness import DUAL, PRIMAL, Slackness, slackness
 from gapless.certificates.statement import decode_float
-from gapless.pages.blocks import Block, Facts, Note, Table, Text, count, number, percent, plural, said
+from gapless.pages.blocks import Block, Facts, Folded, Note, Table, Text, count, number, percent, plural, said
 from gapless.pages.story import Story
 
 __all__ = ["slackness_of", "vectors"]
@@ -30,44 +30,15 @@ def vectors(story: Story) -> list[Block]:
     if story.name == "Perceptron":
         return _mistakes(story)
     if "dual" not in arrays:
-        return [Note(_why_not(story))]
+        return []  # a tree, an ensemble, least squares, a discriminant: no row carries the model more than another
     if "epsilon" in str(problem.get("kind", "")) or problem.get("kind") in ("nu_svr", "one_class"):
         return _by_alpha(story)
-    if problem.get("loss") == "softmax":
-        return [
-            Note(
-                "Multinomial logistic regression compares K scores: there is no margin at 1, "
-                "and every row has a part in the model."
-            )
-        ]
-    if "loss" in problem and problem["loss"] == "squared":
-        return [
-            Note(
-                "With the squared loss every row has a part in the model, in proportion to its "
-                "residual: none is a support vector more than another."
-            )
-        ]
+    if problem.get("loss") in ("softmax", "squared"):
+        return []  # every row has a part in the model
     found = slackness_of(story)
     if found is None:
         return _by_alpha(story)
     return _classes(story, found, step)
-
-
-def _why_not(story: Story) -> str:
-    if "Tree" in story.name:
-        return "A tree has no support vectors: a row counts only through the leaf that it falls into."
-    if hasattr(story.step, "estimators_"):
-        return "An ensemble has no support vectors of its own; its learners share the rows among them."
-    if story.kind == "moments":
-        return "A discriminant has no support vectors: every row enters the means and covariances alike."
-    if story.kind in ("orthogonality", "gap"):
-        return "Least squares has no support vectors: every row pulls in proportion to its residual."
-    if story.kind == "gradient":
-        return (
-            "Without a penalty nothing ties the size of w to a margin, so no row is a support vector; each "
-            "one pulls with its own probability of being wrong."
-        )
-    return "This model keeps no dual variables: support vectors do not apply."
 
 
 def slackness_of(story: Story) -> Slackness | None:
@@ -146,11 +117,11 @@ def _classes(story: Story, found: Slackness, step: Any) -> list[Block]:
     total = max(int(np.count_nonzero(used)), 1)
     what = "" if one else f" (over {plural(found.alpha.shape[0], 'problem')})"
     rows = [[name, meaning, count(k), percent(k / total)] for (name, meaning), k in zip(words, tallies)]
-    blocks.append(Table(["class", "what it means", "rows" + what, "share"], rows, names=2))
+    blocks.append(Table(["α", "what it means", "rows" + what, "share"], rows, names=2))
     if one and found.loss == "hinge":
         blocks.append(_cross(found))
         blocks.append(_by_label(story, found, any_part))
-    facts = [("readings that do not fit together", count(int((~found.consistent).sum())))]
+    facts = [("rows whose α and margin do not fit together", count(int((~found.consistent).sum())))]
     facts += [(f"largest |{name}|", number(value, 2)) for name, value in found.largest.items()]
     certified = getattr(found, "certified", None)
     if certified is not None:
@@ -162,7 +133,7 @@ def _classes(story: Story, found: Slackness, step: Any) -> list[Block]:
             )
         )
     blocks += _largest(story, found, one)
-    blocks.append(Facts(facts))
+    blocks.append(Folded("How well the conditions of the optimum hold", [Facts(facts)]))
     return blocks
 
 
@@ -200,7 +171,7 @@ def _largest(story: Story, found: Slackness, one: bool) -> list[Block]:
     order = order[total[order] > 0]
     if not order.size:
         return []
-    head = ["row (from 0)", "class", "α" if one else "∑ α", *(["y f"] if one else [])]
+    head = ["training row, from 0", "class", "α" if one else "∑ α", *(["y f"] if one else [])]
     rows = [
         [count(i), said(story.target[i]), number(total[i]), *([number(found.yf[i])] if one else [])]
         for i in order.tolist()
@@ -220,16 +191,16 @@ def _by_alpha(story: Story) -> list[Block]:
     blocks: list[Block] = [
         Text(
             f"{plural(m, 'row')} of {count(story.n_rows)} ({percent(m / max(story.n_rows, 1))}) carry the model: "
-            f"those {where}. The model would be the same without the others."
+            f"those {where}." + (" It would be the same without the others." if m < story.n_rows else "")
         )
     ]
     order = np.argsort(-alpha, kind="stable")[:MOST]
     order = order[alpha[order] > 0]
     if one_class or story.target is None or story.target.ndim == 2:
         rows = [[count(i), number(alpha[i])] for i in order.tolist()]
-        return [*blocks, Table(["row (from 0)", "|α|"], rows, "The rows that weigh most")]
+        return [*blocks, Table(["training row, from 0", "|α|"], rows, "The rows that weigh most")]
     rows = [[count(i), number(alpha[i]), number(story.target[i]), number(story.predicted[i])] for i in order.tolist()]
-    return [*blocks, Table(["row (from 0)", "|α|", "target", "prediction"], rows, "The rows that weigh most")]
+    return [*blocks, Table(["training row, from 0", "|α|", "target", "prediction"], rows, "The rows that weigh most")]
 
 
 def _mistakes(story: Story) -> list[Block]:
@@ -250,4 +221,7 @@ def _mistakes(story: Story) -> list[Block]:
     order = np.argsort(-alpha, kind="stable")[:MOST]
     rows = [[count(i), said(story.target[i]), number(alpha[i])] for i in order.tolist() if alpha[i] > 0]
     text = f"A perceptron is the sum of the rows that corrected it: {plural(m, 'row')} of {count(story.n_rows)} did."
-    return [Text(text), Table(["row (from 0)", "class", "its part"], rows, "The rows that corrected it most", names=2)]
+    return [
+        Text(text),
+        Table(["training row, from 0", "class", "its part"], rows, "The rows that corrected it most", names=2),
+    ]

@@ -24,7 +24,7 @@ __all__ = ["beside", "drawn", "image", "serve", "with_company"]
 #: Markers, and bytes, of one vector image beyond which dots are stored instead.
 MARKS, VECTOR, DOTS = 1000, 250_000, 110
 #: What nearly every page of a command draws, loaded ahead.
-USUAL = ("gap", "confusion", "margin", "reliability", "boosting")
+USUAL = ("gap", "margin", "reliability", "boosting")
 _CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless.plots.drawing import serve; serve()"
 
 

@@ -28,7 +28,7 @@ class GapDisplay(Display):
     primal_, dual_, between_, gap_, floor_ (None where no gap is below its rounding), tol_ : artists
     """
 
-    x: np.ndarray  #: seconds or passes
+    x: np.ndarray  #: passes or seconds
     primal: np.ndarray
     dual: np.ndarray  #: NaN where nothing is known yet
     rounding: float  #: of the last gap
@@ -38,8 +38,8 @@ class GapDisplay(Display):
     certified: bool  #: the last point is that of the certificate
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, by: str = "seconds") -> GapDisplay:
-        """Of a fitted model with ``history_``, by "seconds" or "passes"."""
+    def from_estimator(cls, estimator: Any, *, by: str = "passes") -> GapDisplay:
+        """Of a fitted model with ``history_``, by "passes" over the rows, which every machine counts alike, or "seconds"."""
         from gapless.certificates.linear_model import last_step
 
         model, _ = last_step(estimator, None)
@@ -68,12 +68,12 @@ class GapDisplay(Display):
         end: tuple[int, float, float, float] | None = None,
         rounding: float = 0.0,
         tol: float | None = None,
-        by: str = "seconds",
+        by: str = "passes",
         name: str = "fit",
     ) -> GapDisplay:
         """Of rows (pass, seconds, primal, dual, ...), and the certified last one."""
         if by not in ("seconds", "passes"):
-            raise ValueError(f'by is "seconds" or "passes"; got {by!r}')
+            raise ValueError(f'by is "passes" or "seconds"; got {by!r}')
         rows = [tuple(row)[:4] for row in history] + ([] if end is None else [end])
         if not rows:
             raise ValueError("there is no row to draw")
@@ -123,6 +123,7 @@ class GapDisplay(Display):
         if np.nanmax(np.abs(values)) > FAR * level:
             left.set_yscale("symlog", linthresh=2.0 * level)
         left.set(xlabel=unit, ylabel="objective")
+        self._whole_passes(left)
         left.legend(loc="best")
         a, b = float(self.primal[-1]), float(self.dual[-1])
         say(left, f"the optimum lies between D = {b:.6g} and P = {a:.6g}" if math.isfinite(b) else f"P = {a:.6g}")
@@ -147,8 +148,16 @@ class GapDisplay(Display):
             )
         ax.set_yscale("log")
         ax.set(xlabel=unit, ylabel="gap P − D")
+        self._whole_passes(ax)
         ax.legend(loc="best")
         say(ax, self.title)
+
+    def _whole_passes(self, ax: Any) -> None:
+        """There is no half of a pass: ticks stand at whole numbers."""
+        if self.by == "passes":
+            from matplotlib.ticker import MaxNLocator
+
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _in_units(seconds: np.ndarray) -> tuple[np.ndarray, str]:

@@ -328,7 +328,7 @@ class _Task:
 
     def read(self, X: Any, yf: np.ndarray, tol: float) -> tuple[np.ndarray | None, str, np.ndarray | None]:
         """The slackness class of each row and where it was read; alpha where the rows were trained on."""
-        from gapless.theory.confusion import is_training_data
+        from gapless.certificates.training_rows import is_training_data
 
         if not hasattr(type(self.model), "slackness_") or self.kind == "best other":
             return None, "", None

@@ -313,7 +313,9 @@ class _Sums(NamedTuple):
 @compiled(vectorise=True)
 def _gap_sums(r, y, s, alpha, mean, u, first, last, out):
     """u = c (r - mean), the sums of `_Sums` and the largest |y|."""
-    c, w = np.full(512, 1.0 / alpha), np.empty(512)
+    c, w = np.empty(512), np.empty(512)
+    for k in range(512):
+        c[k] = 1.0 / alpha
     for start in range(first, last, 512):
         stop = min(last, start + 512)
         rs, ys, us = r[start:stop], y[start:stop], u[start:stop]
@@ -322,7 +324,8 @@ def _gap_sums(r, y, s, alpha, mean, u, first, last, out):
                 c[k] = s[start + k] / alpha
         for k in range(rs.size):
             w[k] = c[k] * (rs[k] - mean)
-        us[:] = w[: rs.size]
+        for k in range(rs.size):
+            us[k] = w[k]
         loss = terms = sizes = total = sum_u = linear = bent = top = 0.0
         for k in range(rs.size):
             half = 0.5 * w[k] * w[k] / c[k]

@@ -562,7 +562,8 @@ def _look(loss, rows, theta, y, c, z, g, h, total, out, first, last, rows_in_blo
             for i in range(zs.size):
                 s += losses[i]
             total[0] += s
-        block[:] = 0.0
+        for j in range(block.size):
+            block[j] = 0.0
         for i in range(top, bottom):
             if g[i] != 0.0:
                 row_axpy(rows, i, g[i], block)

@@ -7,7 +7,9 @@ from typing import Any
 import llvmlite.ir as ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
+
+from gapless._inline import inlined
 
 
 def ahead(array: Any, i: Any) -> None:
@@ -35,6 +37,6 @@ def _prefetch(typingctx, array, i):
     return types.void(array, i), build
 
 
-@overload(ahead, inline="always")
+@inlined(ahead)
 def _ahead(array, i):
     return lambda array, i: _prefetch(array, i)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.extending import overload, register_jitable
+from gapless._inline import inlined
 
 _functions: dict[tuple[type, str], Any] = {}
 
@@ -23,10 +23,6 @@ def rows(**verbs: Any) -> Any:
         return cls
 
     return bind
-
-
-def _jitable(cls: type, verb: str) -> Any:
-    return register_jitable(_functions[cls, verb])
 
 
 def row_dot(rows: Any, i: int, theta: Any) -> float:
@@ -71,41 +67,41 @@ def row_fetch(rows: Any, i: int) -> None:
 
 # Inlined by numba itself and not by LLVM alone: a call would count a reference to each array of `rows`, for every row,
 # which costs more than the products of a short row.
-@overload(row_dot, inline="always")
+@inlined(row_dot)
 def _row_dot(rows, i, theta):
     return _functions[rows.instance_class, "row_dot"]
 
 
-@overload(row_axpy, inline="always")
+@inlined(row_axpy)
 def _row_axpy(rows, i, a, theta):
     return _functions[rows.instance_class, "row_axpy"]
 
 
-@overload(row_norm2, inline="always")
+@inlined(row_norm2)
 def _row_norm2(rows, i):
     return _functions[rows.instance_class, "row_norm2"]
 
 
-@overload(row_fill, inline="always")
+@inlined(row_fill)
 def _row_fill(rows, i, a, out):
     return _functions[rows.instance_class, "row_fill"]
 
 
-@overload(row_squares, inline="always")
+@inlined(row_squares)
 def _row_squares(rows, i, a, out):
     return _functions[rows.instance_class, "row_squares"]
 
 
-@overload(row_truncate, inline="always")
+@inlined(row_truncate)
 def _row_truncate(rows, i, drawn, scale, v, pulled):
     return _functions[rows.instance_class, "row_truncate"]
 
 
-@overload(row_ahead, inline="always")
+@inlined(row_ahead)
 def _row_ahead(rows, i):
     return _functions[rows.instance_class, "row_ahead"]
 
 
-@overload(row_fetch, inline="always")
+@inlined(row_fetch)
 def _row_fetch(rows, i):
     return _functions[rows.instance_class, "row_fetch"]

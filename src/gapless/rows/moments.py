@@ -222,12 +222,16 @@ def sized_residuals(
 @compiled(vectorise=True)
 def _residuals(rows, weights, y, theta, centre, out, first, last, total, sizes):
     d = centre.size
-    block, norms, heavy = np.empty(d + 1), np.empty(BLOCK), np.ones(BLOCK)
+    block, norms, heavy = np.empty(d + 1), np.empty(BLOCK), np.empty(BLOCK)
+    for k in range(BLOCK):
+        heavy[k] = 1.0
     for start in range(first, last, BLOCK):
         stop = min(last, start + BLOCK)
         if weights.size > 0:
-            heavy[: stop - start] = weights[start:stop]
-        block[:] = 0.0
+            for k in range(stop - start):
+                heavy[k] = weights[start + k]
+        for j in range(block.size):
+            block[j] = 0.0
         for i in range(start, stop):
             r = y[i] - row_dot(rows, i, theta)
             out[i] = r

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import llvmlite.binding as llvm
 import llvmlite.ir as ir
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
-from gapless._jit import compiled
+from gapless._jit import compiled, instruction
+from gapless._kernel_store import features
 
 #: Columns up to which this is faster than a BLAS.
 NARROW = 128
@@ -27,15 +26,8 @@ TALL = 32
 PAD = 8
 
 
-def _wide() -> bool:
-    try:
-        return bool(llvm.get_host_cpu_features().get("avx512f", False))
-    except RuntimeError:  # a system that does not say
-        return False
-
-
 #: Numbers in a vector, and vectors that stay in registers for each of four columns.
-LANES, MOST = (8, 4) if _wide() else (4, 2)
+LANES, MOST = (8, 4) if features().get("avx512f") else (4, 2)
 _COLUMNS = 4
 
 
@@ -49,7 +41,12 @@ def _block(vectors: int):
     kind = ir.VectorType(ir.DoubleType(), LANES)
     lane, nothing = ir.VectorType(ir.IntType(32), LANES), ir.Constant(kind, ir.Undefined)
 
-    @intrinsic
+    def plain(tile, width, i, j, count, out):
+        rows, more = tile.reshape(-1, width)[:count], slice(j, j + vectors * LANES)
+        sums = out.reshape(-1, width)[i : i + _COLUMNS, more]
+        sums += rows[:, i : i + _COLUMNS].T @ rows[:, more]
+
+    @instruction(plain)
     def block(typingctx, tile, width, i, j, count, out):
         def build(context, builder, signature, arguments):
             source, across, row, column, rows, target = arguments

@@ -113,9 +113,13 @@ def take(rows: Rows, index: np.ndarray) -> Rows:
     """A copy of the rows at ``index``."""
     if isinstance(rows, DenseRows):
         values = np.empty((index.size, rows.values.shape[1]), rows.values.dtype)
-        own = index.astype(np.int64)  # a copy: kernels are compiled for arrays that may be written to
         some = max(1, TILE // max(1, values.itemsize * values.shape[1]))
-        share(lambda k: _take(rows.values, own, values, k * some, (k + 1) * some), -(-index.size // some))
+
+        def copy(k: int) -> None:
+            part = slice(k * some, (k + 1) * some)
+            np.take(rows.values, index[part], axis=0, out=values[part], mode="wrap")  # "raise" would copy once more
+
+        share(copy, -(-index.size // some))
         return DenseRows(values, rows.constant)
     counts = np.diff(rows.indptr)[index]
     indptr = np.zeros(index.size + 1, rows.indptr.dtype)
@@ -370,12 +374,6 @@ def _add_up(sums: np.ndarray) -> np.ndarray:
     return total
 
 
-@compiled
-def _take(values, index, out, start, stop):
-    for i in range(start, min(stop, index.size)):
-        out[i] = values[index[i]]
-
-
 @compiled(vectorise=True)
 def _scores(rows, theta, out, start, stop):
     for i in range(start, stop):
@@ -394,7 +392,8 @@ def _combine(rows, u, out, start, stop, rows_in_block):
     # By blocks: the rounding error of an entry grows with the block and the number of blocks and not with n.
     block = np.empty(out.size)
     for first in range(start, stop, rows_in_block):
-        block[:] = 0.0
+        for j in range(block.size):
+            block[j] = 0.0
         for i in range(first, min(stop, first + rows_in_block)):
             if u[i] != 0.0:
                 row_axpy(rows, i, u[i], block)
@@ -406,7 +405,8 @@ def _combine(rows, u, out, start, stop, rows_in_block):
 def _curved(rows, weights, p, out, start, stop, rows_in_block):
     block = np.empty(out.size)
     for first in range(start, stop, rows_in_block):
-        block[:] = 0.0
+        for j in range(block.size):
+            block[j] = 0.0
         for i in range(first, min(stop, first + rows_in_block)):
             if weights[i] != 0.0:
                 row_axpy(rows, i, weights[i] * row_dot(rows, i, p), block)
@@ -418,7 +418,8 @@ def _curved(rows, weights, p, out, start, stop, rows_in_block):
 def _squares(rows, weights, out, start, stop, rows_in_block):
     block = np.empty(out.size)
     for first in range(start, stop, rows_in_block):
-        block[:] = 0.0
+        for j in range(block.size):
+            block[j] = 0.0
         for i in range(first, min(stop, first + rows_in_block)):
             if weights[i] != 0.0:
                 row_squares(rows, i, weights[i], block)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gapless.losses import Hinge, Logistic
+from gapless.problems.constant import best_constant, best_constants
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.rows import CsrRows
@@ -45,6 +46,8 @@ WIDE, SQUARE = 3.5, 12
 WEAK, NEAR = 0.05, 1 << 15
 #: Relative gap from which the active sets are worth guessing.
 TIGHT = 1e-11
+#: By what share of P the best constant must be better than the point of a fit that was stopped: more than rounding.
+LEAST_GAIN = 1e-9
 
 
 class NotForThisLoss(ValueError):
@@ -128,8 +131,12 @@ def solve_multinomial(
             loop.interruption.requested, loop.status = True, "interrupted"
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
+        U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
+        if _constant_is_better(problem, loop):
+            assert loop.best_theta is not None
+            own = problem.dual_from_primal(loop.best_theta)
+            U = own if problem.dual(own, loop.best_primal) > loop.best_dual else U
     theta = zero if loop.best_theta is None else loop.best_theta
-    U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
     status: Status = loop.status or ("max_iter" if loop.n_iter >= stop.passes else "stalled")
     return Solution(theta, U, status, loop.n_iter, loop.seconds, used, loop.history)
 
@@ -247,13 +254,27 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
     return ["active_set"] if loop.relative_gap < before else []
 
 
+def _constant_is_better(problem: LinearERM | Multinomial, loop: Loop) -> bool:
+    """Whether a fit that was stopped had found nothing better than the best constant, which then takes the place of its point."""
+    if loop.status == "converged":
+        return False
+    constant = best_constants(problem) if isinstance(problem, Multinomial) else best_constant(problem)
+    if constant is None or not constant.primal < loop.best_primal - LEAST_GAIN * abs(loop.best_primal):
+        return False
+    loop.best_theta, loop.best_primal, loop.best_scores = constant.theta, constant.primal, None
+    return True
+
+
 def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
+    if _constant_is_better(problem, loop):
+        assert loop.best_theta is not None
+        loop.best_scores = np.full(problem.n, problem.rows.constant * loop.best_theta[-1])
     theta, u, scores, combined = loop.best_theta, loop.best_u, loop.best_scores, loop.best_combined
     if theta is None or u is None:
         theta, u, scores, combined = np.zeros(problem.d + 1), np.zeros(problem.n), None, None
     if loop.status not in (None, "converged", "not_finite") or (loop.status == "not_finite" and solver in DESCENTS):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
-        own = problem.rescaled(problem.dual_from_primal(theta))
+        own = problem.rescaled(problem.dual_from_primal(theta, scores))
         if problem.dual(own, loop.best_primal) > loop.best_dual:
             u, combined = own, None
     if problem.free and isinstance(problem.loss, Hinge) and scores is None:

@@ -9,13 +9,13 @@ linear problems are in `gradient_steps`; line searches, Newton's method and func
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
 
+from gapless._clock import now
 from gapless._threads import one_blas_thread
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
@@ -137,7 +137,7 @@ def descend(
     memory = _betas(betas)
     if not isinstance(trace, Integral | bool) or trace < 0:
         raise ValueError(f"trace must be a bool or an int in the range [0, inf); got {trace!r}")
-    started = time.perf_counter()
+    started = now()
     with one_blas_thread(), np.errstate(all="ignore"):
         if isinstance(goal, LinearRisk):
             theta = risk_start(goal, start, seed)
@@ -434,7 +434,7 @@ def _described(
         steps=steps,
         examples=epochs * risk.n + min(risk.n, rest * size) if risk is not None else 0,
         evaluations=view.evaluations if risk is None else 0,
-        seconds=time.perf_counter() - started,
+        seconds=now() - started,
         point=point,
         gradient_norm=norm,
         dual=dual,

@@ -13,7 +13,6 @@ so far that it will not come back.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from gapless import rows as R
+from gapless._clock import now
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
 from gapless.solvers.gradient_schedule import Schedule
@@ -361,5 +361,5 @@ def as_break(objective: Any, broke: tuple[int, float, np.ndarray, np.ndarray] | 
 
 
 def timer(seconds: float | None) -> Callable[[], bool]:
-    end = math.inf if seconds is None else time.perf_counter() + seconds
-    return lambda: time.perf_counter() >= end
+    end = math.inf if seconds is None else now() + seconds
+    return lambda: now() >= end

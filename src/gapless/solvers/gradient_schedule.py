@@ -162,7 +162,8 @@ def _at_least_0(name: str, value: Any) -> float:
 @compiled
 def _fill(kind, rate, shift, lam, steps, final, first, out):
     if kind == 0:
-        out[:] = rate
+        for k in range(out.size):
+            out[k] = rate
     elif kind == 1:
         for k in range(out.size):
             out[k] = rate / (first + k + shift)

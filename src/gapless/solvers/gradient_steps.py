@@ -26,6 +26,7 @@ from gapless.losses.softmax import softmax_row
 from gapless.rows._prefetch import ahead
 from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_fill
 from gapless.solvers.gradient_certain import ENOUGH, FACTOR, FAR, HELD, RADIUS, SPARED, SQUARE, moved, rescaled
+from gapless.solvers.vectors import copy, norm_of, product, stretch
 
 #: Steps between asking for a row and using it, where the order is one that the memory cannot guess.
 AHEAD = 8
@@ -89,6 +90,7 @@ class Sums(NamedTuple):
 
 def look(loss, data, theta, gradient):
     """J(theta), and its gradient; of one score a row or of K, as the loss says."""
+    return (look_many if isinstance(loss, Softmax) else look_one)(loss, data, theta, gradient)
 
 
 @overload(look)
@@ -99,6 +101,9 @@ def _look(loss, data, theta, gradient):
 
 def batch_gradient(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep):
     """The sum of the gradients over a batch, without the penalty's part; u follows where it is kept."""
+    if isinstance(loss, Softmax):
+        return batch_many(loss, data, order, start, stop, theta, gradient)
+    return batch_one(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep)
 
 
 @overload(batch_gradient)
@@ -116,7 +121,8 @@ def _batch_gradient(loss, data, order, start, stop, theta, gradient, u, rate, u_
 def look_one(loss, data, theta, gradient):
     rows, y, p = data.whole, data.y, data.p
     n = y.size
-    gradient[:] = 0.0
+    for j in range(gradient.size):
+        gradient[j] = 0.0
     total = 0.0
     for start in range(0, n, BLOCK):
         s = 0.0
@@ -146,14 +152,6 @@ def pulled(data, loss, scale, theta, gradient):
     return loss + 0.5 * data.lam * square
 
 
-@compiled(vectorise=True)
-def norm_of(gradient):
-    s = 0.0
-    for j in range(gradient.size):
-        s += gradient[j] * gradient[j]
-    return math.sqrt(s)
-
-
 @compiled
 def next_due(every, step):
     """The next step, from this one on, whose row is to be written; -1: none is. Asked once a row, not once a step: passing a book
@@ -173,11 +171,11 @@ def note(book, step, rate, loss, norm, theta):
                 book.step[k], book.rate[k], book.loss[k] = book.step[old], book.rate[old], book.loss[old]
                 book.norm[k], book.held[k] = book.norm[old], book.held[old]
                 if k != old:
-                    book.theta[k, :] = book.theta[old]
-                    book.direction[k, :] = book.direction[old]
+                    copy(book.theta[old], book.theta[k])
+                    copy(book.direction[old], book.direction[k])
                 k += 1
     book.step[k], book.rate[k], book.loss[k], book.norm[k], book.held[k] = step, rate, loss, norm, np.nan
-    book.theta[k, :] = theta
+    copy(theta, book.theta[k])
     for j in range(theta.size):
         book.direction[k, j] = -book.gradient[j] / norm if norm > 0.0 else 0.0
     book.filled[0] = k + 1
@@ -411,7 +409,8 @@ def literally(loss, data, order, rates, first, last, t, theta, sums, state, book
 def look_many(loss, data, theta, gradient):
     rows, y, p, K, width = data.whole, data.y, data.p, loss.K, data.width
     n = y.size
-    gradient[:] = 0.0
+    for j in range(gradient.size):
+        gradient[j] = 0.0
     z, share = np.empty(K), np.empty(K)
     total = 0.0
     for i in range(n):
@@ -435,7 +434,8 @@ def _one_of_many(rows, i, y, p, weighted, theta, K, width, z, share, gradient):
 
 @compiled(vectorise=True)
 def batch_many(loss, data, order, start, stop, theta, gradient):
-    gradient[:] = 0.0
+    for j in range(gradient.size):
+        gradient[j] = 0.0
     z, share = np.empty(loss.K), np.empty(loss.K)
     for q in range(start, stop):
         i = order[q]
@@ -445,7 +445,8 @@ def batch_many(loss, data, order, start, stop, theta, gradient):
 @compiled(vectorise=True)
 def batch_one(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep):
     rows, y, p = data.whole, data.y, data.p
-    gradient[:] = 0.0
+    for j in range(gradient.size):
+        gradient[j] = 0.0
     for q in range(start, stop):
         i = order[q]
         z = row_dot(rows, i, theta)
@@ -480,14 +481,6 @@ def move(rule, rate, t, beta, beta2, epsilon, gradient, velocity, square, step):
 def enough(before, promised, now):
     """f(theta + step) <= f(theta) + <gradient, step>/2, but for the rounding of the two values."""
     return now <= before + 0.5 * promised + 1e-14 * (abs(before) + abs(now))
-
-
-@compiled(vectorise=True)
-def product(a, b):
-    s = 0.0
-    for j in range(a.size):
-        s += a[j] * b[j]
-    return s
 
 
 class Memory(NamedTuple):
@@ -528,12 +521,12 @@ def watched(J, norm, step_number, theta, memory, watch, book):
             book.held[k - 1] = 1.0 if held else 0.0
         if not held and figures[BROKE_STEP] < 0:
             figures[BROKE_STEP], figures[BROKE_RATE] = step_number - 1, figures[LAST_RATE]
-            memory.broke[:] = memory.before
-            memory.broke_gradient[:] = memory.before_gradient
+            copy(memory.before, memory.broke)
+            copy(memory.before_gradient, memory.broke_gradient)
     figures[VALUE], figures[NORM] = J, norm
     if J < figures[BEST]:
         figures[BEST], figures[BEST_STEP] = J, step_number
-        memory.best[:] = theta
+        copy(theta, memory.best)
     if not (J <= watch.limit and norm < math.inf):
         figures[ENDING] = ROSE
     elif norm <= watch.small:
@@ -558,7 +551,7 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
                 state[LAST] = t + k
                 break
             if t + k == due:
-                book.gradient[:] = gradient
+                copy(gradient, book.gradient)
                 note(book, t + k, rate, J, norm, theta)
                 due = next_due(book.every[0], t + k + 1)
         elif t + k == due:
@@ -568,7 +561,7 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
         if sums.keep:
             state[DUAL_SCALE] *= 1.0 - rate * data.lam
             if not abs(state[DUAL_SCALE]) > LEAST_SCALE:
-                sums.u[:] *= state[DUAL_SCALE]
+                stretch(sums.u, state[DUAL_SCALE])
                 state[DUAL_SCALE] = 1.0
         if not full or sums.keep:
             batch_gradient(
@@ -581,8 +574,8 @@ def densely(loss, data, order, size, rates, first, last, t, theta, sums, state, 
         if full:
             watch.figures[PROMISED] = product(gradient, memory.step)
             watch.figures[LAST_RATE] = rate
-            memory.before[:] = theta
-            memory.before_gradient[:] = gradient
+            copy(theta, memory.before)
+            copy(gradient, memory.before_gradient)
         farthest = 0.0
         for j in range(theta.size):
             theta[j] += memory.step[j]

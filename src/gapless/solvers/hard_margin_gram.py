@@ -37,6 +37,7 @@ class GramMargin(NamedTuple):
     dual: float
     rounding: float
     n_iter: int
+    status: str = "converged"  #: how the solver ended
 
     @property
     def margin(self) -> float:
@@ -86,7 +87,15 @@ def hard_margin_gram(
         if solution.status != "infeasible":
             found = _judged(inner, problem, solution.u, solution.n_iter, offset, offset_scale)
             if found is not None:
-                return found
+                return found._replace(status=solution.status)
+            if solution.status in (
+                "time_limit",
+                "interrupted",
+            ):  # nothing is known yet: the larger class, and no margin
+                none = np.zeros(n)
+                rows = np.zeros(0, np.int64)
+                b = float(y.mean()) if free else 0.0
+                return GramMargin(none, b, none, rows, np.inf, 0.0, 0.0, solution.n_iter, solution.status)
         _refuse(inner, problem, solution.u)
     raise AssertionError  # pragma: no cover
 

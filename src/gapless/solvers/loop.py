@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless.solvers.solution import Event, Status, relative_gap
 
 HISTORY = 200
@@ -81,7 +81,7 @@ class Loop:
         self.stop = stop
         self.callback = callback
         self.interruption = interruption or Interruption()
-        self.started = time.perf_counter() if started is None else started
+        self.started = now() if started is None else started
         self.n_iter = 0
         self.status: Status | None = None
         self.history: list[Event] = []
@@ -103,7 +103,7 @@ class Loop:
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return now() - self.started
 
     @property
     def best_u(self) -> np.ndarray | None:

@@ -30,11 +30,7 @@ def pairs(
     most: int,
 ) -> int:
     """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K."""
-    return pairs_as_needed(K, EVERYWHERE, K, K, K, diagonal, v, u, low, high, allowed, wanted, most)
-
-
-#: Where all rows are there.
-EVERYWHERE = np.zeros(0, np.bool_)
+    return pairs_as_needed(K, None, None, None, None, diagonal, v, u, low, high, allowed, wanted, most)
 
 
 @compiled(vectorise=True, finite=True)
@@ -54,18 +50,24 @@ def _largest(lanes, half):
 
 @compiled(vectorise=True, finite=True)
 def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
-    """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`)."""
+    """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`). None: all rows are
+    there, and no bringing is compiled."""
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
     never = v.dtype.type(-3e38)
     flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
     m, width = u.size, v.size
-    rises, falls, bend = np.full(width, never), np.full(width, never), np.full(width, one)
+    rises, falls, bend = np.empty(width, v.dtype), np.empty(width, v.dtype), np.empty(width, v.dtype)
+    for j in range(width):
+        rises[j] = falls[j] = never
+        bend[j] = one
     for j in range(m):
         bend[j] = diagonal[j]
         if allowed[j]:
             rises[j] = zero if u[j] < high[j] else never
             falls[j] = zero if u[j] > low[j] else never
-    lanes, half = np.full(LANES, never), np.empty(LANES // 2, v.dtype)
+    lanes, half = np.empty(LANES, v.dtype), np.empty(LANES // 2, v.dtype)
+    for j in range(LANES):
+        lanes[j] = never
     for k in range(0, width, LANES):
         vs, can = v[k : k + LANES], rises[k : k + LANES]
         for j in range(LANES):
@@ -81,7 +83,7 @@ def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high,
                 break
         if i < 0 or rises[i] < zero:
             return step
-        if there.size and not there[i]:
+        if there is not None and not there[i]:
             bring_row(first, between, second, i, K[i])
             there[i] = True
         Ki, vi, Kii = K[i], v[i], diagonal[i]
@@ -116,7 +118,7 @@ def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high,
                     lanes[j] = max(lanes[j], can[j] - vs[j])
             if vi + _largest(lanes, half) <= wanted:
                 return step
-        if there.size and not there[i2]:
+        if there is not None and not there[i2]:
             bring_row(first, between, second, i2, K[i2])
             there[i2] = True
         Kj = K[i2]

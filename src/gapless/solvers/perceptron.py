@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -27,7 +28,7 @@ import numpy as np
 from gapless._jit import compiled
 from gapless.rows import DenseRows, Rows, n_stored, scores
 from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_truncate
-from gapless.solvers.loop import Loop
+from gapless.solvers.loop import Ended, Loop
 
 __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
 
@@ -218,16 +219,17 @@ class Run:
         return self.pocket.copy()
 
     def fill_pocket(self, passes: int, tick: Callable[[], None]) -> np.ndarray:
-        """The pocket of some more passes from here. Weights and counts stay as they are."""
+        """The pocket of some more passes from here, as many as ``tick`` allows. Weights and counts stay as they are."""
         other = Run(
             self.rows, self.y, self.visit, self.theta.copy(), self.rate, self.steps, self.shuffle, self.seed + 1,
             "pocket", fast=self.fast,
         )  # fmt: skip
         other.look_into_pocket()
         other.run[:] = 0, min(0, other.run[1])
-        for _ in range(passes):
-            if other.advance(tick) == 0 or other.fewest[0] == 0.0:
-                break
+        with suppress(Ended):  # the time is over, or Ctrl-C: the pocket so far is as good as it is
+            for _ in range(passes):
+                if other.advance(tick) == 0 or other.fewest[0] == 0.0:
+                    break
         return other.look_into_pocket()
 
 
@@ -356,7 +358,8 @@ def _into_pocket(rows, y, visit, theta, steps, run, fewest, pocket):
             if errors >= fewest[0]:
                 return
     fewest[0] = errors
-    pocket[:] = theta
+    for j in range(pocket.size):
+        pocket[j] = theta[j]
 
 
 @compiled(vectorise=True)

@@ -141,7 +141,8 @@ def resume(
             pass
         except (FloatingPointError, np.linalg.LinAlgError):
             pass
-    if not loop.relative_gap <= stop.relative_gap and loop.status in (None, "converged"):
+    nothing = loop.best_theta is None or loop.best_u is None  # stopped before the first point
+    if nothing or (not loop.relative_gap <= stop.relative_gap and loop.status in (None, "converged")):
         left = stop if stop.seconds is None else replace(stop, seconds=max(0.0, stop.seconds - loop.seconds))
         best = start if loop.best_theta is None or loop.best_u is None else (loop.best_theta, loop.best_u)
         return solve(problem, left, start=best, callback=callback, interruption=interruption, seed=seed, order=order)

@@ -18,11 +18,11 @@ Nearly every bounded variable is then at its bound before the first pair, at the
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless._jit import compiled
 from gapless.kernels.couples import CoupleTiles
 from gapless.kernels.kept import Kept
@@ -32,7 +32,7 @@ from gapless.problems.kernel_dual import KernelDual, figures
 from gapless.solvers.free_set import newton_steps
 from gapless.solvers.kernel_scores import Blurred, completed, sharpened
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.pairs import EVERYWHERE, pairs_as_needed
+from gapless.solvers.pairs import pairs_as_needed
 from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
@@ -256,13 +256,13 @@ class Level:
         off: np.ndarray | None,
     ) -> None:
         """scores += K[at, columns] v, and what they may be off by, on the clock."""
-        started = time.perf_counter()
+        started = now()
         if off is None:
             self.tiles.add(scores, columns, v, at, loop.tick)
         else:
             self.tiles.add(scores, columns, v, at, loop.tick, off)
             self.moved += float(np.abs(v).sum())
-        self.pace.note(scores.size * columns.size, time.perf_counter() - started)
+        self.pace.note(scores.size * columns.size, now() - started)
 
     def final_seconds(self, support: float) -> float:
         """What the scores of the whole problem will take, in double precision."""
@@ -371,11 +371,11 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
     """What u moves by, in full length; u has moved. None where nothing did."""
     couple = level.tiles if isinstance(level.tiles, CoupleTiles) and work.size == level.n else None
     if couple is not None:  # most of its rows are never asked for
-        K, there, blocks = couple.rows, couple.there, (couple.first, couple.between, couple.second)
-        diagonal = couple.diagonal
+        K, there, diagonal = couple.rows, couple.there, couple.diagonal
+        blocks: tuple[np.ndarray | None, ...] = couple.first, couple.between, couple.second
     else:
         K = level.tiles.square(level.points[work], loop.tick)
-        there, blocks, diagonal = EVERYWHERE, (K, K, K), np.ascontiguousarray(np.diagonal(K))
+        there, blocks, diagonal = None, (None, None, None), np.ascontiguousarray(np.diagonal(K))
     own = np.zeros(K.shape[1], K.dtype)
     own[: work.size] = v
     before = level.u[work]

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless.certificates.training_rows import is_training_data
 from gapless.theory._inputs import probability
 from gapless.theory.hoeffding import Interval, clopper_pearson
 
@@ -157,20 +158,3 @@ def confusion(
             stacklevel=2,
         )
     return Confusion(classes, counts, delta, bool(simultaneous), trained_on)
-
-
-def is_training_data(model: Any, X: Any) -> bool | None:
-    """Whether X are the rows of the model's certificate; None where it has none."""
-    from gapless.certificates.linear_model import last_step
-    from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest, row_hashes
-
-    model, X = last_step(model, X)
-    certificate = getattr(model, "certificate_", None)
-    named = getattr(certificate, "fingerprint", None)
-    if named is None or "rows" not in named:
-        return None
-    rows = as_matrix(X)
-    if rows.shape[0] != named["n_rows"]:
-        return False
-    return digest(row_hashes(rows), "<u8") == named["rows"]

@@ -14,13 +14,13 @@ evaluations, 17^d in the usual example.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless.solvers.gradient import descend
 from gapless.solvers.gradient_trace import Descent
 from gapless.theory.critical import AtPoint, at_point, of_torch
@@ -165,7 +165,7 @@ def random_search(value: Value, bounds: Sequence[Any], evaluations: int, seed: i
 
 
 def _searched(value: Any, points: Any, cost: str) -> Search:
-    started = time.perf_counter()
+    started = now()
     f = value.value if isinstance(value, Landscape) else value
     best, lowest, count = None, math.inf, 0
     for point in points:
@@ -176,7 +176,7 @@ def _searched(value: Any, points: Any, cost: str) -> Search:
         if best is None or found < lowest:
             best, lowest = point, found
     assert best is not None
-    return Search(best, lowest, count, time.perf_counter() - started, cost)
+    return Search(best, lowest, count, now() - started, cost)
 
 
 def _bounds(bounds: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:

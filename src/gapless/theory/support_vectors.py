@@ -188,18 +188,14 @@ def _norms(model: Any, X: Any) -> np.ndarray:
 
 def same_rows(model: Any, X: Any, y: Any) -> None:
     """Raises CertificateError for other rows or labels than those of the fit."""
-    from gapless.certificates.fingerprint import row_hashes
-    from gapless.certificates.verify import as_matrix
+    from gapless.certificates.verify import names_rows
     from gapless.judge.fingerprint import digest
 
     named = model.certificate_.fingerprint
-    rows = as_matrix(X)
-    if type(model).__name__ == "DecisionTreeClassifier":  # trees read float32
-        rows = rows.astype(np.float32)
-    if rows.shape[0] != named["n_rows"] or digest(row_hashes(rows), "<u8") != named["rows"]:
+    if not names_rows(model.certificate_, X):
         raise CertificateError("other data: bounds needs exactly the rows that fit was given")
     index = np.searchsorted(model.classes_, np.asarray(y).ravel())
-    if index.size != rows.shape[0] or digest(index, "<i8") != named["labels"]:
+    if index.size != named["n_rows"] or digest(index, "<i8") != named["labels"]:
         raise CertificateError("other labels: bounds needs exactly what fit was given")
 
 

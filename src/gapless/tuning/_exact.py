@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from gapless import kernels, losses
+from gapless._clock import now
 from gapless._threads import one_blas_thread, team
 from gapless.encode.frames import refuse_lazy
 from gapless.estimators._fit import encode
@@ -161,12 +161,12 @@ class _Kernel(_Owner):
 
 
 def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high: float) -> ExactPath:
-    started = time.perf_counter()
+    started = now()
     owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
         found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
         found, figures = found.certified(KEPT)
-    return ExactPath(found, figures, owner, time.perf_counter() - started)
+    return ExactPath(found, figures, owner, now() - started)
 
 
 def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from gapless._clock import Stopwatch
 from gapless._threads import map_threads, one_blas_thread, team
 from gapless.certificates.kernel_machine import certify_kernel
 from gapless.encode.frames import refuse_lazy
@@ -103,7 +103,7 @@ class KernelSession:
         """Nothing is common to all C but the data."""
 
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
         ready = self.ready.at(C)
         ready = replace(ready, data=replace(ready.data, start=start))
@@ -146,7 +146,7 @@ class KernelSession:
 
         with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
             parts = map_threads(one, range(len(ready.pairs)), task.n_jobs)
-            fitted = decode_kernel(task, ready, parts, self.marks, self.names, lambda: time.perf_counter() - started)
+            fitted = decode_kernel(task, ready, parts, self.marks, self.names, stopwatch)
         shapes = []
         for part in parts:
             claim, square = part.claim, float(part.u @ part.scores)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
+from gapless._clock import Stopwatch
 from gapless._threads import one_blas_thread, team
 from gapless.encode.frames import refuse_lazy
 from gapless.estimators._fit import decode, encode, fit_parts
@@ -48,14 +48,14 @@ class LinearSession:
         """Nothing is common to all C but the data."""
 
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
-        started = time.perf_counter()
+        stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
         with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
             data = self.data.at(C, start)
             parts = fit_parts(task, data)
             if start is not None and start.ready and not all(part.claim.converged for part in parts):
                 parts = fit_parts(task, self.data.at(C, Start(start.arrays)))
-        fitted = decode(task, data, parts, self.named, self.X.shape[1], self.names, time.perf_counter() - started)
+        fitted = decode(task, data, parts, self.named, self.X.shape[1], self.names, stopwatch)
         kind, scale = task.offset
         shapes = []
         for line, part in enumerate(parts):

@@ -229,6 +229,14 @@ class _Asked:
         return self._model.__sklearn_tags__()
 
 
+def constant_view(ev: Any, train: np.ndarray, test: np.ndarray) -> Any:
+    """The answers of the one class that a fold trains on."""
+    from sklearn.dummy import DummyClassifier
+
+    rows = np.zeros((test.size, 1))
+    return _Asked(DummyClassifier().fit(np.zeros((train.size, 1)), take(ev.y, train)), rows)
+
+
 def _final(model: Any) -> Any:
     from sklearn.pipeline import Pipeline
 
@@ -259,7 +267,14 @@ def score_of(ev: Any, view: Any, train: np.ndarray, test: np.ndarray) -> list[An
         score = r2_score(np.asarray(truth, dtype=np.float64), called, sample_weight=weights)
     else:
         rows = view._rows if isinstance(view, _Asked) else take(ev.X, test)
-        score = ev.scoring(view, rows, truth)
+        try:
+            score = ev.scoring(view, rows, truth)
+        except AttributeError as error:  # a scorer of probabilities, and a model that gives none
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"{type(_final(ev.model)).__name__} gives no probabilities, which the score needs"
+            ) from None
     return [float(score), float(view.relative_gap), wrong if weights is None else math.nan, float(test.size)]
 
 

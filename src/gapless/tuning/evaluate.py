@@ -13,7 +13,6 @@ A chain is what is computed together: the candidates that differ in C (alpha) on
 from __future__ import annotations
 
 import threading
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,12 +23,13 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import Pipeline
 
+from gapless._clock import Mutex, now
 from gapless._config import config_context
 from gapless._threads import map_threads, one_blas_thread
 from gapless.encode.weights import check_sample_weight
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 
-from .chains import Chain, kernel_way, ridge_way, score_of, warm_way
+from .chains import Chain, constant_view, kernel_way, ridge_way, score_of, warm_way
 from .folds import Folds, take
 from .kernel_chain import bytes_needed
 from .lattice import Lattice
@@ -66,7 +66,7 @@ class Evaluation:
         self.n_jobs, self.deadline = n_jobs, deadline
         self.interruption = interruption or Interruption()
         self.progress = progress
-        self.started = time.perf_counter()
+        self.started = now()
         self.classifier = bool(is_classifier(model))
         self.step_name, self.last = _last(model)
         self.n_fits = 0
@@ -95,8 +95,8 @@ class Evaluation:
         return np.array([(self.entry(k, fold) or [np.nan])[0] for fold in range(len(self.folds))])
 
     def score(self, k: int) -> float:
-        """The mean over the folds; NaN where one failed or is not there."""
-        return float(np.mean(self.scores(k)))
+        """The mean over the folds on which the score is defined; NaN where one failed or is not there."""
+        return self.folds.mean(self.scores(k))
 
     @property
     def visited(self) -> list[int]:
@@ -111,7 +111,7 @@ class Evaluation:
         if self.deadline is None:
             return False
         longest = max(self._seconds, default=0.0)  # the last fit comes after the search
-        return time.perf_counter() + 1.5 * longest >= self.deadline
+        return now() + 1.5 * longest >= self.deadline
 
     # -- what is computed ----------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Evaluation:
     def _run_chain(self, chain: Chain) -> None:
         if self.stopped:
             return
-        started = time.perf_counter()
+        started = now()
         try:
             found = self._score_chain(chain)
         except Ended:
@@ -167,7 +167,7 @@ class Evaluation:
             self._forget(chain)
         with self._lock:
             self.n_fits += len(found)
-            self._seconds.append((time.perf_counter() - started) / max(1, len(found)))
+            self._seconds.append((now() - started) / max(1, len(found)))
             self.journal.put({self._key(k, chain.fold): entry for k, entry in found.items()})
             for k in found:
                 if self.known(k) and (score := self.score(k)) > self._best[0]:
@@ -175,7 +175,7 @@ class Evaluation:
             if self.progress is not None:
                 best = None if self._best[1] < 0 else self.lattice.parameters(self._best[1])
                 done = len(self.journal.entries)
-                self.progress(Step(done, self.total, time.perf_counter() - self.started, self._best[0], best))
+                self.progress(Step(done, self.total, now() - self.started, self._best[0], best))
 
     def _score_chain(self, chain: Chain) -> dict[int, list[Any]]:
         """The entry of each candidate of the chain; what cannot be fitted scores NaN, and its reason is kept."""
@@ -183,6 +183,9 @@ class Evaluation:
         models = [self.prepared(k) for k in chain.members]
         loop = Loop(Stop(0.0, 1 << 60, self._seconds_left()), interruption=self.interruption)
         try:
+            if self.classifier and len(np.unique(np.asarray(take(self.y, train)))) < 2:
+                constant = constant_view(self, train, test)  # nothing to separate: the only class is the answer
+                return {k: score_of(self, constant, train, test) for k in chain.members}
             before, last = self._transformed(models[0], train)
             ways = (kernel_way, ridge_way, warm_way)
             for way in ways:
@@ -202,7 +205,7 @@ class Evaluation:
             return {chain.members[0]: [np.nan, np.nan, 0.0, float(test.size)]}
 
     def _seconds_left(self) -> float | None:
-        return None if self.deadline is None else max(0.0, self.deadline - time.perf_counter())
+        return None if self.deadline is None else max(0.0, self.deadline - now())
 
     def prepared(self, k: int) -> Any:
         """The model with a candidate's parameters, not fitted."""
@@ -235,7 +238,7 @@ class Evaluation:
     def matrix(self, key: Any, chain: Chain, make: Callable[[], Any]) -> Any:
         """What ``make`` gives, once for all chains that ask by the same key."""
         with self._lock:
-            slot = self._matrices.setdefault(key, [threading.Lock(), None, set()])
+            slot = self._matrices.setdefault(key, [Mutex(), None, set()])
         with slot[0]:
             if slot[1] is None:
                 slot[1] = make()

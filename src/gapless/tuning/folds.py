@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -18,6 +19,9 @@ class Folds:
     splits: tuple[tuple[np.ndarray, np.ndarray], ...]
     n_rows: int
     said: str
+    lacking: tuple[
+        bool, ...
+    ] = ()  #: whether the test rows of each lack a class, so that some scores are not defined there
 
     def __len__(self) -> int:
         return len(self.splits)
@@ -25,6 +29,12 @@ class Folds:
     @property
     def single(self) -> bool:
         return len(self.splits) == 1
+
+    def mean(self, scores: np.ndarray) -> float:
+        """The mean score over the folds; one that is not defined for want of a class is left out, any other NaN counts."""
+        scores = np.asarray(scores)
+        absent = np.isnan(scores) & np.array(self.lacking or (False,) * len(self))
+        return float(np.mean(scores[~absent])) if not absent.all() else float("nan")
 
     def digest(self) -> str:
         found = hashlib.sha256()
@@ -48,17 +58,24 @@ def make_folds(cv: Any, X: Any, y: Any, *, classifier: bool, seed: int = 0, grou
             raise ValueError(f"cv must be at least 2 folds; got {cv!r}. A share to hold out is a float: cv=0.3")
         splitter: Any = (StratifiedKFold if classifier else KFold)(int(cv), shuffle=True, random_state=seed)
         said = f"{int(cv)} folds"
+        if classifier and int(cv) <= n and _most_rows(y) < int(cv):  # scikit-learn refuses that
+            splitter, cv = None, deal(np.unique(np.asarray(y), return_inverse=True)[1], int(cv), seed)
     elif isinstance(cv, Real):
         if not 0.0 < float(cv) < 1.0:
             raise ValueError(f"a share to hold out is between 0 and 1; got cv={cv!r}")
         kind = StratifiedShuffleSplit if classifier else ShuffleSplit
         splitter = kind(1, test_size=float(cv), random_state=seed)
         said = f"{float(cv):g} of the rows held out"
+        if classifier and not _can_stratify(y, float(cv), n):
+            splitter, cv = None, [_share(np.unique(np.asarray(y), return_inverse=True)[1], float(cv), seed)]
     elif hasattr(cv, "split"):
         splitter, said = cv, type(cv).__name__
     else:
         splitter, said = None, "given splits"
-    found = list(cv) if splitter is None else list(splitter.split(X, y, groups))
+    with warnings.catch_warnings():
+        # A class with fewer rows than folds is in some of the folds: their training rows have it, unless it has one row.
+        warnings.filterwarnings("ignore", "The least populated class in y")
+        found = list(cv) if splitter is None else list(splitter.split(X, y, groups))
     if not found:
         raise ValueError("cv gives no split")
     splits = []
@@ -70,7 +87,43 @@ def make_folds(cv: Any, X: Any, y: Any, *, classifier: bool, seed: int = 0, grou
         if np.intersect1d(train, test).size:
             raise ValueError("a fold tests on rows that it trains on: its score says nothing of new rows")
         splits.append((train, test))
-    return Folds(tuple(splits), n, said)
+    lacking: tuple[bool, ...] = ()
+    if classifier:
+        codes = np.unique(np.asarray(y), return_inverse=True)[1]
+        lacking = tuple(bool(np.unique(codes[test]).size <= codes.max()) for _, test in splits)
+    return Folds(tuple(splits), n, said, lacking)
+
+
+def deal(codes: np.ndarray, parts: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(training rows, test rows) of each part. Rows in random order, class after class, are dealt out as cards are: each part has
+    its share of every class, and a class with fewer rows than there are parts has at most one row in each.
+    """
+    order = np.random.RandomState(seed).permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    part = np.empty(len(codes), dtype=np.int64)
+    part[order] = np.arange(len(codes)) % parts
+    return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(parts)]
+
+
+def _share(codes: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """(training rows, test rows): of every class its share as near as whole rows allow; a class of one row is trained on."""
+    alone = np.bincount(codes)[codes] == 1
+    order = np.random.RandomState(seed).permutation(np.flatnonzero(~alone))
+    order = order[np.argsort(codes[order], kind="stable")]
+    ends = np.floor(np.arange(order.size + 1) * share)
+    held = np.sort(order[ends[1:] > ends[:-1]])
+    return np.setdiff1d(np.arange(len(codes)), held), held
+
+
+def _most_rows(y: Any) -> int:
+    return int(np.unique(np.asarray(y), return_counts=True)[1].max())
+
+
+def _can_stratify(y: Any, share: float, n: int) -> bool:
+    """Whether scikit-learn can: two rows of each class, and as many rows in each part as there are classes."""
+    counts = np.unique(np.asarray(y), return_counts=True)[1]
+    held = int(np.ceil(share * n))
+    return bool(counts.min() >= 2 and held >= len(counts) and n - held >= len(counts))
 
 
 def take(values: Any, rows: np.ndarray) -> Any:

@@ -47,16 +47,9 @@ def mean_interval(values: np.ndarray, low: float, high: float, delta: float) -> 
 
 def trained_on(model: Any, X: Any) -> bool:
     """Whether these are the rows that a model of ours was trained on, as far as its certificate says."""
-    from gapless.certificates.linear_model import last_step
-    from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest, row_hashes
+    from gapless.certificates.training_rows import is_training_data
 
-    step, rows = last_step(getattr(model, "model_", model), X)
-    named = getattr(getattr(step, "certificate_", None), "fingerprint", None)
-    if named is None or "rows" not in named:
-        return False
-    matrix = as_matrix(rows)
-    return matrix.shape[0] == named["n_rows"] and digest(row_hashes(matrix), "<u8") == named["rows"]
+    return bool(is_training_data(model, X))
 
 
 def row_scores(model: Any, X: Any) -> np.ndarray:

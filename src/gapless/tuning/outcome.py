@@ -88,7 +88,7 @@ class Tuning:
 
     @property
     def best_score(self) -> float:
-        return float(np.mean(self.scores[self.best_index]))
+        return self.folds.mean(self.scores[self.best_index])
 
     @property
     def unconverged(self) -> int:
@@ -101,7 +101,7 @@ class Tuning:
         rows = [
             {
                 "params": self.lattice.parameters(k),
-                "score": float(np.mean(found)),
+                "score": self.folds.mean(found),
                 "folds": found.tolist(),
                 "gap": max((entry[1] for entry in self.entries[k] if entry), default=math.nan),
             }
@@ -121,7 +121,7 @@ class Tuning:
             own = self.lattice.parameters(k)
             if row in own and column in own:
                 i, j = left.index(own[row]), right.index(own[column])
-                found[i, j] = np.fmax(found[i, j], float(np.mean(scores)))
+                found[i, j] = np.fmax(found[i, j], self.folds.mean(scores))
         return found, left, right
 
     def bound(self, delta: float = 0.05, *, paid: bool = True) -> TuningBound:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
+from gapless._clock import now
 from gapless._config import report_convergence
 
 from ._points import Session, follow
@@ -56,7 +56,7 @@ def path(
     for the hinge they are between break points), and only what that misses is solved for. ``between`` is proved, not
     measured: with w and u linear in C, gap(t) <= (1 - t) gap_1 + t gap_2 + t (1 - t) k for a k that the two points give.
     """
-    started = time.perf_counter()
+    started = now()
     hinge = _is_hinge(model)
     if exact is None:
         exact = hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2
@@ -75,7 +75,7 @@ def path(
     if not asked > 0.0:
         raise ValueError(f"between must be a relative gap above 0, or numpy.inf. Got {between!r} instead.")
     points, bounds = follow(session, grid, asked)
-    found = Path(session, points, bounds, asked, time.perf_counter() - started)
+    found = Path(session, points, bounds, asked, now() - started)
     open_ = [point for point in points if not point.certificate.converged]
     if open_:
         worst = max(open_, key=lambda point: point.certificate.relative_gap)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from gapless._clock import now
 from gapless.solvers.loop import interruptible
 
 from .evaluate import Evaluation, Step
@@ -58,7 +58,8 @@ def tune(
     param_grid : dict of lists, or a list of such dicts, as in scikit-learn's GridSearchCV
     space : dict of ranges instead: (low, high), (low, high, "log" or "linear"), or a list to choose from
         A range has ``points`` values, in equal ratios where its ends are a factor of 10 or more apart. Without both: C and gamma
-        of kernel machines over the grid of the LIBSVM guide, C of linear ones, alpha of ridge.
+        of kernel machines over the grid of the LIBSVM guide (C and epsilon of an SVR in standard deviations of y), C of linear
+        ones, alpha of ridge.
     method : {"grid", "bisection", "bayes", "random"}
         All candidates; one parameter after the other by halving; a Gaussian process with expected improvement, which needs the
         extra ``tune``; some at random.
@@ -68,7 +69,7 @@ def tune(
     refit : False leaves the model fitted on the training part of a single split (cv=0.3), so that the rows held out bound its
         error: ``tuning_.bound()``
     nested : outer folds: the score of the whole procedure, choice included, in ``tuning_.nested``
-    time_limit : seconds for the search; the fit of what was chosen comes after
+    time_limit : seconds of work for the search (compiling does not count); the fit of what was chosen comes after
     progress : True prints lines to stderr, a function is called with a `Step`
     file : keeps what is scored; a search that was killed goes on from it, and ends with the same answer
     seed : of folds and of random choices
@@ -80,8 +81,8 @@ def tune(
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
     if time_limit is not None and not float(time_limit) > 0.0:
         raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {time_limit!r}")
-    started = time.perf_counter()
-    lattice = _lattice(model, param_grid, space, points)
+    started = now()
+    lattice = _lattice(model, param_grid, space, points, y)
     _known_parameters(model, lattice)
     scorer = _scorer(scoring)
     classifier = bool(is_classifier(model))
@@ -119,7 +120,7 @@ def tune(
             folds=folds,
             n_fits=ev.n_fits,
             resumed=journal.resumed,
-            seconds=time.perf_counter() - started,
+            seconds=now() - started,
             refit=bool(refit),
             counted=classifier and sample_weight is None,
             failed=dict(ev.errors),
@@ -192,12 +193,12 @@ def _fit(model: Any, X: Any, y: Any, weights: Any, rows: np.ndarray | None) -> A
     return model.fit(X, y, **({} if weights is None else {name: weights}))
 
 
-def _lattice(model: Any, param_grid: Any, space: Any, points: int) -> Lattice:
+def _lattice(model: Any, param_grid: Any, space: Any, points: int, y: Any) -> Lattice:
     if param_grid is not None and space is not None:
         raise ValueError("param_grid and space exclude each other")
     if param_grid is not None:
         return from_grid(param_grid)
-    return default_lattice(model) if space is None else from_space(space, points)
+    return default_lattice(model, y) if space is None else from_space(space, points)
 
 
 def _known_parameters(model: Any, lattice: Lattice) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..classes import sorted_unique
-from ..document import is_number, number, refuse_unreadable
+from ..document import TIMES, is_number, number, refuse_unreadable
 from ..errors import CertificateError
 from ..rows import Rows, SparseRows, as_rows
 from ..statement import same_data
@@ -48,7 +48,7 @@ def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any
             case.round_claims(claims)
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     others = [str(name)[:40] for name in document["parameters"] if name not in ("learning_rate", "n_estimators")]
-    unchecked = ["seconds", "backend", "version", "names of features", "which ending, and its reason"]
+    unchecked = [*TIMES, "backend", "version", "names of features", "which ending, and its reason"]
     unchecked += ["that stumps have the least impurity"] if case.stumps else ["that the learners give these answers"]
     return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64")
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..document import newer_schema, number
+from ..document import TIMES, newer_schema, number
 from ..errors import CertificateError
 from ..recompute import row_weights
 from ..rounding import UNIT
@@ -141,7 +141,7 @@ def _status_claims(claims: list[Claim], block: dict[str, Any]) -> None:
 def _unchecked(document: dict[str, Any]) -> list[str]:
     others = [str(name)[:40] for name in document["parameters"] if name not in CHECKED]
     listed = [
-        "seconds",
+        *TIMES,
         "backend",
         "n_iter",
         "solver",

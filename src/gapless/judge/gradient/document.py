@@ -14,6 +14,7 @@ from ..document import (
     Arrays,
     Test,
     flaw_of,
+    flaw_of_certificate,
     flaw_of_classes,
     flaw_of_head,
     flaw_of_names,
@@ -62,7 +63,7 @@ def flaw(document: Any) -> str | None:
     if document["estimator"] != "LogisticRegression":
         return "only LogisticRegression has a certificate of kind 'gradient'"
     found = flaw_of(document["problem"], _PROBLEM, "problem.") or flaw_of_classes(document["classes"])
-    found = found or flaw_of(document["certificate"], _CERTIFICATE, "certificate.")
+    found = found or flaw_of_certificate(document["certificate"], _CERTIFICATE)
     if found:
         return found
     found = flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from ..document import is_number, number, refuse_unreadable
+from ..document import TIMES, is_number, number, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
 from ..recompute import row_weights
@@ -62,7 +62,7 @@ def check(
     case.total_claims(claims)
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = ["seconds", "backend", "n_iter", "which ending, if not converged", "version", "names of features"]
+    unchecked = [*TIMES, "backend", "n_iter", "which ending, if not converged", "version", "names of features"]
     tier = "proved bounds, float64" if rigorous else "float64"
     return Verdict(
         claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], bounds if rigorous else [], tier

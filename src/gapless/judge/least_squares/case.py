@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from ..document import is_number, number
+from ..document import TIMES, is_number, number
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
 from ..rows import Block, Rows, as_rows, first_non_finite
@@ -127,7 +127,7 @@ class Case:
 
     def unchecked(self) -> list[str]:
         others = [str(name)[:40] for name in self.parameters if name not in _CHECKED]
-        listed = ["seconds", "backend", "n_iter", "solver", "condition", "which ending, if not converged", "version"]
+        listed = [*TIMES, "backend", "n_iter", "solver", "condition", "which ending, if not converged", "version"]
         listed += ["names of features", "whether y was a vector or one column"]
         if others:
             listed.append("parameters that do not change the optimum: " + ", ".join(others[:40]))

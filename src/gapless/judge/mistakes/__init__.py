@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..classes import class_weights_agree, sorted_unique
-from ..document import is_number, number, refuse_unreadable
+from ..document import TIMES, is_number, number, refuse_unreadable
 from ..errors import CertificateError
 from ..rounding import TINY, UNIT, gamma
 from ..rows import as_rows
@@ -54,7 +54,7 @@ def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any
     case.total_claims(claims)
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = ["seconds", "backend", "passes", "the order of visits", "which ending, if not converged", "version"]
+    unchecked = [*TIMES, "backend", "passes", "the order of visits", "which ending, if not converged", "version"]
     unchecked += ["names of features", "why there is no bound"]
     unchecked += ["how the mean of the weights came about"] if case.variant in ("averaged", "voted") else []
     return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64 and fractions")
@@ -141,10 +141,14 @@ class _Case:
         if status == "converged":
             fine = plain and (early or wrong == 0)
             claims.append(Claim(which + "converged", "no error", wrong, fine, "of the last weights"))
+        constant = status in ("time_limit", "interrupted") and not model[:-1].any()
         if self.variant == "plain" and status != "infeasible":
-            claims.append(Claim(which + "weights", "the last ones", None, np.array_equal(model, last)))
+            fine = constant or np.array_equal(model, last)
+            claims.append(
+                Claim(which + "weights", "the last ones", None, fine, "or, of a fit that was stopped, a constant")
+            )
         if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
-            good = sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
+            good = constant or sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
             claims.append(Claim(which + "pocket", sub["errors"], wrong, good, "no more errors than the last weights"))
         claims.append(Claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None)))
         if witness is not None:

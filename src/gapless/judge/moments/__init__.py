@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..classes import label_index, sorted_unique, weights_of_rows
-from ..document import is_number, number, refuse_unreadable
+from ..document import TIMES, is_number, number, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
 from ..rounding import UNIT, gamma
@@ -48,7 +48,7 @@ def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any
             case.rule_claims(claims)
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = ["seconds", "backend", "condition", "version", "names of features", "what all scores have in common"]
+    unchecked = [*TIMES, "backend", "condition", "version", "names of features", "what all scores have in common"]
     unchecked += ["the axes of transform"] if document["problem"]["components"] else []
     return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64")
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..document import number, refuse_unreadable
+from ..document import TIMES, number, refuse_unreadable
 from ..verdict import Claim, Verdict
 from .case import Case
 from .document import ESTIMATORS, flaw
@@ -49,7 +49,7 @@ def check(
                 best_claims(case, claims, exact)
     claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
     others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = ["seconds", "backend", "version", "names of features", "which of equally good splits"]
+    unchecked = [*TIMES, "backend", "version", "names of features", "which of equally good splits"]
     if not document["certificate"]["best"]:
         unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
     if number(document["parameters"].get("ccp_alpha", 0.0) or 0.0) > 0:

@@ -25,7 +25,7 @@ class Case:
         self.document, self.block = document, document["certificate"]
         self.parameters, self.problem = document["parameters"], document["problem"]
         self.d, mark = document["n_features"], document["certificate"]["fingerprint"]
-        self.X = _rows(X)
+        self.X = rows_in_float32(X)
         n, d = self.X.shape
         if (n, d) != (mark["n_rows"], mark["n_features"]) or d != self.d:
             fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
@@ -252,7 +252,7 @@ class Case:
         return wrong / float(weight[0])
 
 
-def _rows(X: Any) -> np.ndarray:
+def rows_in_float32(X: Any) -> np.ndarray:
     """The values as a tree sees them: float32, with one NaN for all."""
     rows = as_rows(X)
     out = np.empty(rows.shape, dtype=np.float32)

@@ -1,0 +1,122 @@
+"""Kernels that a command will need are compiled by a second process, while the command reads its files and fits.
+
+numba compiles under one lock a process, so that threads would gain nothing. The second process is started when the command
+finds the first kernel missing: with all kernels on disk there is none. It works from the far end of the list of wishes, and
+of a kernel that both need at once one of the two waits for the other (`_kernel_store`). It ends with the command, whose end
+it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and so does a machine with one core.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+
+#: A fit of its own for each name; what larger tables need besides is compiled by the command when it needs it.
+_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless._background import serve; serve()"
+_running: _Second | None = None
+
+
+class _Second:
+    """The second process, as soon as there is one, and what it is to compile."""
+
+    def __init__(self) -> None:
+        self.wishes: list[str] = []
+        self.process: subprocess.Popen[str] | None = None
+
+    def wish(self, *names: str) -> None:
+        self.wishes += names
+        self._tell(*names)
+
+    def start(self) -> None:
+        from gapless import _kernel_store as store
+
+        places = json.dumps([os.path.abspath(place) for place in sys.path])
+        own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": store.level()}
+        with contextlib.suppress(OSError):
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _CHILD, places],
+                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
+                env={**os.environ, **own}, start_new_session=True,  # Ctrl-C is the command's
+            )  # fmt: skip
+            self._tell(*self.wishes)
+
+    def _tell(self, *names: str) -> None:
+        if self.process is None or self.process.stdin is None:
+            return
+        with contextlib.suppress(OSError):  # it has ended: the command compiles all by itself
+            self.process.stdin.writelines(f"{name}\n" for name in names)
+            self.process.stdin.flush()
+
+    def close(self) -> None:
+        if self.process is None:
+            return
+        self.process.kill()
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()  # type: ignore[union-attr]
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def beside(*names: str) -> Iterator[None]:
+    """A block with a second process that compiles, from the first kernel on that is found missing; the last wish comes first."""
+    global _running
+    from gapless import _kernel_cache
+    from gapless._threads import available_cores
+
+    if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
+        yield
+        return
+    _running = _Second()
+    _running.wish(*names)
+    _kernel_cache.before_compiling.append(_running.start)
+    try:
+        yield
+    finally:
+        _kernel_cache.before_compiling.remove(_running.start)
+        _running.close()
+        _running = None
+
+
+def wish(*names: str) -> None:
+    """What the command has come to know that it will need."""
+    if _running is not None:
+        _running.wish(*names)
+
+
+# -- the second process --------------------------------------------------------------------------------------
+
+
+def serve() -> None:
+    """Compile for the names that come in, one a line, the newest first; end with the process that sends them."""
+    from gapless._warmup import first_fits
+
+    wishes: SimpleQueue[str] = SimpleQueue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            wishes.put(line.strip())
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(5)
+    fits, waiting = first_fits(), []
+    while True:
+        with contextlib.suppress(Empty):
+            while True:
+                waiting.append(wishes.get_nowait())
+        if not waiting:
+            waiting.append(wishes.get())
+            time.sleep(0.01)  # for the others that come with it
+            continue
+        fit = fits.get(waiting.pop())
+        if fit is not None:
+            with contextlib.suppress(Exception):  # at worst the command compiles it
+                fit()

@@ -1,0 +1,198 @@
+"""numba's disk cache over our store of kernels: several places to look, one level of processor, one process that compiles."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.runtime import rtsys
+
+from gapless import _clock
+from gapless import _kernel_store as store
+from gapless._processor import aimed_at
+from gapless._sources import module_key
+
+#: Called once, before this process compiles its first kernel or waits for it.
+before_compiling: list[Callable[[], None]] = []
+
+
+def keep(dispatcher: Any) -> Any:
+    """Keep what a dispatcher of numba's compiles in the store, and find it there."""
+    dispatcher._cache = _Cache(dispatcher.py_func)
+    dispatcher._compiler.compile = _Compile(dispatcher)
+    return dispatcher
+
+
+def kept(kernel: Any) -> bool:
+    """Whether a kernel need not be compiled first: some variant of it is loaded, or in one of the places."""
+    if not isinstance(getattr(kernel, "_cache", None), _Cache):
+        return False
+    return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
+
+
+class _Compile:
+    """numba's compile of one kernel: for the level of this process, and the lock is given back if it fails."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.kept, self.context, self.inner = dispatcher._cache, dispatcher.targetctx, dispatcher._compiler.compile
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            with aimed_at(store.level(), self.context), _uncollected():
+                return self.inner(*arguments)
+        except BaseException:
+            self.kept.give_back()
+            raise
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """The collector of garbage waits: its rounds, over the millions of objects that numba still needs, are a sixth of the time of
+    compiling. numba's lock is held meanwhile, so that one thread at a time is here."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+class _Locator(_CacheLocator):  # type: ignore[misc]
+    def __init__(self, py_func: Any) -> None:
+        self._module = py_func.__module__
+
+    def get_cache_path(self) -> str:
+        return str(store.module_folder(self._module, store.cache_folder()))
+
+    def get_source_stamp(self) -> str:
+        return module_key(self._module)
+
+    def get_disambiguator(self) -> str:
+        return ""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+        return cls(py_func)
+
+
+class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_Locator]
+
+    def reduce(self, data: Any) -> Any:
+        # The annotated source is for people who ask in the process that compiled: it is long, and has the machine's paths in it.
+        return super().reduce(data._replace(type_annotation=""))
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    _impl_class = _Impl
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._locks: list[int] = []
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        # numba would make its compiler ready first, which takes most of the first fit of a process. A kernel on disk needs
+        # only the runtime; where something has to be compiled the compiler is made ready then.
+        with aimed_at(store.level(), target_context):
+            rtsys.initialize(target_context)
+            found = self._found(sig, target_context)
+            if found is not None:
+                return found
+            _announce()
+            # Of several processes that need a kernel one compiles it. The others wait, and find it on disk.
+            place, magic = os.path.basename(self._cache_path), target_context.codegen().magic_tuple()
+            lock = store.number_of((place, self._impl.filename_base, str(sig), magic))
+            if store.take(lock):
+                self._locks.append(lock)
+            found = self._found(sig, target_context, everywhere=False)
+            if found is not None:
+                self.give_back()
+            return found
+
+    def _found(self, sig: Any, target_context: Any, everywhere: bool = True) -> Any:
+        """The kernel, if it is in one of the places; one that cannot be read is compiled anew."""
+        key = self._index_key(sig, target_context.codegen())
+        for file in self._files() if everywhere else [self._cache_file]:
+            with suppress(Exception):  # a damaged file raises whatever its bytes spell
+                data = file.load(key)
+                if data is not None:
+                    return self._impl.rebuild(target_context, data)
+        return None
+
+    def _files(self) -> Iterator[Any]:
+        yield self._cache_file
+        module, base = self._impl.locator._module, self._impl.filename_base
+        wheel = store.wheel()
+        for place in (
+            *store.places().read,
+            *([wheel.folder] if wheel is not None and wheel.folder is not None else []),
+        ):
+            yield IndexDataCacheFile(str(store.module_folder(module, place)), base, module_key(module))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
+        # On a full disk the kernel is compiled all the same, and again the next time.
+        try:
+            with _clock.compiling(), ExitStack() as stack, suppress(OSError):
+                if store.take(0):
+                    stack.callback(store.give_back, 0)
+                store.make_room(store.module_folder(self._impl.locator._module, store.cache_folder()))
+                self._save_overload(sig, data)
+                store.note_level()
+        finally:
+            self.give_back()
+
+    def give_back(self) -> None:
+        """The lock of the kernel that was compiled last: a kernel that calls itself for other types has several."""
+        if self._locks:
+            store.give_back(self._locks.pop())
+
+
+_announced = False
+
+
+def _announce() -> None:
+    """One line, the first time something has to be compiled: the pause has a reason."""
+    global _announced
+    if _announced:
+        return
+    _announced = True
+    for call in before_compiling:
+        call()
+    refused = store.places().refused
+    if refused is not None:
+        from gapless.errors import BackendWarning
+
+        warnings.warn(
+            f"{refused}: kernels that are not there are compiled now and kept in {store.cache_folder()}. "
+            "Name a folder of your own, or unset it.",
+            BackendWarning,
+            stacklevel=2,
+        )
+    if not os.environ.get("GAPLESS_QUIET"):
+        print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+
+
+class _Listener(event.Listener):  # type: ignore[misc]
+    """Tells the clock what numba tells."""
+
+    def __init__(self, began: Callable[[], None], ended: Callable[[], None]) -> None:
+        self._began, self._ended = began, ended
+
+    def on_start(self, event: Any) -> None:
+        self._began()
+
+    def on_end(self, event: Any) -> None:
+        self._ended()
+
+
+event.register("numba:compiler_lock", _Listener(_clock.lock_asked, _clock.lock_left))
+event.register("numba:compile", _Listener(_clock.compile_began, _clock.compile_ended))

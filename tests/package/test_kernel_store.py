@@ -1,0 +1,223 @@
+"""Where kernels are kept: GAPLESS_CACHE, places that cannot be written, other processes at the same time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from gapless import _kernel_store, _processor, _sources
+from tests.package import processes
+from tests.package.processes import COUNT, FEW, TELL, answer, environment, few, start
+
+ON_POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions and locks of another kind")
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.nbc"))
+
+
+def test_gapless_cache_names_the_folder(tmp_path):
+    place = tmp_path / "not" / "there" / "yet"
+    env = environment(GAPLESS_CACHE=str(place), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    first = few(env)
+    assert Path(first["folder"]).parent == place
+    assert first["primal"] == 1.0  # max(0, 1 - 0)^2
+    assert first["kernels"]
+    assert len(kept(place)) == len(first["kernels"])
+    assert not (tmp_path / "cache").exists()
+    assert "compiling kernels, once" in first["said"]
+    size = sum(file.stat().st_size for file in kept(place))
+    assert _kernel_store.kept(Path(first["folder"])) == {_processor.host_name(): (len(first["kernels"]), size)}
+    again = few(env)
+    assert again["all"] == 0
+    assert again["primal"] == first["primal"]
+    assert again["said"] == ""
+    # A kernel whose file is damaged is compiled anew, and replaced.
+    kept(place)[0].write_bytes(b"not a kernel")
+    mended = few(env)
+    assert len(mended["kernels"]) == 1
+    assert few(env)["all"] == 0
+
+
+@ON_POSIX
+def test_a_folder_that_cannot_be_written_is_read_and_told(tmp_path):
+    """Kernels of an image, as a user who may not write there: they are used; one that is missing is kept elsewhere."""
+    place, home = tmp_path / "image", tmp_path / "home"
+    site = tmp_path / "site"
+    shutil.copytree(processes.SOURCE / "gapless", site / "gapless", ignore=shutil.ignore_patterns("__pycache__"))
+    (site / "gapless" / "__pycache__").write_text("")  # nothing can be kept in the install
+    env = environment(site, GAPLESS_CACHE=str(place), HOME=str(home), PYTHONDONTWRITEBYTECODE="1")
+    env.pop("XDG_CACHE_HOME", None)
+    first = few(env)
+    missing = kept(place)[0]
+    for path in [place, *place.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        prefix = (sys.executable, "-c", BOUND) if os.geteuid() == 0 else ()
+        env["PYTHONWARNINGS"] = "default"
+        warm = few(env, prefix=prefix)
+        assert warm["all"] == 0
+        assert warm["said"] == ""
+        missing.parent.chmod(0o755)
+        missing.unlink()
+        missing.parent.chmod(0o555)
+        told = few(env, prefix=prefix)
+        assert len(told["kernels"]) == 1
+        assert f"BackendWarning: GAPLESS_CACHE={place} cannot be written (" in told["said"]
+        assert str(home / ".cache" / "gapless") in told["said"]
+        assert few(env, prefix=prefix)["all"] == 0  # from the two places together
+        assert told["primal"] == first["primal"]
+    finally:
+        for path in [place, *place.rglob("*")]:
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+#: Root writes where it may not; without CAP_DAC_OVERRIDE (1), dropped by PR_CAPBSET_DROP (24), it is one of the users.
+BOUND = (
+    "import ctypes, os, sys\nassert ctypes.CDLL(None).prctl(24, 1, 0, 0, 0) == 0\nos.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+@ON_POSIX
+@pytest.mark.parametrize(
+    ("shared", "own", "trusted"), [(0o755, 0o755, True), (0o777, 0o700, True), (0o777, 0o777, False)]
+)
+def test_kernels_are_code_and_taken_from_nobody_else(tmp_path, monkeypatch, shared, own, trusted):
+    place = tmp_path / "shared"
+    folder = place / f"kernels-{_sources.verbs_key()}"
+    folder.mkdir(parents=True)
+    folder.chmod(own)
+    place.chmod(shared)
+    monkeypatch.setenv("GAPLESS_CACHE", str(place))
+    found = _kernel_store.places.__wrapped__()
+    if trusted:
+        assert found == (folder, (), None)
+    else:
+        assert found.written != folder
+        assert folder not in found.read
+        assert "can be written by other users" in found.refused
+
+
+def test_kernels_that_somebody_uses_are_not_forgotten(tmp_path, monkeypatch):
+    old, used = tmp_path / "kernels-of-old", tmp_path / f"kernels-{_sources.verbs_key()}"
+    for folder in (old, used):
+        folder.mkdir()
+        os.utime(folder, (1e9, 1e9))
+    monkeypatch.setenv("GAPLESS_CACHE", str(tmp_path))
+    assert _kernel_store.places.__wrapped__().written == used
+    assert not old.exists()
+    assert used.stat().st_mtime > 1e9 + 1.0
+
+
+# -- an edit is seen -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A copy of the sources that keys are made of, in a place of its own."""
+    root = tmp_path / "gapless"
+    shutil.copytree(_sources.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_sources, "PACKAGE", root)
+    caches = (_sources.verbs_key, _sources.module_key, _sources.imports, _sources._source)
+
+    def forget():
+        for cache in caches:
+            cache.cache_clear()
+
+    forget()
+    yield root, forget
+    forget()
+
+
+def test_an_edit_in_a_room_inside_a_room_changes_the_key(tree):
+    root, forget = tree
+    before = _sources.verbs_key()
+    inner = root / "rows" / "copies"
+    inner.mkdir()
+    (inner / "packed.py").write_text("FIRST = 1\n")
+    forget()
+    middle = _sources.verbs_key()
+    (inner / "packed.py").write_text("FIRST = 2\n")
+    forget()
+    assert len({before, middle, _sources.verbs_key()}) == 3
+
+
+def test_what_a_room_hands_on_is_followed(tree):
+    """solvers/linear/__init__.py hands on a name of a file beside it: an edit there changes the key of who imports it."""
+    root, forget = tree
+    inner = root / "solvers" / "linear"
+    inner.mkdir()
+    (inner / "__init__.py").write_text("from .deep import step\n")
+    (inner / "deep.py").write_text("def step(): return 1\n")
+    (root / "solvers" / "user.py").write_text("from gapless.solvers.linear import step\n")
+    forget()
+    assert "gapless.solvers.linear.deep" in _sources.imports("gapless.solvers.linear")
+    before = _sources.module_key("gapless.solvers.user")
+    (inner / "deep.py").write_text("def step(): return 2\n")
+    forget()
+    assert _sources.module_key("gapless.solvers.user") != before
+
+
+def test_settings_of_the_compiler_are_in_the_key(monkeypatch):
+    from numba.core import config
+
+    before = _sources.verbs_key.__wrapped__()
+    for name, value in (("OPT", 0), ("LOOP_VECTORIZE", 1 - int(config.LOOP_VECTORIZE)), ("BOUNDSCHECK", 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(config, name, value)
+            assert _sources.verbs_key.__wrapped__() != before
+    assert _sources.verbs_key.__wrapped__() == before
+
+
+# -- several processes ---------------------------------------------------------------------------------------
+
+
+@ON_POSIX
+def test_of_two_cold_processes_one_compiles_each_kernel(tmp_path):
+    env = environment(GAPLESS_CACHE=str(tmp_path))
+    both = [start(COUNT + FEW + TELL, env) for _ in range(2)]
+    first, second = (answer(process) for process in both)
+    assert first["primal"] == second["primal"] == 1.0
+    assert not set(first["kernels"]) & set(second["kernels"])
+    assert len(first["kernels"]) + len(second["kernels"]) == len(kept(tmp_path))
+
+
+@ON_POSIX
+def test_a_killed_process_holds_up_nobody(tmp_path):
+    """It takes the locks of all kernels, and is killed: the next process does not wait for PATIENCE."""
+    code = "from gapless import _kernel_store as s\nimport fcntl\nfcntl.lockf(s._lock_file(s.cache_folder()), fcntl.LOCK_EX)\n"
+    env = environment(GAPLESS_CACHE=str(tmp_path))
+    holder = start(code + "print('{}', flush=True)\nimport time\ntime.sleep(400)", env)
+    assert holder.stdout.readline() == "{}\n"
+    waiting = start(COUNT + FEW + TELL, env)
+    with pytest.raises(processes.subprocess.TimeoutExpired):
+        waiting.wait(timeout=6)
+    holder.kill()
+    holder.communicate()
+    assert answer(waiting)["kernels"]
+
+
+def test_doctor_counts_the_kernels_that_are_there(tmp_path, monkeypatch):
+    from gapless.cli.doctor import _kernels
+
+    monkeypatch.setenv("GAPLESS_CACHE", str(tmp_path))
+    folder = tmp_path / "kernels-of-now"
+    folder.mkdir()
+    monkeypatch.setattr(_kernel_store, "places", lambda: _kernel_store.Places(folder, (), None))
+    facts = _kernels()
+    assert facts["compiled"].startswith("none yet")
+    assert facts["GAPLESS_CACHE"] == str(tmp_path)
+    assert facts["place"] == "the folder that GAPLESS_CACHE names"
+    counts = {"znver4": (143, 12_300_000), "x86-64-v3": (2, 100_000)}
+    monkeypatch.setattr(_kernel_store, "kept", lambda place: counts)
+    facts = _kernels()
+    assert facts["compiled"] == "2 kernels for x86-64-v3, 0.1 MB; 143 kernels for znver4, 12.3 MB"
+    assert facts["processor"] == f"{_processor.host_name()}, this one"
+    import numba
+
+    assert f"numba {numba.__version__}," in facts["compiler"]
+    assert sys.implementation.cache_tag in facts["compiler"]
