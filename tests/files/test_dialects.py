@@ -260,6 +260,8 @@ def test_styles_decide_by_the_cells_that_only_one_mark_can_read():
     assert Style().read("1.500") == (1.5, "chosen")
     assert Style(choice=",").read("1.500,0") == (1500.0, "sure")
     assert Style(unit=" kg").read("72 kg") == (72.0, "same")
-    assert Style().read("TRUE") == (1.0, "same")
+    assert Style().read("TRUE") == (1.0, "flag")
+    assert Style().read("nein") == (0.0, "flag")
+    assert Style().read("n")[1] == "bad"
     assert Style().read("inf")[1] == "infinite"
     assert Style().read("high")[1] == "bad"

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from gapless.files.dataset import listed
 from gapless.files.dates import DAY_FIRST, OTHER_ORDER, has_zone, read_both
-from gapless.files.labels import strict_float
+from gapless.files.labels import says_yes, strict_float
 from gapless.files.notation import OTHER, POINT, is_missing, read_both_marks, signs_and_groups
 
 NUMBER, DATE = "number", "date"
 #: How a cell was read: as no value, only against the column's choice, only by it, by both alike, by both and the choice decided,
 #: not at all.
 MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
+FLAG = "flag"  # a word for yes or no: 1 or 0
 MOST_KNOWN = 1 << 18  # different cells that are remembered
 SOME, SHOWN = 50, 3  # texts that are kept as examples, and that are shown
 ZONE = frozenset("+-zZcCtT")
@@ -58,9 +59,8 @@ class Style(NamedTuple):
         if is_missing(text, self.missing):
             return math.nan, MISSING
         if self.kind == NUMBER:
-            lower = text.lower()
-            if lower in ("true", "false"):
-                return float(lower == "true"), SAME
+            if (said := says_yes(text)) is not None:
+                return float(said), FLAG
             try:
                 value = strict_float(text)
             except ValueError:
@@ -101,7 +101,7 @@ class Tally:
                 shown = self.examples[how] = Counter()
             if len(shown) < SOME or text in shown:
                 shown[text] += times
-            if how in (MISSING, BAD):
+            if how in (MISSING, BAD, FLAG):
                 continue
             if self.dated:
                 self.zones += times * (not ZONE.isdisjoint(text[-6:]) and has_zone(text))
@@ -162,6 +162,8 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | No
             said.append(f"{', '.join(money)} left out{differ}")
         if "%" in tally.signs:
             said.append("per cents (12 % is 12)")
+        if counts[FLAG]:
+            said.append(f"{counts[FLAG]} words for yes and no ({tally.shown(FLAG)}), as 1 and 0")
         if style.unit is not None:
             said.append(f"the unit {style.unit.strip()!r} left out")
     if counts[BAD]:

@@ -368,8 +368,9 @@ def values(
     for text, (mine, its) in found.items():
         first, last = (its, mine) if turned else (mine, its)
         value = first if first is not None else last
-        if value is None and flags and text.lower() in ("true", "false") and not is_missing(text, words):
-            value = float(text.lower() == "true")
+        if value is None and flags and len(text) > 1 and text.isalpha() and not is_missing(text, words):
+            said = [text.lower() in yes for yes, no in FLAGS if text.lower() in yes | no]
+            value = float(said[0]) if said else None
         read[text] = math.nan if value is None else value
     return np.array([read[text] for text in texts], dtype=np.float64)
 
