@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import Style
+from gapless.files.cells import DATE, Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
