@@ -63,7 +63,7 @@ def guess(
     columns: list[Sequence[str]] = list(zip(*rows, strict=True)) if rows and not plain else [()] * width
     if expected is not None and expected.typed:
         kinds[[roles.features[k] for k in expected.categories]] = scan.TEXT
-        styles = {roles.features[k]: style for k, style in expected.styles.items()}
+        styles = {roles.features[k]: style for k, style in expected.styles.items() if style != Style()}
     elif typed:
         for j in roles.features:
             kind = (
