@@ -362,7 +362,9 @@ def test_each_decision_has_an_option_that_says_otherwise(tmp_path):
     _, columns = train("--category", "code", "--drop", "size")
     assert columns["code"]["kind"] == "category"
     assert "size" not in columns
-    assert "no cell is a number" in run("train", path, "--number", "flag", "-o", out, code=2).stderr
+    said, columns = train("--number", "flag")
+    assert columns["flag"]["kind"] == "number"
+    assert "'flag': 60 words for yes and no" in said
     for option in (("--decimal", ";"), ("--date-order", "ymd"), ("--keep", "nobody")):
         assert run("train", path, *option, "-o", out, code=2).exit_code == 2
 
