@@ -132,15 +132,15 @@ def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int,
 
 @compiled(inner=True)
 def gather_keys(
-    codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int, usual: int, at_random: Any
+    codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int, usual: int, at_random: bool
 ) -> Any:  # fmt: skip
     """Keys of a column in order; ``usual``: the code that most rows have, or -1."""
-    if k is None and Y is None and at_random is None and usual >= 0 and none < 0:
+    if k is None and Y is None and usual >= 0 and none < 0:
         found = gather_others(codes, rows, node, work, lo, hi, usual)
     else:
         found = gather(codes, rows, node, work, k, Y, lo, hi, none)
     line = np.int64(0)
-    if at_random is None and found.lo < found.hi:
+    if not at_random and found.lo < found.hi:
         line = sort_keys(work.keys, found.n_keys, hi - lo + 1, work.digits)
     return Found(found.lo, found.hi, found.n_keys, line, found.bulk, found.n_missing, found.missing_W)
 
@@ -185,7 +185,7 @@ def scan_keys(
         if allowed(nl, node.n, WL, WR, stops):
             if k is None and Y is None:
                 score = score_one(SL, WL, T[0], W, entropy)
-            elif k is not None and entropy is None:
+            elif k is not None and not entropy:
                 score = (a * WR + b * WL) / (WL * WR)
             else:
                 score = score_of(work, k, Y, node.M, WL, W, entropy)
@@ -197,7 +197,7 @@ def scan_keys(
 
 
 @compiled(inner=True)
-def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int, entropy: Any) -> Any:
+def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int) -> Any:
     """The cut at a threshold drawn evenly between the node's smallest and largest value."""
     work, facts, state = task.work, task.facts, task.lot.state
     offset, lowest = facts.offset[j], facts.lowest
@@ -226,7 +226,7 @@ def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int
             add_row(work.L, i, work.w, work.t, k, Y)
     score = -np.inf
     if allowed(nl, node.n, WL, node.W - WL, task.stops):
-        score = score_of(work, k, Y, node.M, WL, node.W, entropy)
+        score = score_of(work, k, Y, node.M, WL, node.W, task.entropy)
     return Cut(score, j, code, code, go if found.n_missing > 0 else np.int64(-1), cut_at)
 
 
@@ -270,10 +270,10 @@ def nobody(H: Any, c: int, width: int) -> bool:
 
 @compiled(inner=True)
 def cut_both_ways(
-    best: Any, j: int, histogram: bool, counted: bool, task: Any, k: Any, Y: Any, node: Any, found: Any, lo: int, entropy: Any
+    best: Any, j: int, histogram: bool, counted: bool, task: Any, k: Any, Y: Any, node: Any, found: Any, lo: int
 ) -> Any:  # fmt: skip
     """The better of the best cut so far and the best one of a column: missing values go right, then left."""
-    work, stops = task.work, task.stops
+    work, stops, entropy = task.work, task.stops, task.entropy
     for go in range(2 if found.n_missing > 0 else 1):
         for o in range(node.M):
             work.L[o] = work.missing[o] if go == 1 else 0.0
@@ -292,16 +292,14 @@ def cut_both_ways(
 
 
 @compiled(inner=True)
-def cut_categories(
-    best: Any, j: int, codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any, entropy: Any
-) -> Any:
+def cut_categories(best: Any, j: int, codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any) -> Any:
     """The same for a column of categories; and whether it has two that are there."""
     work, n_codes, counted = task.work, task.facts.n_codes[j], np.bool_(True)
     none = n_codes if task.facts.missing[j] else np.int64(-1)
     found = count_codes(codes, task.room.rows, node, work, k, Y, work.lo[j], work.hi[j], none, counted)
     several = found.n_keys > 0 and (found.lo < found.hi or found.n_missing > 0)
     if several:
-        score = best_categories(work, categories, n_codes, k, Y, node, task.stops, entropy)
+        score = best_categories(work, categories, n_codes, k, Y, node, task.stops, task.entropy)
         cut = Cut(score, j, np.int64(-1), np.int64(-1), np.int64(categories.left[n_codes]), 0.0)
         if take(best, cut, node.scale):
             best = cut
@@ -312,17 +310,15 @@ def cut_categories(
 
 
 @compiled(inner=True)
-def cut_numbers(
-    best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: Any, at_random: Any, entropy: Any
-) -> Any:
+def cut_numbers(best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: Any) -> Any:
     """The same for a column of numbers, whose range is then known."""
-    work, facts, rows = task.work, task.facts, task.room.rows
+    work, facts, rows, at_random = task.work, task.facts, task.room.rows, task.lot.at_random
     lo, hi, width = work.lo[j], work.hi[j], node.M if k is not None else node.M + 1
     none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
     usual = np.int64(facts.common[j])
     counted = task.stops.min_leaf > 1 or none >= 0
-    together = k is None and Y is None and at_random is None and lo <= usual and usual <= hi
-    histogram = at_random is None and (hi - lo + 1) * width * (COMMON if together else ENTRY) <= node.n
+    together = k is None and Y is None and not at_random and lo <= usual and usual <= hi
+    histogram = not at_random and (hi - lo + 1) * width * (COMMON if together else ENTRY) <= node.n
     if histogram:
         found = count_codes(codes, rows, node, work, k, Y, lo, hi, none, counted)
     else:
@@ -331,11 +327,11 @@ def cut_numbers(
     if found.n_keys > 0:
         work.lo[j], work.hi[j] = found.lo, found.hi
     if several:
-        if at_random is None:
-            best = cut_both_ways(best, j, histogram, counted, task, k, Y, node, found, lo, entropy)
-        else:
-            cut = random_cut(task, k, Y, node, found, j, lo, entropy)
+        if at_random:
+            cut = random_cut(task, k, Y, node, found, j, lo)
             best = cut if take(best, cut, node.scale) else best
+        else:
+            best = cut_both_ways(best, j, histogram, counted, task, k, Y, node, found, lo)
     if histogram:
         empty_histogram(work, width, lo, hi, counted)
         if none >= 0:
@@ -344,7 +340,7 @@ def cut_numbers(
 
 
 @compiled(inner=True)
-def best_cut(codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any, at_random: Any, entropy: Any) -> Any:
+def best_cut(codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any) -> Any:
     """The best cut of a node over the columns that are looked at."""
     best = Cut(-np.inf, np.int64(-1), np.int64(-1), np.int64(-1), np.int64(0), 0.0)
     work, lot, turn, d = task.work, task.lot, task.lot.turn, codes.shape[0]
@@ -361,8 +357,8 @@ def best_cut(codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any, 
         for o in range(node.M):
             work.missing[o] = 0.0
         if categories is not None and categories.column[j]:
-            best, several = cut_categories(best, j, codes[j], task, categories, k, Y, node, entropy)
+            best, several = cut_categories(best, j, codes[j], task, categories, k, Y, node)
         else:
-            best, several = cut_numbers(best, j, codes[j], task, k, Y, node, at_random, entropy)
+            best, several = cut_numbers(best, j, codes[j], task, k, Y, node)
         looked += 1 if several else 0
     return best

@@ -75,21 +75,19 @@ def decrease_of(best: float, work: Any, k: Any, Y: Any, node: Any, centred: bool
 
 
 @compiled(inner=True)
-def search(
-    codes: Any, start: int, m: int, W: float, task: Any, categories: Any, k: Any, Y: Any, at_random: Any, entropy: Any
-) -> Any:  # fmt: skip
+def search(codes: Any, start: int, m: int, W: float, task: Any, categories: Any, k: Any, Y: Any) -> Any:
     """The best cut of a node, and what it takes off the impurity."""
-    work, centred = task.work, task.room.centred
+    work, centred, entropy = task.work, task.room.centred, task.entropy
     if k is None:
         M = work.T.size
     else:
         M = classes_here(work, k, m)
     if k is not None and M != 2:
         node = Node(start, m, W, M, W)
-        cut = best_cut(codes, task, categories, k, Y, node, at_random, entropy)
+        cut = best_cut(codes, task, categories, k, Y, node)
         return cut, decrease_of(cut.score, work, k, Y, node, centred, entropy)
-    node = Node(start, m, W, M if Y is not None else np.int64(1), 0.0 if entropy is None else W)
-    cut = best_cut(codes, task, categories, None, Y, node, at_random, entropy)
+    node = Node(start, m, W, M if Y is not None else np.int64(1), W if entropy else 0.0)
+    cut = best_cut(codes, task, categories, None, Y, node)
     return cut, decrease_of(cut.score, work, None, Y, node, centred, entropy)
 
 
@@ -134,7 +132,7 @@ def write_categories(
 
 
 @compiled(inner=True)
-def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, categories: Any, at_random: Any) -> int:
+def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, categories: Any) -> int:
     """Split a node; where its right rows begin."""
     j, facts, nodes, room = cut.column, task.facts, task.nodes, task.room
     none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
@@ -145,17 +143,15 @@ def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, cate
         write_categories(codes, room.rows, start, end, facts.n_codes[j], larger_left, node, nodes, categories)
         return middle
     nodes.goes_left[node] = cut.missing if cut.missing >= 0 else np.int64(larger_left)
-    if at_random is None:
-        nodes.threshold[node] = threshold_between(facts, j, cut.left, cut.right)
-    else:
+    if task.lot.at_random:
         nodes.threshold[node] = cut.threshold
+    else:
+        nodes.threshold[node] = threshold_between(facts, j, cut.left, cut.right)
     return middle
 
 
 @compiled(inner=True)
-def visit(
-    entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any, Y: Any, at_random: Any, entropy: Any
-) -> Any:  # fmt: skip
+def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any, Y: Any) -> Any:
     """Write a node, and split it if it may be."""
     room, work, stops, rows = task.room, task.work, task.stops, task.room.rows
     start, end, depth = entry[0], entry[1], entry[2]
@@ -167,7 +163,7 @@ def visit(
         state[BLOCK_START], state[BLOCK_END] = start, end
         inside = True
     source = room.block if inside else room.source
-    W, impurity, pure = node_sums(source, rows, start, end, work, k, Y, room.centred, entropy)
+    W, impurity, pure = node_sums(source, rows, start, end, work, k, Y, room.centred, task.entropy)
     write_node(task.nodes, node, entry[3], entry[4], m, W, impurity, work.mean)
     if categories is not None:
         for s in range(categories.sets.shape[1]):
@@ -175,11 +171,11 @@ def visit(
     few = m < stops.min_split or m < 2 * stops.min_leaf or W < 2.0 * stops.min_weight
     if pure or few or depth >= stops.max_depth:
         return leaf
-    cut, decrease = search(source.codes, start, m, W, task, categories, k, Y, at_random, entropy)
+    cut, decrease = search(source.codes, start, m, W, task, categories, k, Y)
     gain = decrease * W / stops.total_weight
     if cut.column < 0 or gain + 2.0**-52 < stops.min_decrease:
         return leaf
-    middle = split(source.codes[cut.column], start, end, node, task, cut, categories, at_random)
+    middle = split(source.codes[cut.column], start, end, node, task, cut, categories)
     return Split(cut.column, cut.left, cut.right, middle, gain)
 
 
@@ -187,20 +183,20 @@ def visit(
 
 
 @compiled(allocates=False)
-def depth_first(queue: Any, task: Any, categories: Any, k: Any, Y: Any, at_random: Any, entropy: Any) -> None:
+def depth_first(queue: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
     """Until no node waits, or the next one is a part, or more slots are needed."""
     entry, state = queue.entry, queue.state
     while state[WAITING] > 0 and state[SLOTS] + 2 <= queue.slots.shape[0]:
         if entry[state[WAITING] - 1, 1] - entry[state[WAITING] - 1, 0] <= task.room.part:
             return
         at, node = take_node(queue, task.work)
-        how = visit(entry[at], node, task, state, categories, k, Y, at_random, entropy)
+        how = visit(entry[at], node, task, state, categories, k, Y)
         if how.column >= 0:
             push_children(queue, task.work, how, entry[at, 0], entry[at, 1], entry[at, 2], node)
 
 
 @compiled(allocates=False)
-def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any, at_random: Any, entropy: Any) -> None:
+def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
     """Until there are as many leaves as wanted, or more slots are needed."""
     entry, state, cut = queue.entry, queue.state, heap.cut
     while state[WAITING] > 0 or (state[HEAP] > 0 and state[LEAVES] > 0):
@@ -214,7 +210,7 @@ def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any
         if state[SLOTS] + 4 > queue.slots.shape[0]:
             return
         at, node = take_node(queue, task.work)
-        how = visit(entry[at], node, task, state, categories, k, Y, at_random, entropy)
+        how = visit(entry[at], node, task, state, categories, k, Y)
         if how.column >= 0:
             heap.gain[node] = how.gain
             cut[node, 0], cut[node, 1], cut[node, 2], cut[node, 3] = (
@@ -272,10 +268,10 @@ class Growth:
         self.columns, self.target, self.w, self.entropy = columns, target, w, entropy
         self.k = np.empty(n, dtype=np.int64) if target.mode == CLASSES else None
         self.Y = np.empty((n, M)) if target.mode == MANY else None
-        self.at_random = True if limits.at_random else None
         room = _room(columns, target, w, rows, part, 0 if by_gain or part > 0 else min(BLOCK, n))
-        lot = Lot(np.array([seed % 2**64], dtype=np.uint64), np.arange(d), min(int(limits.max_features), d))
-        self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes)
+        state = np.array([seed % 2**64], dtype=np.uint64)
+        lot = Lot(state, np.arange(d), min(int(limits.max_features), d), bool(limits.at_random))
+        self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes, entropy is not None)
         self.categories = _categories(columns, size)
         self.heap = None
         if by_gain:
@@ -292,7 +288,7 @@ class Growth:
     def run(self) -> tuple[int, int, np.ndarray]:
         """The number of nodes, the depth, and the sets of categories."""
         state, entry = self.queue.state, self.queue.entry
-        kinds = (self.task, self.categories, self.k, self.Y, self.at_random, self.entropy)
+        kinds = (self.task, self.categories, self.k, self.Y)
         while state[WAITING] > 0:
             if self.heap is None:
                 depth_first(self.queue, *kinds)

@@ -12,7 +12,8 @@ cut must be better by more than rounding (TIE), so that equal cuts go to the low
 
 A kernel of trees compiles only the paths of its fit: an argument that the fit does not have is None, of a type of its own, and
 numba leaves the branches out that ask for it. ``k`` is None where the target is not one of many classes, ``Y`` where there
-are not several outputs, ``entropy`` where the criterion is another.
+are not several outputs, ``categories`` where no column holds any; on sorted columns ``entropy`` is None for other criteria, and
+elsewhere a number that is looked at while the tree grows.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def allowed(n_left: int, n: int, WL: float, WR: float, stops: Any) -> bool:
 def score_one(SL: float, WL: float, S: float, W: float, entropy: Any) -> float:
     """One target; with entropy, of 0 and 1."""
     WR = W - WL
-    if entropy is None:
+    if entropy is None or not entropy:
         gap = SL * W - S * WL
         return gap * gap / (WL * WR)
     total = xlogx(SL) + xlogx(WL - SL) + xlogx(S - SL) + xlogx(WR - (S - SL))
@@ -71,7 +72,7 @@ def score_one(SL: float, WL: float, S: float, W: float, entropy: Any) -> float:
 def score_classes(L: Any, T: Any, M: int, WL: float, W: float, entropy: Any) -> float:
     """M classes whose left sums are L, out of T."""
     WR = W - WL
-    if entropy is None:
+    if entropy is None or not entropy:
         a, b = 0.0, 0.0
         for k in range(M):
             a += L[k] * L[k]
@@ -88,7 +89,7 @@ def score_many(L: Any, T: Any, parts: Any, WL: float, W: float, entropy: Any) ->
     """Several outputs; with entropy, output o has the classes parts[o] to parts[o + 1]."""
     WR = W - WL
     total = 0.0
-    if entropy is None:
+    if entropy is None or not entropy:
         for k in range(T.size):
             gap = L[k] * W - T[k] * WL
             total += gap * gap
@@ -105,7 +106,7 @@ def score_many(L: Any, T: Any, parts: Any, WL: float, W: float, entropy: Any) ->
 
 @compiled(inner=True)
 def impurity_two(S: float, W: float, entropy: Any) -> float:
-    if entropy is None:
+    if entropy is None or not entropy:
         return 1.0 - (S * S + (W - S) * (W - S)) / (W * W)
     p1 = S / W
     p0 = (W - S) / W
@@ -116,12 +117,12 @@ def impurity_two(S: float, W: float, entropy: Any) -> float:
 def impurity_classes(T: Any, W: float, entropy: Any) -> float:
     total = 0.0
     for k in range(T.size):
-        if entropy is None:
+        if entropy is None or not entropy:
             total += T[k] * T[k]
         else:
             p = T[k] / W
             total -= p * np.log2(p) if p > 0.0 else 0.0
-    return 1.0 - total / (W * W) if entropy is None else total
+    return 1.0 - total / (W * W) if entropy is None or not entropy else total
 
 
 @compiled(inner=True)
@@ -130,12 +131,12 @@ def impurity_many(T: Any, parts: Any, W: float, entropy: Any) -> float:
     for o in range(parts.size - 1):
         squares = 0.0
         for k in range(parts[o], parts[o + 1]):
-            if entropy is None:
+            if entropy is None or not entropy:
                 squares += T[k] * T[k]
             else:
                 p = T[k] / W
                 total -= p * np.log2(p) if p > 0.0 else 0.0
-        if entropy is None:
+        if entropy is None or not entropy:
             total += 1.0 - squares / (W * W)
     return total / (parts.size - 1)
 
@@ -145,14 +146,14 @@ def impurity_many(T: Any, parts: Any, W: float, entropy: Any) -> float:
 
 @compiled(inner=True)
 def decrease_one(best: float, S: float, W: float, centred: bool, entropy: Any) -> float:
-    if entropy is None:
+    if entropy is None or not entropy:
         return best / (W * W) if centred else best / (W * W) * 2.0
     return (best - (xlogx(S) + xlogx(W - S) - xlogx(W))) / (W * math.log(2.0))
 
 
 @compiled(inner=True)
 def decrease_classes(best: float, T: Any, M: int, W: float, entropy: Any) -> float:
-    if entropy is None:
+    if entropy is None or not entropy:
         squares = 0.0
         for k in range(M):
             squares += T[k] * T[k]
@@ -166,7 +167,7 @@ def decrease_classes(best: float, T: Any, M: int, W: float, entropy: Any) -> flo
 @compiled(inner=True)
 def decrease_many(best: float, T: Any, parts: Any, W: float, centred: bool, entropy: Any) -> float:
     outputs = parts.size - 1
-    if entropy is None:
+    if entropy is None or not entropy:
         return best / (W * W * T.size) if centred else best / (W * W) * (1.0 / outputs)
     whole = 0.0
     for o in range(outputs):

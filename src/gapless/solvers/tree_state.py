@@ -135,6 +135,7 @@ class Lot(NamedTuple):
     state: np.ndarray  #: uint64
     turn: np.ndarray  #: int64
     columns: int  #: so many are looked at
+    at_random: bool  #: one threshold a column is drawn, evenly between its values
 
 
 class Task(NamedTuple):
@@ -146,6 +147,7 @@ class Task(NamedTuple):
     lot: Lot
     stops: Stops
     nodes: Nodes
+    entropy: bool
 
 
 class Node(NamedTuple):
