@@ -367,12 +367,38 @@ def _steps() -> Iterator[Step]:
 
     yield Step("search, dense", ("tune",), search)
 
-    def plant(X: Any) -> None:
-        X = X.astype(np.float32)
-        tree = pruned(grow(prepare(X), Target.values(X[:, 0]), None, Limits(max_depth=3)), 1e-9)
-        for missing in (False, True):
-            leaves(pack(tree), X, missing=missing)
-        finite(X)
+    def plant(columns: Any, kind: str, **limits: Any) -> Any:
+        """A tree; ``kind``: numbers, two or three classes, or two outputs."""
+        n = columns.n_rows
+        target = {
+            "numbers": lambda: Target.values(np.arange(n) % 7),
+            "two": lambda: Target.classes(np.arange(n) % 2, 2),
+            "three": lambda: Target.classes(np.arange(n) % 3, 3),
+            "outputs": lambda: Target.values(np.stack([np.arange(n) % 3, np.arange(n) % 5], axis=1)),
+        }[kind]()
+        return grow(columns, target, None, Limits(max_depth=3, **limits))
+
+    def plant_sorted(wide: bool) -> None:
+        """Trees on sorted columns: exact and in bins; ``wide``: codes of 32 bits, and columns that are not kept in order."""
+        n = 140_000 if wide else 60
+        columns = prepare(np.arange(n, dtype=np.float32).repeat(2).reshape(n, 2))
+        for kind in ("two",) if wide else ("two", "numbers", "three"):
+            for entropy in (False,) if wide or kind == "numbers" else (False, True):
+                tree = plant(columns, kind, entropy=entropy)
+        if not wide:
+            rows = dense.astype(np.float32)
+            for missing in (False, True):
+                leaves(pack(pruned(tree, 1e-9)), np.ascontiguousarray(rows[:, :2]), missing=missing)
+            finite(rows)
+            plant(prepare(rows, bins=9), "two")
+
+    def plant_by_node(kind: str, categories: bool) -> None:
+        """Trees node by node, depth first and best first, on codes of 16 and of 32 bits."""
+        for n in (60, 66_000) if not categories and kind in ("numbers", "three") else (60,):
+            X = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+            columns = prepare(X, np.array([True, False]) if categories else None)
+            plant(columns, kind, max_features=1)
+            plant(columns, kind, max_leaves=4)
 
     def bag() -> None:
         from gapless.estimators.bagging import BaggingClassifier
@@ -404,11 +430,26 @@ def _steps() -> Iterator[Step]:
             yield Step(f"{kind}, dense, {form}", OF_LOSS[kind], partial(run_lean, X, loss, way))
     for K in (2, 3):
         for decimals in (1, 12):
+<<<<<<< HEAD
             codes = "wide" if decimals > 1 else "narrow"
             yield Step(f"stumps, {K} classes, dense, {codes} codes", STUMPS, partial(boost, K, decimals, False))
         yield Step(f"stumps, {K} classes, CSR", STUMPS, partial(boost, K, 1, True))
     yield Step("trees, dense", TREES, partial(plant, dense))
     yield Step("bagged trees, dense", TREES, bag)
+=======
+            yield (
+                f"stumps, {K} classes, dense {'float32' if decimals > 1 else 'codes'}",
+                partial(boost, K, decimals, False),
+            )
+        yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
+    yield "trees on sorted columns, dense", partial(plant_sorted, False)
+    yield "trees on sorted columns, dense, codes of 32 bits", partial(plant_sorted, True)
+    for kind in ("numbers", "three", "outputs"):
+        for categories in (False, True):
+            what = "categories" if categories else "numbers"
+            yield f"trees node by node, dense {what}, target {kind}", partial(plant_by_node, kind, categories)
+    yield "bagged trees, dense", bag
+>>>>>>> trees
     wide = sparse.csr_matrix(thin)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     yield Step("fingerprint, CSR with 64-bit indices", NAMES, partial(row_hashes, wide))  # all others read 32-bit ones

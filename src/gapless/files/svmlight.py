@@ -60,8 +60,8 @@ def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected
     from gapless._threads import available_cores
 
     threads = available_cores()
-    textual = expected is not None and expected.label_kind == "str"
-    for textual in (True,) if textual else (False, True):
+    texts_expected = expected is not None and expected.label_kind == "str"
+    for textual in (True,) if texts_expected else (False, True):
         blocks: list[_Block] = []
         stream, encoding = open_text(path)
         newline = _newline(path)

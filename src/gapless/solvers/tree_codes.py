@@ -66,15 +66,15 @@ class Sorting(NamedTuple):
 
 
 @compiled(inner=True)
-def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> int:
+def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> Any:
     """Keys of the values that are not missing, how many have each digit, and how many keys there are."""
     for step in range(DIGITS):
-        for b in range(places.shape[1]):
-            places[step, b] = 0
+        for digit in range(places.shape[1]):
+            places[step, digit] = 0
     m = np.int64(0)
     for i in range(x.size):
         if x[i] == x[i]:
-            b = bits[i]
+            b: Any = bits[i]
             if b == np.uint32(0x80000000):  # -0 is 0
                 b = np.uint32(0)
             # In the order of the floats: negative ones upside down, below the others.
@@ -90,7 +90,7 @@ def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> int:
 
 
 @compiled(inner=True)
-def sort_digits(keys: Any, places: Any, m: int) -> int:
+def sort_digits(keys: Any, places: Any, m: int) -> Any:
     """Radix sort; the line of ``keys`` that holds the result."""
     line = np.int64(0)
     for step in range(DIGITS):
@@ -113,7 +113,7 @@ def sort_digits(keys: Any, places: Any, m: int) -> int:
 
 
 @compiled(inner=True)
-def rank_values(x: Any, keys: Any, lowest: Any, highest: Any, code: Any, order: Any) -> int:
+def rank_values(x: Any, keys: Any, lowest: Any, highest: Any, code: Any, order: Any) -> Any:
     """Each value its own code; how many there are."""
     c = np.int64(-1)
     previous = np.uint64(0xFFFFFFFFFF)
@@ -133,7 +133,7 @@ def rank_values(x: Any, keys: Any, lowest: Any, highest: Any, code: Any, order: 
 
 
 @compiled(inner=True)
-def end_of_bin(keys: Any, start: int, target: float, last: bool) -> int:
+def end_of_bin(keys: Any, start: int, target: float, last: bool) -> Any:
     """A bin ends with the value that reaches its share of the rows that are left."""
     stop = start
     while stop < keys.size:
@@ -151,7 +151,7 @@ def end_of_bin(keys: Any, start: int, target: float, last: bool) -> int:
 
 
 @compiled(inner=True)
-def rank_bins(x: Any, keys: Any, lowest: Any, highest: Any, bins: int, code: Any, order: Any) -> int:
+def rank_bins(x: Any, keys: Any, lowest: Any, highest: Any, bins: int, code: Any, order: Any) -> Any:
     """Each of so many bins of neighbouring values its own code; how many there are."""
     c, start = np.int64(0), np.int64(0)
     while start < keys.size:
@@ -168,7 +168,7 @@ def rank_bins(x: Any, keys: Any, lowest: Any, highest: Any, bins: int, code: Any
 
 
 @compiled(inner=True)
-def distinct_values(keys: Any) -> int:
+def distinct_values(keys: Any) -> Any:
     distinct = np.int64(0)
     previous = np.uint64(0xFFFFFFFFFF)
     for i in range(keys.size):

@@ -31,22 +31,22 @@ class Cut(NamedTuple):
     """The best cut of a node so far."""
 
     score: float
-    column: int  #: -1: none
-    left: int  #: the last code on the left
-    right: int  #: the first code on the right; -1: none
-    missing: int  #: whether missing values go left; -1: there are none
+    column: Any  #: -1: none
+    left: Any  #: the last code on the left
+    right: Any  #: the first code on the right; -1: none
+    missing: Any  #: whether missing values go left; -1: there are none
     threshold: float  #: where it was drawn at random
 
 
 class Found(NamedTuple):
     """What a node has of a column: its smallest and largest code, and the sums of its missing values."""
 
-    lo: int
-    hi: int
-    n_keys: int
-    line: int  #: of ``keys`` that is sorted
-    bulk: int  #: rows that the last place stands for
-    n_missing: int
+    lo: Any
+    hi: Any
+    n_keys: Any
+    line: Any  #: of ``keys`` that is sorted
+    bulk: Any  #: rows that the last place stands for
+    n_missing: Any
     missing_W: float
 
 
@@ -103,7 +103,7 @@ def gather(codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int,
 
 
 @compiled(inner=True)
-def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int, usual: int) -> Any:
+def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int, usual: Any) -> Any:
     """The same for one target where most rows have the code ``usual``: only the others have keys, and one key stands for all
     that have it, whose sums follow from those of the node."""
     keys, w, t, start = work.keys, work.w, work.t, node.start
@@ -148,7 +148,7 @@ def gather_keys(
 @compiled(inner=True)
 def scan_keys(
     work: Any, k: Any, Y: Any, node: Any, found: Any, lo: int, first: Any, last_too: bool, stops: Any, entropy: Any
-) -> tuple[float, int, int]:  # fmt: skip
+) -> Any:  # fmt: skip
     """Best cut of a sorted column, as ``scan_histogram``; ``lo`` is what the codes of the keys are counted from."""
     keys, w, t, T, L, W = work.keys, work.w, work.t, work.T, work.L, node.W
     best, c_left, c_right = -np.inf, np.int64(-1), np.int64(-1)
@@ -243,7 +243,7 @@ def count_codes(
     fill_histogram(codes, rows, node, work, k, Y, lo, hi, counted)
     n_missing, missing_W = np.int64(0), 0.0
     if none >= 0:
-        n_missing = work.count[none]
+        n_missing = work.tally[none]
         for o in range(M):
             work.missing[o] = H[none * width + o]
         missing_W = weight_of(H, none, M, k)

@@ -55,10 +55,10 @@ ROOM = 64
 class Split(NamedTuple):
     """How a node was split; column -1: it is a leaf."""
 
-    column: int
-    left: int
-    right: int
-    middle: int
+    column: Any
+    left: Any
+    right: Any
+    middle: Any
     gain: float
 
 
@@ -92,7 +92,7 @@ def search(codes: Any, start: int, m: int, W: float, task: Any, categories: Any,
 
 
 @compiled(inner=True)
-def split_rows(codes: Any, rows: Any, aside: Any, start: int, end: int, cut: Any, none: int, categories: Any) -> int:
+def split_rows(codes: Any, rows: Any, aside: Any, start: int, end: int, cut: Any, none: int, categories: Any) -> Any:
     """The rows of the left side go before those of the right, each in their order; where the right ones begin."""
     middle, out = np.int64(start), np.int64(0)
     of_categories = False
@@ -132,7 +132,7 @@ def write_categories(
 
 
 @compiled(inner=True)
-def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, categories: Any) -> int:
+def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, categories: Any) -> Any:
     """Split a node; where its right rows begin."""
     j, facts, nodes, room = cut.column, task.facts, task.nodes, task.room
     none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
@@ -332,11 +332,11 @@ def _room(columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int,
 def _work(columns: Any, target: Any, n: int) -> Work:
     M, widest = target.M, int(columns.n_codes.max(initial=0)) + 1
     width = M if target.mode == CLASSES else M + 1
-    sums = [np.zeros(M) for _ in range(4)]
     return Work(
         np.empty(n + 1), np.empty(n + 1 if target.mode != MANY else 0), np.empty((2, n + 1), dtype=np.uint64),
-        np.empty(DIGITS, dtype=np.int64), np.zeros(widest * width), np.zeros(widest, dtype=np.int64), *sums,
-        np.zeros(M, dtype=np.int64), target.parts, *(np.empty(columns.n_codes.size, dtype=np.int64) for _ in range(2)),
+        np.empty(DIGITS, dtype=np.int64), np.zeros(widest * width), np.zeros(widest, dtype=np.int64), np.zeros(M),
+        np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M, dtype=np.int64), target.parts,
+        np.empty(columns.n_codes.size, dtype=np.int64), np.empty(columns.n_codes.size, dtype=np.int64),
     )  # fmt: skip
 
 
@@ -344,8 +344,9 @@ def _categories(columns: Any, size: int) -> Categories | None:
     if not columns.categorical.any():
         return None
     words = int((columns.n_codes[columns.categorical].max() + 32) // 32)
-    marks = [np.zeros(32 * words + 1, dtype=np.uint8) for _ in range(3)]
+    size_of_set = 32 * words + 1
+    left, best, seen = np.zeros((3, size_of_set), dtype=np.uint8)
     return Categories(
-        columns.categorical, *marks, np.zeros(32 * words + 1), np.zeros(32 * words + 1, dtype=np.int64),
+        columns.categorical, left, best, seen, np.zeros(size_of_set), np.zeros(size_of_set, dtype=np.int64),
         np.empty((size, words), dtype=np.uint32),
     )  # fmt: skip

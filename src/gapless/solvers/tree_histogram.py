@@ -46,7 +46,7 @@ def fill_histogram(
     codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, low: int, high: int, counted: bool
 ) -> None:
     """Sums of every code from ``low`` to ``high``, and where ``counted`` their rows."""
-    w, t, H, count, start, m = work.w, work.t, work.H, work.count, node.start, node.n
+    w, t, H, tally, start, m = work.w, work.t, work.H, work.tally, node.start, node.n
     if Y is not None:
         M = Y.shape[1]
         for i in range(m):
@@ -66,7 +66,7 @@ def fill_histogram(
             H[c + 1] += w[i]
     if counted:
         for i in range(m):
-            count[codes[rows[start + i]]] += 1
+            tally[codes[rows[start + i]]] += 1
 
 
 @compiled(inner=True)
@@ -75,7 +75,7 @@ def empty_histogram(work: Any, width: int, first: int, last: int, counted: bool)
         work.H[c] = 0.0
     if counted:
         for c in range(first, last + 1):
-            work.count[c] = 0
+            work.tally[c] = 0
 
 
 @compiled(inner=True)
@@ -102,13 +102,15 @@ def score_of(work: Any, k: Any, Y: Any, M: int, WL: float, W: float, entropy: An
 @compiled(inner=True)
 def scan_histogram(
     work: Any, k: Any, Y: Any, node: Any, lo: int, hi: int, counted: bool, first: Any, last_too: bool, stops: Any, entropy: Any
-) -> tuple[float, int, int]:  # fmt: skip
+) -> Any:  # fmt: skip
     """The best cut between the codes lo to hi: its score, and the codes on both sides of it (the right one is -1 where only
     missing values lie right). ``work.L`` and ``first`` hold what lies left of every cut: missing values that go left."""
     H, L, M, W = work.H, work.L, node.M, node.W
     width = M if k is not None else M + 1
-    best, c_left, c_right = -np.inf, np.int64(-1), np.int64(-1)
-    WL, nl, previous = first.W, first.n, np.int64(-1)
+    c_left: Any = np.int64(-1)
+    c_right: Any = np.int64(-1)
+    previous: Any = np.int64(-1)
+    best, WL, nl = -np.inf, first.W, first.n
     for c in range(lo, hi + 2 if last_too else hi + 1):
         wc = weight_of(H, c, M, k) if c <= hi else 0.0
         if wc == 0.0 and c <= hi:
@@ -123,7 +125,7 @@ def scan_histogram(
                 L[o] += H[c * width + o]
             WL += wc
             if counted:
-                nl += work.count[c]
+                nl += work.tally[c]
             previous = np.int64(c)
     return best, c_left, c_right
 
@@ -158,7 +160,7 @@ def best_categories(
     best = -np.inf
     there = np.int64(0)
     for c in range(codes + 1):
-        if work.count[c] > 0:
+        if work.tally[c] > 0:
             order[there] = c
             there += 1
     for target in range(M):
@@ -172,7 +174,7 @@ def best_categories(
                 L[o] += H[c * width + o]
                 WL += H[c * width + o] if k is not None else 0.0
             WL += H[c * width + M] if k is None else 0.0
-            nl += work.count[c]
+            nl += work.tally[c]
             if allowed(nl, node.n, WL, node.W - WL, stops):
                 score = score_of(work, k, Y, M, WL, node.W, entropy)
                 if better(score, best, node.scale):

@@ -81,7 +81,7 @@ def keys_of_codes(
 
 
 @compiled(inner=True)
-def sort_keys(keys: Any, m: int, span: int, digits: Any) -> int:
+def sort_keys(keys: Any, m: int, span: int, digits: Any) -> Any:
     """Sort keys[0, :m] by their upper half, which is below ``span``, stably; the line of ``keys`` that holds the result.
 
     ``digits`` is memory for DIGITS places."""

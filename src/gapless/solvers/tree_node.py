@@ -125,7 +125,7 @@ def sum_outputs(source: Any, rows: Any, start: int, end: int, work: Any, Y: Any,
 
 
 @compiled(inner=True)
-def classes_here(work: Any, k: Any, m: int) -> int:
+def classes_here(work: Any, k: Any, m: int) -> Any:
     """Number the classes that are there; how many they are. Others take no part; two are one target of 0 and 1."""
     T, present = work.T, work.present
     M = np.int64(0)

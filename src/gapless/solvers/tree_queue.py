@@ -29,7 +29,7 @@ WAITING, FREE, SLOTS, NODES, DEEPEST, BLOCK_START, BLOCK_END, HEAP, LEAVES = ran
 
 
 @compiled(inner=True)
-def free_slot(queue: Any) -> int:
+def free_slot(queue: Any) -> Any:
     state = queue.state
     if state[FREE] > 0:
         state[FREE] -= 1
@@ -39,7 +39,7 @@ def free_slot(queue: Any) -> int:
 
 
 @compiled(inner=True)
-def save_ranges(queue: Any, work: Any) -> int:
+def save_ranges(queue: Any, work: Any) -> Any:
     """The slot that holds the ranges of all columns."""
     slot = free_slot(queue)
     for j in range(work.lo.size):
@@ -72,7 +72,7 @@ def push_children(queue: Any, work: Any, how: Any, start: int, end: int, depth: 
 
 
 @compiled(inner=True)
-def take_node(queue: Any, work: Any) -> tuple[int, int]:
+def take_node(queue: Any, work: Any) -> Any:
     """The place of the node that is next, and its number."""
     entry, state = queue.entry, queue.state
     at, node = state[WAITING] - 1, state[NODES]
@@ -101,7 +101,7 @@ def heap_push(heap: Any, state: Any, node: int) -> None:
 
 
 @compiled(inner=True)
-def heap_pop(heap: Any, state: Any) -> int:
+def heap_pop(heap: Any, state: Any) -> Any:
     order = heap.node
     top = order[0]
     state[HEAP] -= 1

@@ -170,7 +170,7 @@ def place_rows(
 
 
 @compiled(inner=True)
-def split_rows(part: Any, y: Any, k: Any, now: Any, cut: Any, start: int, end: int, sides: Any) -> int:
+def split_rows(part: Any, y: Any, k: Any, now: Any, cut: Any, start: int, end: int, sides: Any) -> Any:
     """Give the rows of a node their new places, left ones first; where the right ones begin.
 
     ``sides``: the rows that lie left and right of the cut (-1: the value without keys)."""

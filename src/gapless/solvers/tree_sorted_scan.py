@@ -26,10 +26,10 @@ class Cut(NamedTuple):
     """The best cut of a node."""
 
     score: float
-    line: int  #: of the columns that are not constant, the number of the one that is cut; -1: no cut
-    at: int  #: the last key on the left, or AT_BULK
-    border: int  #: the first key above the bulk
-    kept: int  #: columns that are not constant
+    line: Any  #: of the columns that are not constant, the number of the one that is cut; -1: no cut
+    at: Any  #: the last key on the left, or AT_BULK
+    border: Any  #: the first key above the bulk
+    kept: Any  #: columns that are not constant
 
 
 @compiled(inner=True)
@@ -66,7 +66,7 @@ def scan_up(
 @compiled(inner=True)
 def scan_down(
     keys: Any, start: int, end: int, w: Any, t: Any, whole: Any, stops: Any, best: float
-) -> tuple[float, int]:  # fmt: skip
+) -> Any:  # fmt: skip
     """The same from the last key to the first, where the bulk lies below: its sums need not be known.
 
     The cut is after the key that comes back. Of equal cuts the lowest is taken, which here is the last."""
@@ -93,7 +93,7 @@ def scan_down(
 @compiled(inner=True)
 def around_bulk(
     keys: Any, start: int, end: int, edge: Any, w: Any, t: Any, whole: Any, stops: Any, best: float, entropy: Any
-) -> tuple[float, int, int]:  # fmt: skip
+) -> Any:  # fmt: skip
     """The best cut of a column with a bulk: the keys below its rank come first, then the bulk, then the others."""
     bulk_W, bulk_S, half = whole.W, whole.S, np.int64(start)
     for p in range(start, end):
@@ -116,7 +116,7 @@ def around_bulk(
 @compiled(inner=True)
 def cut_one(
     keys: Any, usual: Any, w: Any, t: Any, lines: Any, columns: int, now: Any, whole: Any, stops: Any, entropy: Any
-) -> Cut:
+) -> Any:
     """The best cut for one target, over the columns that are not constant; ``now`` says which these are."""
     best, line, best_at, border = -np.inf, np.int64(-1), NOWHERE, np.int64(-1)
     nothing = Sums(np.int64(0), 0.0, 0.0)
@@ -148,7 +148,7 @@ def cut_one(
 def scan_classes(
     keys: Any, start: int, end: int, w: Any, k_of: Any, T: Any, L: Any, whole: Any, left: Any, stops: Any,
     best: float, entropy: Any,
-) -> tuple[float, int, float]:  # fmt: skip
+) -> Any:  # fmt: skip
     """Cuts after each key; L holds the classes that lie left of all, and then those of the left of the last cut."""
     at = NOWHERE
     W, WL = whole.W, left.W
@@ -189,7 +189,7 @@ def scan_classes(
 def classes_around_bulk(
     keys: Any, start: int, end: int, edge: Any, w: Any, k_of: Any, T: Any, L: Any, rest: Any, whole: Any, stops: Any,
     best: float, entropy: Any,
-) -> tuple[float, int, int]:  # fmt: skip
+) -> Any:  # fmt: skip
     bulk_W, half = whole.W, np.int64(start)
     for p in range(start, end):
         i = keys[p] & LOW
@@ -218,7 +218,7 @@ def classes_around_bulk(
 def cut_classes(
     keys: Any, usual: Any, w: Any, k_of: Any, lines: Any, columns: int, now: Any, T: Any, L: Any, rest: Any, whole: Any,
     stops: Any, entropy: Any,
-) -> Cut:  # fmt: skip
+) -> Any:  # fmt: skip
     """The same as ``cut_one`` for classes."""
     best, line, best_at, border = -np.inf, np.int64(-1), NOWHERE, np.int64(-1)
     nothing = Sums(np.int64(0), 0.0, 0.0)

@@ -37,7 +37,7 @@ class Stops(NamedTuple):
 class Sums(NamedTuple):
     """Rows, their weight, and the sum of one target."""
 
-    n: int
+    n: Any
     W: float
     S: float
 
@@ -118,7 +118,7 @@ class Work(NamedTuple):
     keys: np.ndarray  #: uint64 (2, rows + 1): code above, place below
     digits: np.ndarray  #: int64: memory for sorting
     H: np.ndarray  #: a histogram: for each code its sums, then its weight
-    count: np.ndarray  #: int64: rows of each code
+    tally: np.ndarray  #: int64: rows of each code
     T: np.ndarray  #: sums of the targets
     L: np.ndarray  #: the same of the left side
     missing: np.ndarray  #: the same of the missing values
@@ -153,10 +153,10 @@ class Task(NamedTuple):
 class Node(NamedTuple):
     """Numbers of one node."""
 
-    start: int
-    n: int
+    start: Any
+    n: Any
     W: float
-    M: int  #: classes that are there, or targets
+    M: Any  #: classes that are there, or targets
     scale: float  #: of the rounding of scores
 
 
