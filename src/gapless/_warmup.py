@@ -430,26 +430,16 @@ def _steps() -> Iterator[Step]:
             yield Step(f"{kind}, dense, {form}", OF_LOSS[kind], partial(run_lean, X, loss, way))
     for K in (2, 3):
         for decimals in (1, 12):
-<<<<<<< HEAD
             codes = "wide" if decimals > 1 else "narrow"
             yield Step(f"stumps, {K} classes, dense, {codes} codes", STUMPS, partial(boost, K, decimals, False))
         yield Step(f"stumps, {K} classes, CSR", STUMPS, partial(boost, K, 1, True))
-    yield Step("trees, dense", TREES, partial(plant, dense))
-    yield Step("bagged trees, dense", TREES, bag)
-=======
-            yield (
-                f"stumps, {K} classes, dense {'float32' if decimals > 1 else 'codes'}",
-                partial(boost, K, decimals, False),
-            )
-        yield f"stumps, {K} classes, CSR", partial(boost, K, 1, True)
-    yield "trees on sorted columns, dense", partial(plant_sorted, False)
-    yield "trees on sorted columns, dense, codes of 32 bits", partial(plant_sorted, True)
+    yield Step("trees on sorted columns, dense", TREES, partial(plant_sorted, False))
+    yield Step("trees on sorted columns, dense, codes of 32 bits", TREES, partial(plant_sorted, True))
     for kind in ("numbers", "three", "outputs"):
         for categories in (False, True):
             what = "categories" if categories else "numbers"
-            yield f"trees node by node, dense {what}, target {kind}", partial(plant_by_node, kind, categories)
-    yield "bagged trees, dense", bag
->>>>>>> trees
+            yield Step(f"trees node by node, dense {what}, target {kind}", TREES, partial(plant_by_node, kind, categories))
+    yield Step("bagged trees, dense", TREES, bag)
     wide = sparse.csr_matrix(thin)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     yield Step("fingerprint, CSR with 64-bit indices", NAMES, partial(row_hashes, wide))  # all others read 32-bit ones
