@@ -34,7 +34,8 @@ class _Second:
         self.wishes += names
         self._tell(*names)
 
-    def start(self) -> None:
+    def start(self) -> str:
+        """Start the process; in words, what it is for."""
         from gapless import _kernel_store as store
 
         places = json.dumps([os.path.abspath(place) for place in sys.path])
@@ -46,6 +47,8 @@ class _Second:
                 env={**os.environ, **own}, start_new_session=True,  # Ctrl-C is the command's
             )  # fmt: skip
             self._tell(*self.wishes)
+            return "in two processes"
+        return ""
 
     def _tell(self, *names: str) -> None:
         if self.process is None or self.process.stdin is None:
@@ -67,7 +70,7 @@ class _Second:
 def beside(*names: str) -> Iterator[None]:
     """A block with a second process that compiles, from the first kernel on that is found missing; the last wish comes first."""
     global _running
-    from gapless import _kernel_cache
+    from gapless import _clock, _kernel_cache
     from gapless._threads import available_cores
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
@@ -75,12 +78,18 @@ def beside(*names: str) -> Iterator[None]:
         return
     _running = _Second()
     _running.wish(*names)
+    before = len(_kernel_cache.compiled_here), _clock.stood_still()
     _kernel_cache.before_compiling.append(_running.start)
     try:
         yield
     finally:
         _kernel_cache.before_compiling.remove(_running.start)
         _running.close()
+        if _running.process is not None and not os.environ.get("GAPLESS_QUIET"):
+            count, seconds = len(_kernel_cache.compiled_here) - before[0], _clock.stood_still() - before[1]
+            models = ", ".join(dict.fromkeys(name.partition(",")[0] for name in _running.wishes))
+            told = f"waited {seconds:.0f} s for kernels of {models}; {count} were compiled here, the others beside; all are kept"
+            print(f"gapless: {told}", file=sys.stderr, flush=True)
         _running = None
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import gc
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -12,6 +15,7 @@ from typing import Any
 
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 
 from gapless import _clock
@@ -19,14 +23,17 @@ from gapless import _kernel_store as store
 from gapless._processor import aimed_at
 from gapless._sources import module_key
 
-#: Called once, before this process compiles its first kernel or waits for it.
-before_compiling: list[Callable[[], None]] = []
+#: Called once, before this process compiles its first kernel or waits for it; each says who compiles what, or nothing.
+before_compiling: list[Callable[[], str]] = []
+#: Kernels that this process has compiled.
+compiled_here: list[str] = []
 
 
 def keep(dispatcher: Any) -> Any:
     """Keep what a dispatcher of numba's compiles in the store, and find it there."""
     dispatcher._cache = _Cache(dispatcher.py_func)
     dispatcher._compiler.compile = _Compile(dispatcher)
+    dispatcher.compile = _Apart(dispatcher.compile)
     return dispatcher
 
 
@@ -35,6 +42,59 @@ def kept(kernel: Any) -> bool:
     if not isinstance(getattr(kernel, "_cache", None), _Cache):
         return False
     return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
+
+
+class _Apart:
+    """Compile or load a kernel in a thread of its own while the main thread waits.
+
+    Python runs the handlers of signals in the main thread, between any two steps. A handler that raises, as that of Ctrl-C
+    does, would leave numba and LLVM with objects half made, and every later compile would fail or crash. Here it ends the
+    wait, and the thread goes on to the end of its kernel.
+    """
+
+    def __init__(self, inner: Callable[[Any], Any]) -> None:
+        self.inner = inner
+
+    def __call__(self, signature: Any) -> Any:
+        # A kernel that is called by the one being compiled: this thread has numba's lock, no other would get it.
+        if threading.current_thread() is not threading.main_thread() or global_compiler_lock.is_locked():
+            return self.inner(signature)
+        found: list[Any] = []
+        failed: list[BaseException] = []
+        errand = _clock.Errand()
+        gate = _thread.allocate_lock()
+        gate.acquire()
+
+        def run() -> None:
+            _under_way.add(gate)
+            errand.begin()
+            try:
+                found.append(self.inner(signature))
+            except BaseException as error:  # it is raised again where the kernel was asked for
+                failed.append(error)
+            finally:
+                errand.end()
+                gate.release()
+                _under_way.discard(gate)
+
+        # One step for the main thread: in the middle of `threading.Thread.start` a handler must not raise either.
+        _thread.start_new_thread(run, ())
+        with errand.awaited():
+            gate.acquire()
+        if failed:
+            raise failed[0]
+        return found[0]
+
+
+#: Threads that compile, by the lock that each gives back at its end.
+_under_way: set[Any] = set()
+
+
+@atexit.register
+def _end_compiles() -> None:
+    """A process that ends while numba compiles would tear down what its thread works on."""
+    for gate in tuple(_under_way):
+        gate.acquire()
 
 
 class _Compile:
@@ -85,6 +145,10 @@ class _Locator(_CacheLocator):  # type: ignore[misc]
 
 class _Impl(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = [_Locator]
+
+    def check_cachable(self, cres: Any) -> bool:
+        # Without optimisation (NUMBA_OPT=0) some kernels keep addresses of this process: they are compiled anew each time.
+        return not cres.lifted and not cres.library.has_dynamic_globals
 
     def reduce(self, data: Any) -> Any:
         # The annotated source is for people who ask in the process that compiled: it is long, and has the machine's paths in it.
@@ -146,6 +210,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
                     stack.callback(store.give_back, 0)
                 store.make_room(store.module_folder(self._impl.locator._module, store.cache_folder()))
                 self._save_overload(sig, data)
+                compiled_here.append(self._impl.filename_base)
                 store.note_level()
         finally:
             self.give_back()
@@ -165,8 +230,7 @@ def _announce() -> None:
     if _announced:
         return
     _announced = True
-    for call in before_compiling:
-        call()
+    told = " ".join(filter(None, (call() for call in before_compiling)))
     refused = store.places().refused
     if refused is not None:
         from gapless.errors import BackendWarning
@@ -178,7 +242,8 @@ def _announce() -> None:
             stacklevel=2,
         )
     if not os.environ.get("GAPLESS_QUIET"):
-        print("gapless: compiling kernels, once (`python -m gapless warmup` does it ahead)", file=sys.stderr)
+        what = f"compiling kernels{' ' if told else ''}{told}, once (`python -m gapless warmup` does it ahead)"
+        print(f"gapless: {what}", file=sys.stderr, flush=True)
 
 
 class _Listener(event.Listener):  # type: ignore[misc]

@@ -183,8 +183,8 @@ class Wheel(NamedTuple):
 def wheel() -> Wheel | None:
     """The kernels of the wheel, or why they are of no use here; None where the wheel has none."""
     try:
-        note = json.loads((WHEEL / NOTE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        note = dict(json.loads((WHEEL / NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return None
     level = str(note.get("processor"))
     for name, here in about(level).items():
@@ -246,6 +246,8 @@ def target() -> str:
 
 def backend() -> str:
     """What a certificate says of the machine: "cpu" where kernels are for the host's own processor, else their level too."""
+    if "numba" not in sys.modules:
+        return "cpu"  # no kernel has run
     return "cpu" if level() == _processor.HOST else f"cpu {level()}"
 
 

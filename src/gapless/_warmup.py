@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gapless import _kernel_store as store
 from gapless._clock import Stopwatch
+from gapless._processor import HOST
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
@@ -50,6 +56,12 @@ READING = ("train", "tune", "predict", "verify", "bounds", "report", "demo")
 OF_LOSS = {"hinge": LINEAR_SVM, "squared_hinge": LINEAR_SVM, "logistic": LOGISTIC, "squared": ("descend",)}
 
 
+_CHILD = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); names, kinds = json.loads(sys.argv[2]); "
+    "from gapless._warmup import warmup; warmup(names, kinds=tuple(kinds))"
+)
+
+
 class Step(NamedTuple):
     """Something that compiles kernels, and the names that it is for."""
 
@@ -82,11 +94,21 @@ def warmup(
         The seconds taken.
     """
     watch = Stopwatch()
+    if store.level() != HOST and not os.environ.get("GAPLESS_PROCESSOR"):
+        # This process runs kernels of the wheel, for many processors. Another one compiles for the host's own.
+        given = json.dumps([None if names is None else known(names), kinds])
+        environment = {**os.environ, "GAPLESS_PROCESSOR": HOST, "GAPLESS_QUIET": "1"}
+        places = json.dumps([os.path.abspath(place) for place in sys.path])
+        subprocess.run([sys.executable, "-P", "-c", _CHILD, places, given], env=environment, check=True)
+        store.keep_to_host()
+        return watch.seconds + watch.compile_seconds
     steps = wanted(names, kinds)
     for done, step in enumerate(steps):
         if progress is not None:
             progress(step.what, done, len(steps))
         step.run()
+    if store.level() == HOST:
+        store.keep_to_host()
     if progress is not None:
         progress("done", len(steps), len(steps))
     return watch.seconds + watch.compile_seconds
@@ -173,8 +195,9 @@ def _steps() -> Iterator[Step]:
     from gapless._watch import watch
     from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.gap import certify
+    from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
-    from gapless.estimators.svr import SVR
+    from gapless.estimators.svr import SVR, NuSVR
     from gapless.kernels.whole import gather
     from gapless.problems.least_squares import LeastSquares
     from gapless.problems.linear_erm import LinearERM
@@ -185,6 +208,7 @@ def _steps() -> Iterator[Step]:
     from gapless.rows.products import curved, gram
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
+    from gapless.solvers.gradient_visits import _interleave
     from gapless.solvers.loop import Stop
     from gapless.solvers.perceptron import Penalty, Run
     from gapless.solvers.tree import Limits, Target, finite, grow, leaves, pack, prepare
@@ -238,6 +262,8 @@ def _steps() -> Iterator[Step]:
                     _nothing
                 )
         Run(rows, y, np.arange(y.size), start, penalty=Penalty(1e-4, 0.5)).advance(_nothing)
+        with config_context(convergence="ignore"):
+            Perceptron(max_iter=3).fit(X, y)
 
     def run_descent(X: Any, loss: Any, method: str) -> None:
         problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
@@ -245,6 +271,27 @@ def _steps() -> Iterator[Step]:
             descend(problem, method="sgd", literal=True, stop=Until(epochs=2))
         else:
             descend(problem, method=method, stop=Until(epochs=2), visits="random")  # type: ignore[arg-type]
+
+    def run_long(name: str, kind: str) -> None:
+        """Long rows, larger than a cache together, visited often: they are copied in the order of their visits."""
+        form, dtype = name.split()
+        rows = np.where(random.random((300, 2000)) < 0.25, random.normal(size=(300, 2000)), 0.0).astype(dtype)
+        signs = np.where(rows[:, :50].sum(axis=1) > 0, np.int8(1), np.int8(-1))
+        given = sparse.csr_matrix(rows) if form == "CSR" else rows
+        problem = LinearERM.build(given, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
+        descend(problem, method="sgd", stop=Until(epochs=40), average="uniform")
+        _interleave(4, 2, np.arange(2), 0, 2, np.empty(4, dtype=np.int64))  # of many short rows
+
+    def run_many_scores(X: Any) -> None:
+        problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
+        for method in ("gd", "minibatch"):
+            descend(problem, method=method, stop=Until(epochs=2))  # type: ignore[arg-type]
+
+    def run_path(X: Any) -> None:
+        from gapless.estimators.linear import Ridge
+        from gapless.tuning.path import path
+
+        path(Ridge(), X, dense[:, 0] + dense[:, 1] ** 2, [0.5, 1.0])
 
     def boost(K: int, decimals: int, sparse_rows: bool) -> None:
         from gapless.estimators.adaboost import AdaBoostClassifier
@@ -261,6 +308,7 @@ def _steps() -> Iterator[Step]:
             for kernel in ("rbf", "poly"):
                 SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
             SVR().fit(X, dense[:, 0]).predict(X)
+            NuSVR().fit(X, dense[:, 0] + dense[:, 1] ** 2).predict(X)
 
     def run_many_classes() -> None:
         rows = random.normal(size=(3100, 4))
@@ -332,14 +380,13 @@ def _steps() -> Iterator[Step]:
         BaggingClassifier(n_estimators=2, random_state=0).fit(dense, y).predict(dense)
 
     for name, X in variants():
-        if name in ("dense float64", "CSR float64"):
-            for kind in ("hinge", "squared_hinge", "logistic"):
-                for method in ("sgd", "minibatch", "gd", "literal") if kind == "hinge" else ("sgd", "minibatch", "gd"):
-                    yield Step(
-                        f"{kind} by {method}, {name}",
-                        (*OF_LOSS[kind], "descend"),
-                        partial(run_descent, X, losses.BY_NAME[kind], method),
-                    )
+        for kind in ("hinge", "squared_hinge", "logistic"):
+            for method in ("sgd", "minibatch", "gd", *(["literal"] if name == "dense float64" else [])):
+                names = (*OF_LOSS[kind], "descend")
+                yield Step(f"{kind} by {method}, {name}", names, partial(run_descent, X, losses.BY_NAME[kind], method))
+            yield Step(f"{kind} by a long descent, {name}", (*OF_LOSS[kind], "descend"), partial(run_long, name, kind))
+        yield Step(f"softmax by descents, {name}", (*LOGISTIC, "descend"), partial(run_many_scores, X))
+        yield Step(f"path of Ridge, {name}", ("path", "Ridge"), partial(run_path, X))
         yield Step(f"softmax, {name}", LOGISTIC, partial(run_softmax, X))
         if "dense" in name:
             yield Step(f"products in single precision, {name}", (*LINEAR_SVM, *LOGISTIC), partial(multiply, X))

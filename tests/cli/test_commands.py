@@ -420,14 +420,26 @@ def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
 
 
 def test_warmup_takes_each_step_once(monkeypatch):
+    import gapless._kernel_store
     import gapless._threads
     import gapless._warmup
 
     seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
-    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter([(what, partial(seen.append, what)) for what in steps]))
+    made = [gapless._warmup.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
+    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter(made))
     monkeypatch.setattr(gapless._threads, "available_cores", lambda: 1)  # more would share it with another process
     monkeypatch.setenv("GAPLESS_QUIET", "1")
+    monkeypatch.setenv("GAPLESS_PROCESSOR", "host")
+    monkeypatch.setattr(gapless._kernel_store, "keep_to_host", lambda: None)
     result = run("warmup")
     assert result.exit_code == 0, result.output
     assert "all kernels are compiled" in result.output
     assert sorted(seen) == sorted(steps)
+    seen.clear()
+    assert run("warmup", "--for", "LinearSVC", "--rows", "dense").exit_code == 0
+    assert seen == ["hinge, dense float64"]
+    assert run("warmup", "--for", "SVC").exit_code == 0
+    assert seen == ["hinge, dense float64"]
+    refused = run("warmup", "--for", "SVD")
+    assert refused.exit_code == 2
+    assert "warmup knows no 'SVD'; it knows" in refused.stderr

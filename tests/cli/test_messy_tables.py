@@ -1,5 +1,5 @@
-"""Tables as people have them, through train, predict, verify, report and the judge: the columns, the errors and the predictions are
-those of the same table written plainly, and what was done is told."""
+"""Tables as people have them, through train, predict, verify, report and the judge: the columns, the errors and the predictions
+are those of the same table written plainly, and what was done is told."""
 
 import contextlib
 import csv
@@ -44,9 +44,22 @@ def without_labels(table, share=0.04):
 def with_ids(table):
     n = len(table.columns[0])
     table = table.add("row", map(str, range(1, n + 1)))
-    table = table.add("uuid", [str(uuid.UUID(int=7919 * k + 2**100)) for k in range(n)], at=2)
+    table = table.add("uuid", uuids(n), at=2)
     table = table.add("note", [""] * n, at=3)
     return table.add("country", ["Österreich"] * n, at=3)
+
+
+def uuids(n):
+    return [str(uuid.UUID(int=7919 * k * k + 2**100)) for k in range(n)]
+
+
+def times(table, factor):
+    columns = [[v * factor if isinstance(v, float) else v for v in column] for column in table.columns]
+    return Table(list(table.names), columns)
+
+
+def with_negatives(table):
+    return Table(list(table.names), [[round(v - 300, 1) for v in table.columns[0]], *table.columns[1:]])
 
 
 def renamed(table, *names):
@@ -72,8 +85,11 @@ TEN = list(range(9))
 CASES = {
     "german": Case(
         renamed(with_gaps(with_dates(cancer())), "Größentag"),
-        GERMAN.but(missing=("k.A.", ""), titles="Bericht über Fälle;;;;\n\n", footer="Summe;;;;;;;;;\n", newline="\r\n"),
+        GERMAN.but(
+            missing=("k.A.", ""), titles="Bericht über Fälle;;;;\n\n", footer="Summe;;;;;;;;;\n", newline="\r\n"
+        ),
         ("decimal commas", "read as cp1252", "above the table", "below the table", "k.A.", "dates, as year"),
+        model="auto",
     ),
     "french": Case(
         flags(with_dates(cancer(), times=True)),
@@ -83,7 +99,9 @@ CASES = {
     ),
     "swiss": Case(
         with_dates(wine()),
-        Dialect(";", ".", "'", date="%d.%m.%Y", before={"alcohol": "CHF ", "ash": "Fr. "}, digits={"alcohol": 2, "ash": 2}),
+        Dialect(
+            ";", ".", "'", date="%d.%m.%Y", before={"alcohol": "CHF ", "ash": "Fr. "}, digits={"alcohol": 2, "ash": 2}
+        ),
         ("CHF", "Fr."),
         model="logistic",
     ),
@@ -94,14 +112,14 @@ CASES = {
         model="ridge",
     ),
     "indian": Case(
-        Table(cancer().names, [[v * 1000 if isinstance(v, float) else v for v in column] for column in with_dates(cancer()).without("when").columns]).add(
-            "when", with_dates(cancer()).columns[0]
-        ),
+        with_dates(times(cancer(), 1000)),
         Dialect(",", ".", ",", indian=True, before={"mean_area": "₹"}, date="%d-%b-%Y", quote=csv.QUOTE_ALL),
         ("₹ left out",),
     ),
     "unicode text of a spreadsheet": Case(
-        with_gaps(cancer()), Dialect("\t", ",", ".", encoding="utf-16", missing=("#NV", "")), ("utf-16", "decimal commas", "#NV")
+        with_gaps(cancer()),
+        Dialect("\t", ",", ".", encoding="utf-16", missing=("#NV", "")),
+        ("utf-16", "decimal commas", "#NV"),
     ),
     "utf-16 without its mark": Case(
         flags(cancer()), GERMAN.but(encoding="utf-16-be", titles="sep=;\n"), ("utf-16-be", "decimal commas")
@@ -127,12 +145,14 @@ CASES = {
         ("yes and no in",),
     ),
     "target of yes and no": Case(
-        Table([*cancer().names[:-1], "ill"], [*cancer().columns[:-1], [v == "malignant" for v in cancer().columns[-1]]]),
+        Table(
+            [*cancer().names[:-1], "ill"], [*cancer().columns[:-1], [v == "malignant" for v in cancer().columns[-1]]]
+        ),
         Dialect(yes=("Yes", "yes", "Y"), no=("No", "no", "N")),
         ("'ill': yes and no in 6 spellings",),
     ),
     "database": Case(
-        with_gaps(with_dates(cancer(), times=True), columns=TEN).add("id", [str(uuid.UUID(int=k * k + 2**90)) for k in range(569)]),
+        with_gaps(with_dates(cancer(), times=True), columns=TEN).add("id", uuids(569)),
         Dialect("|", missing=("\\N",), date="%Y-%m-%dT", time="%H:%M:%S+00:00", yes=("t",), no=("f",)),
         ("in UTC", "\\\\N"),
         left_out=("id",),
@@ -140,12 +160,17 @@ CASES = {
     "survey": Case(
         renamed(with_gaps(cancer(), columns=[0, 1, 2]), "answer", "answer"),
         Dialect(
-            ";", ".", missing=("prefer not to say", "refused"), trailing=True, blank_every=50,
-            titles="Survey 2021\n# exported 3 May\n", encoding="utf-8-sig",
+            ";",
+            ".",
+            missing=("prefer not to say", "refused"),
+            trailing=True,
+            blank_every=50,
+            titles="Survey 2021\n# exported 3 May\n",
+            encoding="utf-8-sig",
         ),
         ("'answer (2)'", "are no numbers", "prefer not to say", "2 lines above", "without name and value"),
         clean=renamed(with_gaps(cancer(), columns=[0, 1, 2]), "answer", "answer (2)"),
-    ),  # fmt: skip
+    ),
     "row names of R": Case(
         with_gaps(cancer()),
         Dialect(" ".strip() or ",", missing=("NA",), quote=csv.QUOTE_NONNUMERIC, index="r"),
@@ -155,13 +180,13 @@ CASES = {
         without_labels(with_gaps(diabetes(), columns=[2])),
         GERMAN.but(after={"progression": " €"}, missing=("",), digits={"progression": 2}),
         ("the label is missing in", "which are left out", "€ left out"),
-        model="ridge",
+        model="auto",
     ),
     "mixed line ends": Case(
         cancer(), Dialect(";", ",", spaces=True, blank_every=20, titles="sep=;\n", newline="\r\n"), ("decimal commas",)
     ),
     "units and odd minus signs": Case(
-        Table(diabetes().names, [[round(v - 300, 1) if j == 0 else v for v in column] for j, column in enumerate(diabetes().columns)]),
+        with_negatives(diabetes()),
         Dialect(negative="\u2212{}", after={"age": " kg"}, digits={"age": 1}),
         ("the unit 'kg' left out",),
         model="ridge",
@@ -182,8 +207,15 @@ CASES = {
     "all at once": Case(
         with_ids(without_labels(with_gaps(flags(with_dates(wine(), times=True)), columns=range(2, 10)))),
         GERMAN.but(
-            missing=("", "-", "unbekannt"), yes=("Ja", "ja", "J"), no=("Nein", "nein"), titles="Wein;;;\n\n", trailing=True,
-            footer="Gesamt;;;;\n", before={"alcohol": "€ "}, after={"ash": " %"}, blank_every=30,
+            missing=("", "-", "unbekannt"),
+            yes=("Ja", "ja", "J"),
+            no=("Nein", "nein"),
+            titles="Wein;;;\n\n",
+            trailing=True,
+            footer="Gesamt;;;;\n",
+            before={"alcohol": "€ "},
+            after={"ash": " %"},
+            blank_every=30,
         ),
         ("decimal commas", "yes and no in", "the label is missing", "€ left out", "per cents", "above the table"),
         clean=without_labels(with_gaps(flags(with_dates(wine(), times=True)), columns=range(2, 10))),
@@ -191,15 +223,15 @@ CASES = {
         options=("--missing", "unbekannt"),
         model="auto",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Two kinds of models are as good a test as five."""
     every, regressions = compare.classifiers, compare.regressions
-    monkeypatch.setattr(compare, "classifiers", lambda: every()[:2])
-    monkeypatch.setattr(compare, "regressions", lambda: regressions()[:2])
+    monkeypatch.setattr(compare, "classifiers", lambda *given, **named: every(*given, **named)[:2])
+    monkeypatch.setattr(compare, "regressions", lambda *given, **named: regressions(*given, **named)[:2])
 
 
 def error_of(told):
@@ -268,3 +300,100 @@ def test_a_messy_table_is_as_good_as_a_clean_one(tmp_path, name):
     answers = [run("predict", model, path, *(asked if path is new else ())).stdout for path in (new, same)]
     assert answers[0].splitlines() == answers[1].splitlines()
     assert len(answers[0].splitlines()) == NEW + 1
+
+
+def test_names_of_300_000_rows_are_left_out(tmp_path):
+    random = np.random.default_rng(4)
+    n = 300_000
+    a, b = random.normal(size=n).round(3), random.normal(size=n).round(3)
+    labels = np.where(a + b > 0, "in", "out")
+    lines = [
+        f"{k * 7919:032x},{k},{x},{y},{label}" for k, (x, y, label) in enumerate(zip(a.tolist(), b.tolist(), labels))
+    ]
+    path, out = tmp_path / "many.csv", tmp_path / "m.gapless"
+    path.write_text("uuid,nr,a,b,where\n" + "\n".join(lines) + "\n")
+    told = json.loads(
+        run("train", path, "--model", "svm", "--holdout", "0.25", "--no-report", "--json", "-o", out).stdout
+    )
+    assert "'uuid': more than 65536 different texts, a name of the row: left out" in told["notes"]
+    assert told["left_out"] == ["'nr': it counts the rows"]
+    assert told["rows"] == 225_000
+    assert told["features"] == 2
+    assert told["test"]["error"] < 0.01
+    run("verify", out, path)
+
+
+def test_each_decision_has_an_option_that_says_otherwise(tmp_path):
+    path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
+    rows = [
+        f"{k};{1 + k % 12}/{1 + k % 11}/2020;1,{100 + 3 * k};{'yes' if k % 3 else 'Yes'};{k % 5 or -999};{k % 2}"
+        for k in range(60)
+    ]
+    rows = [row.replace("yes", "no") if k % 2 else row for k, row in enumerate(rows)]
+    path.write_text("nr;when;size;flag;code;y\n" + "\n".join(rows) + "\n")
+
+    def train(*options):
+        told = run("train", path, "--model", "svm", "--no-report", "--json", "-o", out, *options).stdout
+        columns = {column["name"]: column for column in judge.read(out)[0]["input"]["columns"]}
+        run("verify", out, path)
+        with contextlib.redirect_stdout(io.StringIO()):
+            assert judge_main([str(out), str(path)]) == 0
+        return " | ".join([*json.loads(told)["notes"], *json.loads(told)["left_out"]]), columns
+
+    said, columns = train()
+    assert "dates with the day first, which" in said
+    assert "'size': '1,100' read with a decimal comma (--decimal says otherwise)" in said
+    assert "'flag': yes and no in 3 spellings" in said
+    assert "'nr': it counts the rows" in said
+    assert [*columns] == ["when", "size", "flag", "code"]
+    assert columns["flag"]["levels"] == ["no", "yes"]
+    assert columns["code"]["indicator"] is False
+
+    said, columns = train(
+        "--date-order", "mdy", "--decimal", ".", "--category", "flag", "--keep", "nr", "--missing", "-999"
+    )
+    assert "says otherwise" not in said
+    assert columns["when"]["order"] == "mdy"
+    assert columns["size"]["fill"] > 1000
+    assert columns["flag"]["levels"] == ["Yes", "no", "yes"]
+    assert [*columns] == ["nr", "when", "size", "flag", "code"]
+    assert columns["code"]["indicator"] is True
+
+    _, columns = train("--category", "code", "--drop", "size")
+    assert columns["code"]["kind"] == "category"
+    assert "size" not in columns
+    said, columns = train("--number", "flag")
+    assert columns["flag"]["kind"] == "number"
+    assert "'flag': 60 words for yes and no" in said
+    for option in (("--decimal", ";"), ("--date-order", "ymd"), ("--keep", "nobody")):
+        assert run("train", path, *option, "-o", out, code=2).exit_code == 2
+
+
+def test_a_parquet_file_of_typed_columns_and_texts(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    table = flags(with_gaps(with_dates(cancer(), times=True), columns=[2]))
+    messy = Dialect(";", ",", ".", missing=("-",))
+    columns = dict(zip(table.names, table.columns))
+    columns["mean_area"] = [messy.cell(value, "mean_area", 0) + " €" for value in columns["mean_area"]]
+    columns["mean_texture"] = [messy.cell(value, "mean_texture", 0) for value in columns["mean_texture"]]
+    path, plain = tmp_path / "data.parquet", CLEAN.write(table, tmp_path / "clean.csv")
+    parquet.write_table(pa.table(columns), path)
+    told = {}
+    for each in (path, plain):
+        out = each.with_suffix(".gapless")
+        settings = ["--model", "svm", "--holdout", "0.25", "--no-report", "--json"]
+        told[each] = json.loads(run("train", each, "--target", "diagnosis", "-o", out, *settings).stdout)
+        run("verify", out, each)
+    assert error_of(told[path]) == pytest.approx(error_of(told[plain]), abs=0.01)
+    said = " | ".join(told[path]["notes"])
+    for words in (
+        "'mean_texture', 'mean_area': decimal commas",
+        "€ left out",
+        "dates, as year",
+        "cells for no value ('-'",
+    ):
+        assert words in said
+    answers = [run("predict", path.with_suffix(".gapless"), each).stdout for each in (path, plain)]
+    assert answers[0] == answers[1]

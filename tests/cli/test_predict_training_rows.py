@@ -171,7 +171,7 @@ def test_rows_that_are_alike_by_chance(tmp_path):
     text = told("predict", model, new)
     assert sentence(wrong.sum(), 100) in text
     assert "100 of the 100 rows equal training rows, no more than chance gives (100 % of the training rows" in text
-    assert "they count as new" in text
+    assert "this holds if they are new rows all the same" in text
     assert "all 200 rows were trained on: error" in told("predict", model, data)
 
 

@@ -373,3 +373,18 @@ def test_a_handful_of_rows(tmp_path, rows):
     assert "baseline" in result.stdout
     held = round(rows / 4)
     assert f"error on the {held} held-out row{'s' if held > 1 else ''}" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "wanted"),
+    [
+        ("error", True, "accuracy"),
+        ("auc", True, "roc_auc"),
+        ("f1_macro", True, "f1_macro"),
+        ("mae", False, "neg_mean_absolute_error"),
+        ("neg_mean_squared_error", False, "neg_mean_squared_error"),
+        ("r2", False, "r2"),
+    ],
+)
+def test_names_that_tune_gives_to_scikit_learn(name, labels, wanted):
+    assert scoring.scikit_name(name, labels) == wanted

@@ -163,7 +163,7 @@ def test_the_page_shows_what_was_compared_and_how_to_do_it_again(raw, tmp_path):
     out, page = tmp_path / "m.gapless", tmp_path / "p.html"
     told = run_json("train", raw, "--target", "outcome", "--drop", "who", "--seed", "2", "-o", out, "--report", page)
     text = html.unescape(page.read_text(encoding="utf-8")).replace("\u00a0", " ")
-    table = text[text.index("What was tried") : text.index("The first gap", text.index("What was tried"))]
+    table = text[text.index("What was compared") : text.index("The first gap", text.index("What was compared"))]
     for each in told["compared"]:
         assert each["model"] + (" ★" if each["estimator"] == told["estimator"] else "<") in table
         assert f"{100 * each['test']['error']:.2f} %" in table
@@ -217,3 +217,44 @@ def test_utf_16_is_read(tmp_path, raw):
     path.write_bytes(raw.read_text().encode("utf-16"))
     told = run_json("train", path, "--target", "outcome", "-o", tmp_path / "m", "--no-report")
     assert any("utf-16" in note for note in told["notes"])
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_coefficients_are_in_units_and_per_deviation(raw, tmp_path, scaled):
+    """One more year moves the score by the weight per unit; `predict` itself does the sums."""
+    import gapless
+    from gapless.files import Expected, read_data
+
+    out = tmp_path / "m.gapless"
+    options = () if scaled else ("--model", "logistic")
+    told = run_json(
+        "train", raw, "--target", "outcome", "-o", out, "--no-report", "--drop", "who", "--drop", "empty", *options
+    )
+    assert len(told["coefficients"]) == 1
+    assert told["coefficients"][0]["towards"] == "out"
+    age = next(each for each in told["coefficients"][0]["features"] if each["feature"] == "age")
+    model = gapless.load(out)
+    new, older = tmp_path / "new.csv", tmp_path / "older.csv"
+    new.write_text("age,job,paid\n39,nurse,yes\n")
+    older.write_text("age,job,paid\n40,nurse,yes\n")
+    scores = [
+        model.decision_function(
+            model.encoding_.transform(read_data(path, expected=Expected.of(model), labels="optional"))
+        )[0]
+        for path in (new, older)
+    ]
+    assert age["per_unit"] == pytest.approx(scores[1] - scores[0], rel=1e-9)
+    assert age["per_standard_deviation"] == pytest.approx(age["per_unit"] * age["standard_deviation"])
+    assert 9 < age["standard_deviation"] < 15  # of 12
+    kinds = [each["feature"] for each in told["coefficients"][0]["features"]]
+    assert "job=nurse" in kinds
+
+
+def test_the_page_has_the_interval_of_the_terminal(raw, tmp_path):
+    """One error, one interval: the held-out rows chose nothing, so that the chosen model's is that of one model."""
+    pytest.importorskip("jinja2")
+    page = tmp_path / "p.html"
+    told = run_json("train", raw, "--target", "outcome", "-o", tmp_path / "m.gapless", "--report", page)
+    text = html.unescape(page.read_text(encoding="utf-8")).replace("\u00a0", " ")
+    for end in told["test"]["interval"]:
+        assert f"{100 * end:.2f} %" in text

@@ -214,6 +214,17 @@ def test_numbers(model, weighted):
     assert verify(model, X, y, **({"sample_weight": w} if weighted else {}))
 
 
+@pytest.mark.parametrize("variant", ["plain", "pocket", "averaged", "voted"])
+def test_a_perceptron_that_would_err_more_than_its_constant(variant):
+    """Equal weights of the classes and noise alone: half of the weight is wrong, whichever constant it is."""
+    random = np.random.default_rng(5)
+    X, y = random.normal(size=(60, 2)), np.arange(60) % 2
+    X[:, 0] = np.where(random.random(60) < 0.5, 1.0, -1.0) * (1.0 + 40.0 * (np.arange(60) == 58))
+    model = fitted(Perceptron(variant=variant, time_limit=ONCE, shuffle=False), X, y)
+    assert np.mean(model.predict(X) != y) <= 0.5
+    assert verify(model, X, y)
+
+
 def test_one_class():
     X, _ = table(SHARES["first"])
     model = fitted(OneClassSVM(time_limit=ONCE), X, None)

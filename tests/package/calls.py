@@ -52,7 +52,8 @@ CLASSIFIERS: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "QuadraticDiscriminantAnalysis": ([{}, {"reg_param": 0.1}], False),
     "DecisionTreeClassifier": (
         [{}, {"criterion": "entropy"}, {"splitter": "random"}, {"max_leaf_nodes": 5}, {"max_features": 2}, {"ccp_alpha": 0.01},
-         {"class_weight": "balanced"}, {"min_samples_leaf": 5, "max_depth": 3}, {"max_bins": 16}, {"monotonic_cst": [1, 0, 0, 0, 0]}],
+         {"class_weight": "balanced"}, {"min_samples_leaf": 5, "max_depth": 3}, {"max_bins": 16},
+         {"monotonic_cst": [1, 0, 0, 0, 0]}],
         True,
     ),
     "BaggingClassifier": ([{"n_estimators": 3}, {"n_estimators": 3, "oob_score": True, "max_features": 0.5}], True),
@@ -64,7 +65,7 @@ REGRESSORS: dict[str, tuple[list[dict[str, Any]], bool]] = {
     "SVR": ([{"kernel": kernel} for kernel in ("rbf", "linear", "poly")] + [{"C": 1e3}], True),
     "NuSVR": ([{}], True),
     "OneClassSVM": ([{}, {"kernel": "linear"}], True),
-    "DecisionTreeRegressor": ([{}, {"criterion": "squared_error", "max_depth": 3}, {"splitter": "random"}, {"max_leaf_nodes": 5}], True),
+    "DecisionTreeRegressor": ([{}, {"max_depth": 3}, {"splitter": "random"}, {"max_leaf_nodes": 5}], True),
     "BaggingRegressor": ([{"n_estimators": 3}], True),
     "AdaBoostRegressor": ([{"n_estimators": 3, "loss": loss} for loss in ("linear", "square", "exponential")], True),
 }  # fmt: skip

@@ -176,6 +176,23 @@ def test_the_baseline_balanced_error_and_auc_are_those_of_scikit_learn(two_class
     assert f"AUC{area:.4g}: how often a row of “malignant” has a higher score than a row of “benign”" in told
 
 
+def test_a_model_that_is_not_better_than_the_commonest_class_is_said_not_to_be():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(600, 3)), np.where(np.arange(600) % 30 == 0, "rare", "usual")
+    model = gapless.LinearSVC().fit(X[:300], y[:300])
+    told = words(section(report(model, X[:300], y[:300], X_test=X[300:], y_test=y[300:]), "new-rows"))
+    low, high = exact(int((model.predict(X[300:]) != y[300:]).sum()), 300)
+    always = np.mean(y[300:] == "rare")
+    assert low <= always <= high
+    assert f"Always answering “usual” has an error of {100 * always:.2f} %, which lies in the interval" in told
+    assert "do not show that the model is better" in told
+
+
+def test_a_model_that_is_better_is_not_doubted(two_classes):
+    _, root, _ = two_classes
+    assert "do not show" not in words(section(root, "new-rows"))
+
+
 def test_a_regression_is_compared_with_the_mean():
     X, y = load_diabetes(return_X_y=True)
     model = gapless.Ridge(alpha=0.1).fit(X[100:], y[100:])
@@ -339,6 +356,20 @@ def test_weights_per_unit_and_per_standard_deviation_are_those_of_the_columns():
     assert scores == pytest.approx(model.decision_function(X), abs=0.02 * np.abs(scores).max())
 
 
+def test_columns_that_were_mixed_have_no_units():
+    from sklearn.decomposition import PCA
+
+    X, y, *_ = cancer()
+    mixed = make_pipeline(StandardScaler(), PCA(3), gapless.LogisticRegression()).fit(X, y)
+    told = words(section(report(mixed, X, y), "features"))
+    assert "weights have no units of the data" in told
+    assert "in the units of the data" not in told
+    twice = make_pipeline(StandardScaler(), StandardScaler(with_mean=False), gapless.LogisticRegression()).fit(X, y)
+    once = make_pipeline(StandardScaler(), gapless.LogisticRegression()).fit(X, y)
+    shown = [words(styled(section(report(model, X, y), "features"), "bars")[0]) for model in (twice, once)]
+    assert shown[0] == shown[1]
+
+
 def test_weights_of_many_classes_stand_in_one_table():
     random = np.random.default_rng(1)
     y = np.arange(600) % 20
@@ -419,7 +450,7 @@ def test_the_comparison_shows_the_figures_that_there_are():
     line = dict(zip(head, first))
     assert line["class weight"] == "balanced"
     assert line["balanced error"] == "25.00 %"
-    assert line["recall"] == "one: 90.00 %"
+    assert line["recall of “one”"] == "90.00 %"  # the rarer of the two
     assert line["AUC"] == "0.875"
     assert line["all below"] == "20.00 %"
     assert dict(zip(head, second))["AUC"] == ""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
@@ -74,7 +75,7 @@ class EnsembleCertificate(Stated):
     kind: str = "heuristic"
     status: str = "converged"
     reason: str = ""
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""

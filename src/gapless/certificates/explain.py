@@ -243,28 +243,30 @@ def coefficients(model: Any, X: Any, feature_names: Sequence[str] | None = None)
 
 
 def _units(model: Any, step: Any, d: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Mean and standard deviation by which each feature was made of a column: a table's encoding, or a pipeline's scaler."""
+    """Mean and standard deviation by which each feature was made of a column: a table's encoding, or a pipeline's scalers."""
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
 
-    shift: list[float] = []
-    scale: list[float] = []
     encoding = getattr(step, "encoding_", None)
     if encoding is not None:
+        moments: list[tuple[float, float]] = []
         for column in encoding.columns:
-            rest = width_of(column) - (column["kind"] == "number")
-            if column["kind"] == "number":
-                shift.append(float(column["mean"]))
-                scale.append(float(column["scale"]))
-            shift += [0.0] * rest
-            scale += [1.0] * rest
-    elif isinstance(model, Pipeline) and len(model.steps) == 2 and isinstance(model[0], StandardScaler):
-        scaler = model[0]
-        shift = [0.0] * d if scaler.mean_ is None or not scaler.with_mean else list(map(float, scaler.mean_))
-        scale = [1.0] * d if scaler.scale_ is None else list(map(float, scaler.scale_))
-    if len(shift) != d:
+            scaled = column.get("parts") or ([column] if "scale" in column else [])  # a date has parts
+            moments += [(float(each["mean"]), float(each["scale"])) for each in scaled]
+            moments += [(0.0, 1.0)] * (width_of(column) - len(scaled))
+        return tuple(np.array(moments).T) if len(moments) == d else (None, None)  # type: ignore[return-value]
+    before = (
+        [each for _, each in model.steps[:-1] if each not in (None, "passthrough")]
+        if isinstance(model, Pipeline)
+        else []
+    )
+    if not before or not all(isinstance(each, StandardScaler) and each.n_features_in_ == d for each in before):
         return None, None
-    return np.array(shift), np.array(scale)
+    shift, scale = np.zeros(d), np.ones(d)
+    for scaler in before:
+        shift = shift + (scale * scaler.mean_ if scaler.with_mean else 0.0)
+        scale = scale * (1.0 if scaler.scale_ is None else scaler.scale_)
+    return shift, scale
 
 
 def _deviations(Z: Any) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend as machine
 from gapless.certificates.convert import Objective, objective
 from gapless.certificates.stated import Bounded, times_of
 from gapless.certificates.statement import decode_float, encode_float
@@ -182,7 +183,7 @@ class Certificate(Bounded):
     subproblems: tuple[Subproblem, ...]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=machine)
     kind: str = "gap"
 
     def __post_init__(self) -> None:
@@ -419,7 +420,7 @@ def assemble(
     fingerprint: Mapping[str, Any],
     tol: float,
     seconds: float,
-    backend: str = "cpu",
+    backend: str | None = None,
     compile_seconds: float = 0.0,
 ) -> Certificate:
     """The certificate of a fit from those of its subproblems."""
@@ -444,7 +445,7 @@ def assemble(
         subproblems=subs,
         statement=dict(statement),
         arrays=dict(arrays),
-        backend=str(backend),
+        backend=machine() if backend is None else str(backend),
         compile_seconds=float(compile_seconds),
     )
 

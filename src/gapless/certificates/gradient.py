@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.convert import Objective, objective
 from gapless.certificates.separation import Separability
 from gapless.certificates.stated import Stated, statement_of, times_of
@@ -97,7 +98,7 @@ class GradientCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
     kind: str = "gradient"
     separation: Separability | None = None  #: where classes may be separated: what they are, with its proof
 

@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short
@@ -196,7 +197,7 @@ class BoundCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
     kind: str = "bound"
 
     def __post_init__(self) -> None:

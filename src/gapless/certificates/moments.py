@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 
@@ -30,7 +31,7 @@ class MomentsCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     kind: str = "moments"
     status: str = "converged"
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""

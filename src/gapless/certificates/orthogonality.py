@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._kernel_store import backend
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.gap import certify_values, relative_gap
 from gapless.certificates.stated import Stated, statement_of, times_of
@@ -141,7 +142,7 @@ class LeastSquaresCertificate(Stated):
     fingerprint: Mapping[str, Any]
     statement: Mapping[str, Any] = field(default_factory=dict)
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     @property
     def worst(self) -> Target:

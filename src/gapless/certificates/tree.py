@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapless._clock import Stopwatch
+from gapless._kernel_store import backend
 from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float, statement
 from gapless.judge.fingerprint import digest
@@ -43,7 +44,7 @@ class TreeCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     kind: str = "heuristic"
     status: str = "converged"
-    backend: str = "cpu"
+    backend: str = field(default_factory=backend)
 
     def document(self) -> dict[str, Any]:
         """The model document without its arrays: JSON values only."""

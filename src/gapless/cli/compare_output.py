@@ -89,7 +89,9 @@ def recalled(comparison: Comparison, each: Tried) -> Any:
 def columns(comparison: Comparison) -> list[str]:
     """What the columns of the table are."""
     name = comparison.scoring.name
-    told = [f"gap: certified relative gap, or what stands in its place; valid.: {name} on the validation rows"]
+    told = [
+        f"s: seconds; gap: certified relative gap, or what stands in its place; valid.: {name} on the validation rows"
+    ]
     held = comparison.baseline.test
     if held is None:
         return told
@@ -99,7 +101,7 @@ def columns(comparison: Comparison) -> list[str]:
     told[0] += f"; held out: error on the {count(held.rows, 'held-out row')}"
     told[0] += (
         f"; bound: with {100 * CONFIDENCE:g} % confidence all of the true errors are below theirs (exact binomial, "
-        f"{count(len(comparison.tried), 'model')} at once)"
+        f"{count(len(comparison.tried), 'model')} at once; the interval below is of the chosen model alone)"
     )
     if len(comparison.classes) == 2:
         label = recalled(comparison, comparison.best)
@@ -126,7 +128,7 @@ def sentences(comparison: Comparison) -> list[tuple[str, str]]:
         if rows == 1:
             text += "; one row cannot be learned from and validated on, so that no validation score shows this class"
         if scoring.name == "error":
-            text += "; --scoring balanced_error chooses by the mean error of the classes, --scoring auc by their order"
+            text += "; --scoring balanced_error chooses by the mean error of the classes, --scoring auc by the order of scores"
         told.append(("rare class", text))
     chance = comparison.chance
     if best.answers is None or comparison.baseline.answers is None:

@@ -164,4 +164,6 @@ def alike(found: Any, rows: int) -> str | None:
     if not found.alike:
         return None
     chance = f"no more than chance gives ({100 * found.twins:.3g} % of the training rows equal another)"
-    return f"{found.alike} of the {rows} rows equal training rows, {chance}: they count as new"
+    return (
+        f"{found.alike} of the {rows} rows equal training rows, {chance}: this holds if they are new rows all the same"
+    )

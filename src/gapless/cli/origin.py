@@ -61,13 +61,14 @@ def _word(value: Any) -> str:
 
 def remember(model: Any, context: typer.Context, rows: Rows) -> None:
     """Put it into the certificate's statement, which the model file carries; and the hashes of the training rows."""
-    from gapless.certificates.training_rows import keep_row_hashes
+    from gapless.certificates.training_rows import is_training_data, keep_row_hashes
 
     dtype = "float32" if str(rows.data.X.dtype) == "float32" else "float64"
     origin = {"command": typed(context), "dtype": dtype, "split": rows.split}
     certificate = model.certificate_
     model.certificate_ = replace(certificate, statement={**certificate.statement, "origin": origin})
-    keep_row_hashes(model, rows.data.X)
+    if is_training_data(model, rows.data.X):
+        keep_row_hashes(model, rows.data.X)
 
 
 def check_command(context: typer.Context, model: Path, data: Path, whole: Any, rows: Rows) -> str:

@@ -259,9 +259,13 @@ def scoring_of(name: str | None, labels: bool) -> Scoring:
 
 
 def scikit_name(name: str, labels: bool) -> str:
-    """scikit-learn's name of a scoring."""
+    """scikit-learn's name of a scoring; its own names stay."""
+    from sklearn.metrics import get_scorer_names
+
     short = scoring_of(name, labels).name
-    return next((known for known, ours in SAME.items() if ours == short), name)
+    if name in get_scorer_names():
+        return name
+    return next(known for known, ours in SAME.items() if ours == short)
 
 
 def check_defined(scoring: Scoring, model: Any, X: Any, y: np.ndarray) -> None:

@@ -50,8 +50,6 @@ def warmup(
         waiting = [pool.submit(compile_kernels, asked, kinds=(kind,)) for kind in others]
         seconds = _shown(lambda progress: compile_kernels(asked, progress=progress, kinds=mine))
         seconds = max([seconds, *(other.result() for other in waiting)])
-    if os.environ["GAPLESS_PROCESSOR"] == "host":
-        store.keep_to_host()
     what = "all kernels" if asked is None else f"the kernels of {', '.join(asked)}"
     what += "" if rows is None else f" for rows that are {' and '.join(kinds)}"
     refused = store.places().refused

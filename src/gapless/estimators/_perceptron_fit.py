@@ -282,8 +282,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
 
 
 def _no_worse_than_constants(data: _Data, parts: list[_Part]) -> list[_Part]:
-    """Where a fit was stopped and errs more, by weight, than the best constant would: that constant, in the place of each class's
-    weights that were not done."""
+    """Where a fit was stopped, and errs by more weight than the best constant: the constants of all classes that were stopped."""
     stopped = [part.claim.status in STOPPED for part in parts]
     if not any(stopped) or not data.rows.constant:
         return parts
@@ -312,9 +311,11 @@ def _constant(data: _Data, part: _Part, masses: np.ndarray) -> _Part:
     weights[-1] = (2.0 * positive - total) / total or -TIE
     y = np.where(data.labels.index == part.claim.positive, np.int8(1), np.int8(-1))
     against = min(VOTES - 1, max(1, round(VOTES * (1.0 - positive / total))))
+    if 2 * against == VOTES:
+        against += 1 if weights[-1] < 0.0 else -1
     one = np.append(np.zeros(weights.size - 1), data.scale)
     part.run.voters, part.run.votes, part.run.survived = [one, -one], [VOTES - against, against], 0
-    errors = count_errors(data.rows, y, data.counted, weights * data.scale)
+    errors = int(np.count_nonzero(y[data.counted] != np.sign(weights[-1])))
     return part._replace(weights=weights, claim=part.claim._replace(errors=errors))
 
 

@@ -7,16 +7,18 @@ from collections import Counter
 from typing import NamedTuple
 
 from gapless.files.dataset import listed
-from gapless.files.dates import OTHER_ORDER, has_zone, read_date
-from gapless.files.labels import strict_float
-from gapless.files.notation import OTHER, POINT, groups_of, is_missing, read_number, signs_of
+from gapless.files.dates import DAY_FIRST, OTHER_ORDER, has_zone, read_both
+from gapless.files.labels import says_yes, strict_float
+from gapless.files.notation import OTHER, POINT, is_missing, read_both_marks, signs_and_groups
 
 NUMBER, DATE = "number", "date"
-#: How a cell was read: no value; only as the column's choice would not; only as the choice does; as either does; the choice decided;
+#: How a cell was read: as no value, only against the column's choice, only by it, by both alike, by both and the choice decided,
 #: not at all.
 MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
+FLAG = "flag"  # a word for yes or no: 1 or 0
 MOST_KNOWN = 1 << 18  # different cells that are remembered
-SHOWN = 3
+SOME, SHOWN = 50, 3  # texts that are kept as examples, and that are shown
+ZONE = frozenset("+-zZcCtT")
 GROUPS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
 
 
@@ -36,7 +38,8 @@ class Style(NamedTuple):
     def read(self, text: str) -> tuple[float, str]:
         """(the value, how it was read) of a cell."""
         if self.kind == DATE:
-            own, other = read_date(text, self.choice), read_date(text, OTHER_ORDER[self.choice])
+            own, other = read_both(text)
+            own, other = (own, other) if self.choice == DAY_FIRST else (other, own)
         else:
             own, other = self._numbers(text)
         if own is None and other is None:
@@ -49,15 +52,15 @@ class Style(NamedTuple):
         bare = text
         if self.unit is not None and text.endswith(self.unit):
             bare = text[: -len(self.unit)]
-        return read_number(bare, self.choice), read_number(bare, OTHER[self.choice])
+        point, comma = read_both_marks(bare)
+        return (point, comma) if self.choice == POINT else (comma, point)
 
     def _no_number(self, text: str) -> tuple[float, str]:
         if is_missing(text, self.missing):
             return math.nan, MISSING
         if self.kind == NUMBER:
-            lower = text.lower()
-            if lower in ("true", "false"):
-                return float(lower == "true"), SAME
+            if (said := says_yes(text)) is not None:
+                return float(said), FLAG
             try:
                 value = strict_float(text)
             except ValueError:
@@ -77,6 +80,7 @@ class Tally:
         self.signs: set[str] = set()
         self.groups: set[str] = set()
         self.zones = 0
+        self.dated = False
 
     def read(self, text: str, style: Style) -> tuple[float, str]:
         found = self.known.get(text)
@@ -84,6 +88,7 @@ class Tally:
             if len(self.known) >= MOST_KNOWN:
                 self._fold()
             found = self.known[text] = style.read(text)
+            self.dated = style.kind == DATE
         self.times[text] += 1
         return found
 
@@ -91,13 +96,19 @@ class Tally:
         for text, (value, how) in self.known.items():
             times = self.times[text]
             self.counts[how] += times
-            shown = self.examples.setdefault(how, Counter())
-            if len(shown) < 50 or text in shown:
+            shown = self.examples.get(how)
+            if shown is None:
+                shown = self.examples[how] = Counter()
+            if len(shown) < SOME or text in shown:
                 shown[text] += times
-            if how not in (MISSING, BAD):
-                self.signs |= signs_of(text)
-                self.groups |= groups_of(text, value)
-                self.zones += times * has_zone(text)
+            if how in (MISSING, BAD, FLAG):
+                continue
+            if self.dated:
+                self.zones += times * (not ZONE.isdisjoint(text[-6:]) and has_zone(text))
+            else:
+                signs, groups = signs_and_groups(text, value)
+                self.signs |= signs
+                self.groups |= groups
         self.known.clear()
         self.times.clear()
 
@@ -119,8 +130,8 @@ class Tally:
 
 
 def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None) -> list[str]:
-    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell that
-    could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
+    """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell
+    that could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
@@ -151,6 +162,8 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | No
             said.append(f"{', '.join(money)} left out{differ}")
         if "%" in tally.signs:
             said.append("per cents (12 % is 12)")
+        if counts[FLAG]:
+            said.append(f"{counts[FLAG]} words for yes and no ({tally.shown(FLAG)}), as 1 and 0")
         if style.unit is not None:
             said.append(f"the unit {style.unit.strip()!r} left out")
     if counts[BAD]:

@@ -1,7 +1,7 @@
 """CSV and TSV: feature columns, one label column, perhaps a column of weights.
 
-Every refusal names the file, the line, the column and the text found there. What is read otherwise than as plain numbers and texts
-is said in `told`, with the option that says otherwise.
+Every refusal names the file, the line, the column and the text found there. Whatever is read otherwise than as plain numbers and
+texts is said in `told`, with the option that says otherwise.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import Style
+from gapless.files.cells import DATE, Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
@@ -25,6 +25,7 @@ from gapless.files.kinds import Guess, Options, guess
 from gapless.files.labels import as_labels, is_number, known_flags, merged_flags, no_labels
 from gapless.files.layout import end_of, layout
 from gapless.files.memory import too_large
+from gapless.files.notation import numbers_among
 from gapless.files.settle import reading_of, settled, words_of
 from gapless.files.sniff import SAMPLE_BYTES, SEPARATORS, sample
 
@@ -52,12 +53,14 @@ def read_csv(
     encoding: str | None = None,
     dtype: Any = np.float64,
 ) -> Dataset:
-    """Read a table. `target`, `weights`, `drop` are names, or numbers from 0. What is None is found out and said in `notes` and `told`.
+    """Read a table. `target`, `weights`, `drop` are names, or numbers from 0. An option that is None is found out, and said in
+    `notes` and `told`.
 
     The label is `target`, else the last column called y, label, target or class, else the last column; rows without a label are
     left out. With `expected` (of a model) the columns are matched by the model's names. Features have to be finite numbers unless
     `typed`: then a column may hold texts (`categories` are read as texts whatever they hold, `numbers` as numbers) or dates, and
-    cells may be missing. `decimal` is "." or ",", `date_order` "dmy" or "mdy", `missing` are words for no value besides the usual ones.
+    cells may be missing. `decimal` is "." or ",", `date_order` "dmy" or "mdy", `missing` are words for no value besides the
+    usual ones.
     """
     place = check_file(path)
     if decimal not in (None, ".", ","):
@@ -184,6 +187,7 @@ def _read(
     if not len(table.X):
         raise data_error("there is a header and no row below it", path, line)
     roles = plan.roles
+    told += _emptied(plan, table)
     merged = _merged(plan, table)
     levels, flags = _levels(plan, table, merged, threads, expected, texts) if typed else (None, [])
     told += words_of(plan, table, guessed, levels)
@@ -223,6 +227,23 @@ def _places(width: int, roles: Roles) -> np.ndarray:
         if column is not None:
             place[column] = at
     return place
+
+
+def _emptied(plan: Plan, table: Table) -> list[str]:
+    """Numbers that stand for no value become NaN; how many there were."""
+    values = numbers_among(plan.missing)
+    if not values or not plan.typed:
+        return []
+    total = 0
+    for j in (plan.kinds == 1).nonzero()[0].tolist():
+        to = int(plan.place[j])
+        if plan.style_of(j).kind == DATE or j == plan.roles.weights:
+            continue
+        column = table.X[:, to] if to >= 0 else table.extra[:, -1 - to]
+        gone = np.isin(column, values)
+        column[gone] = np.nan
+        total += int(gone.sum())
+    return [f"{total} numbers for no value ({listed([f'{value:g}' for value in values])})"] if total else []
 
 
 def _scanned(
@@ -315,7 +336,7 @@ def _label(
     expected: Expected | None,
     labels: Labels,
 ) -> tuple[np.ndarray | None, np.ndarray | None, list[str]]:
-    """The labels, in the type that their texts have or the model's; the rows that have one (None: all), and what is said of it."""
+    """The labels, in the type that their texts have or the model's; the rows that have one (None: all); sentences about them."""
     j = plan.roles.label
     if j is None:
         return None, None, []

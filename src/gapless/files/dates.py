@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,23 +19,22 @@ EPOCH = date(1970, 1, 1).toordinal()
 SECONDS = 86400
 CENTURY = 69  # two digits from here on are of the last century, as POSIX has it
 
-_TIME = (
+_TIME = re.compile(
     r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?(?: ?([ap])\.?m\.?)?"
-    r"(?: ?(z|utc|gmt|[-+][0-9]{2}(?::?[0-9]{2})?))?"
+    r"(?: ?(z|utc|gmt|[-+][0-9]{2}(?::?[0-9]{2})?))?$"
 )
-_BEHIND = rf"(?:(?:t|,? +){_TIME})?"
 _WEEKDAY = r"(?:[^\W\d_]{2,10}\.?,? +)?"
-_YEAR_FIRST = re.compile(rf"([0-9]{{4}})([-/.])([0-9]{{1,2}})\2([0-9]{{1,2}}){_BEHIND}")
-_YEAR_LAST = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})([-/.]) ?([0-9]{{1,2}})\2 ?([0-9]{{4}}|[0-9]{{2}}){_BEHIND}")
-_NAMED = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})\.?[- ]([^\W\d_]{{3,10}})\.?[- ,]+([0-9]{{4}}|[0-9]{{2}}){_BEHIND}")
-_NAME_FIRST = re.compile(rf"{_WEEKDAY}([^\W\d_]{{3,10}})\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? +([0-9]{{4}}){_BEHIND}")
+_YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})")
+_YEAR_LAST = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})([-/.]) ?([0-9]{{1,2}})\2 ?([0-9]{{4}}|[0-9]{{2}})")
+_NAMED = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})\.?[- ]([^\W\d_]{{3,10}})\.?[- ,]+([0-9]{{4}}|[0-9]{{2}})")
+_NAME_FIRST = re.compile(rf"{_WEEKDAY}([^\W\d_]{{3,10}})\.? ([0-9]{{1,2}})(?:st|nd|rd|th)?,? +([0-9]{{4}})")
 _MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
-_TIME_ALONE = re.compile(_TIME)
 _MONTHS = {
     name: month
     for month, names in enumerate(
         (
-            "jan janv ene gen", "feb fev fév febr févr", "mar mär mrz mars märz maer", "apr avr abr", "may mai mag maj", "jun juin giu",
+            "jan janv ene gen", "feb fev fév febr févr", "mar mär mrz mars märz maer", "apr avr abr", "may mai mag maj",
+            "jun juin giu",
             "jul juil lug", "aug août aou aoû ago", "sep sept set", "oct okt ott out", "nov", "dec dez déc dic",
         ),
         1,
@@ -45,36 +45,66 @@ _MONTHS = {
 
 def read_date(text: str, order: str) -> float | None:
     """Days since 1970-01-01 of a date or a time (whose day is the first one); None where the text is none."""
+    return read_both(text)[order != DAY_FIRST]
+
+
+def read_both(text: str) -> tuple[float | None, float | None]:
+    """The same for the day first, and for the month first."""
     if not any(sign in text for sign in "-/.: "):
-        return None
-    text = text.strip().lower()
+        return None, None
+    text, seconds = text.strip().lower(), 0.0
+    if time := _TIME.search(text) if ":" in text else None:
+        taken = _seconds(*time.groups())
+        text = text[: time.start()]
+        if taken is None or not text:
+            alone = None if taken is None else taken / SECONDS
+            return alone, alone
+        seconds = taken
+        if text[-1] == "t":
+            text = text[:-1]
+        elif text[-1] == " ":
+            text = text.rstrip(" ").removesuffix(",")
+        else:
+            return None, None
+    first, second = _days(text, time is None)
+    return (
+        None if first is None else (first * SECONDS + seconds) / SECONDS,
+        None if second is None else (second * SECONDS + seconds) / SECONDS,
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _days(text: str, alone: bool) -> tuple[int | None, int | None]:
+    """Days of a date without its time, with the day and with the month first. A year and a month are a date where they stand
+    `alone`."""
     if found := _YEAR_FIRST.fullmatch(text):
-        year, _, month, day, *time = found.groups()
+        year, _, month, day = found.groups()
     elif found := _YEAR_LAST.fullmatch(text):
-        first, mark, second, year, *time = found.groups()
-        day, month = (first, second) if order == DAY_FIRST or mark == "." else (second, first)
+        day, mark, month, year = found.groups()
+        if mark != ".":
+            return _day(year, month, day), _day(year, day, month)
     elif found := _NAMED.fullmatch(text):
-        day, name, year, *time = found.groups()
+        day, name, year = found.groups()
         month = _month(name)
     elif found := _NAME_FIRST.fullmatch(text):
-        name, day, year, *time = found.groups()
+        name, day, year = found.groups()
         month = _month(name)
-    elif found := _MONTH.fullmatch(text):
-        (year, month), day, time = found.groups(), "1", []
-    elif found := _TIME_ALONE.fullmatch(text):
-        seconds = _seconds(*found.groups())
-        return None if seconds is None else seconds / SECONDS
+    elif alone and (found := _MONTH.fullmatch(text)):
+        (year, month), day = found.groups(), "1"
     else:
-        return None
-    seconds = _seconds(*time) if time and time[0] is not None else 0.0
+        return None, None
+    either = _day(year, month, day)
+    return either, either
+
+
+def _day(year: str, month: str, day: str) -> int | None:
     whole = int(year)
     if len(year) == 2:
         whole += 1900 if whole >= CENTURY else 2000
     try:
-        days = date(whole, int(month), int(day)).toordinal() - EPOCH
+        return date(whole, int(month), int(day)).toordinal() - EPOCH
     except ValueError:
         return None
-    return None if seconds is None else (days * SECONDS + seconds) / SECONDS
 
 
 def _month(name: str) -> str:
@@ -103,22 +133,21 @@ def _seconds(
 
 def is_date(text: str) -> bool:
     """Whether a text is a date or a time for either order."""
-    return read_date(text, DAY_FIRST) is not None or read_date(text, MONTH_FIRST) is not None
+    return read_both(text) != (None, None)
 
 
 def order_of(text: str) -> str | None:
     """The only order in which a text is a date; None: both, or none."""
-    day, month = read_date(text, DAY_FIRST), read_date(text, MONTH_FIRST)
+    day, month = read_both(text)
     if (day is None) == (month is None):
         return None
     return DAY_FIRST if month is None else MONTH_FIRST
 
 
 def has_zone(text: str) -> bool:
-    return (
-        re.search(r":[0-9]{2}(?:[.,][0-9]+)? ?(?:z|utc|gmt|[-+][0-9]{2}(?::?[0-9]{2})?)$", text.strip().lower())
-        is not None
-    )
+    """Whether a time zone is written behind a time."""
+    time = _TIME.search(text.strip().lower())
+    return time is not None and time.group(6) is not None
 
 
 def parts_of(days: np.ndarray) -> dict[str, np.ndarray]:

@@ -15,7 +15,8 @@ from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
 from gapless.files.dates import EPOCH
 from gapless.files.kinds import Options
 from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels
-from gapless.files.texts import as_values
+from gapless.files.notation import numbers_among
+from gapless.files.texts import as_values, usual_mark
 
 
 def from_frame(
@@ -36,10 +37,11 @@ def from_frame(
     path: str | None = None,
     notes: Sequence[str] = (),
 ) -> Dataset:
-    """A Dataset of a frame: numbers and booleans as they are, dates as days, texts and categoricals as levels, missing values as NaN.
+    """A Dataset of a frame: numbers and booleans as they are, dates as days, texts and categoricals as levels, missing values as
+    NaN.
 
-    Texts that write numbers or dates are read as `read_csv` reads them, with its options. `target`, `weights` and `drop` are names,
-    or numbers from 0; rows without a label are left out.
+    Texts that write numbers or dates are read as `read_csv` reads them, with its options. `target`, `weights` and `drop` are
+    names, or numbers from 0; rows without a label are left out.
     """
     import narwhals as nw
 
@@ -64,9 +66,11 @@ def from_frame(
     styles: list[Style | None] = []
     tallies: dict[str, Tally] = {}
     told: list[str] = []
+    written = [table[:, j].to_list() for j in roles.features if table[:, j].dtype == nw.String and j not in texts]
+    usual = usual_mark(written)
     for k, j in enumerate(roles.features):
         text = j in texts or (expected is not None and typed and k in expected.categories)
-        column = _Column(nw, table[:, j], place, names[j], options)
+        column = _Column(nw, table[:, j], place, names[j], options, usual)
         known = None if expected is None or not typed or text else expected.styles.get(k, Style())
         found, style = column.values(X[:, k], text, j in counted or not typed, known)
         if found is not None and expected is not None and expected.encoding is not None and text:
@@ -96,7 +100,9 @@ def from_frame(
         if not (np.isfinite(w).all() and (w >= 0).all()):
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
     odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
-    about = {names[j]: _facts(style, tallies.get(names[j]), len(table)) for j, style in zip(roles.features, styles)}
+    about = {
+        names[j]: _facts(style, tallies.get(names[j]), len(table), usual) for j, style in zip(roles.features, styles)
+    }
     data = Dataset(
         X=X,
         y=y,
@@ -119,16 +125,17 @@ def from_frame(
     return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
 
 
-def _facts(style: Style | None, tally: Tally | None, rows: int) -> list[str]:
+def _facts(style: Style | None, tally: Tally | None, rows: int, usual: str | None = None) -> list[str]:
     if style is None or (tally is None and style.kind != DATE):
         return []
-    return facts(style, tally or Tally(), rows, False)
+    return facts(style, tally or Tally(), rows, style.choice == usual)
 
 
 class _Column:
     """One column of a frame, into X."""
 
-    def __init__(self, nw: Any, column: Any, place: str, name: str, options: Options) -> None:
+    def __init__(self, nw: Any, column: Any, place: str, name: str, options: Options, usual: str | None = None) -> None:
+        self.usual = usual
         self.nw, self.column, self.place, self.name, self.options = nw, column, place, name, options
         self.tally: Tally | None = None
 
@@ -151,7 +158,7 @@ class _Column:
                 raise data_error(
                     f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name
                 )
-            out[:] = values
+            out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, Style()
         cells = column.to_list()
         told = [
@@ -161,7 +168,7 @@ class _Column:
             told = [None if cell in self.options.missing else cell for cell in told]
         found = None
         if not text and (kind == nw.String or known is not None or asked or kind == nw.Object):
-            found = as_values(told, self.options, asked or known is not None, known)
+            found = as_values(told, self.options, asked or known is not None, known, self.usual)
         if found is not None:
             values, style, tally = found
             if tally.counts or style != Style(missing=style.missing):
@@ -170,7 +177,7 @@ class _Column:
                 raise data_error(
                     f"the model has numbers, the column texts ({tally.shown(BAD)})", self.place, column=self.name
                 )
-            out[:] = values
+            out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, style
         levels = sorted({cell for cell in told if cell is not None})
         codes = {cell: float(code) for code, cell in enumerate(levels)}

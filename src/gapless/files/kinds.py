@@ -63,7 +63,7 @@ def guess(
     columns: list[Sequence[str]] = list(zip(*rows, strict=True)) if rows and not plain else [()] * width
     if expected is not None and expected.typed:
         kinds[[roles.features[k] for k in expected.categories]] = scan.TEXT
-        styles = {roles.features[k]: style for k, style in expected.styles.items()}
+        styles = {roles.features[k]: style for k, style in expected.styles.items() if style != Style()}
     elif typed:
         for j in roles.features:
             kind = (
@@ -118,8 +118,9 @@ def guess(
         and len({mark for j, each in found.items() if every[j].kind == NUMBER for mark in each}) != 1
     ):
         for j, style in every.items():
-            if style.kind == NUMBER and not found[j] and options.decimal is None:
-                doubts |= {j: cell for cell in columns[j][::-1] if is_ambiguous(cell)}
+            cell = next(filter(is_ambiguous, columns[j]), None)
+            if style.kind == NUMBER and not found[j] and options.decimal is None and cell is not None:
+                doubts[j] = cell
     return Guess(kinds, styles, {j: {*each} for j, each in found.items()}, absent, many, doubts)
 
 

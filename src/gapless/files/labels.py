@@ -104,6 +104,16 @@ def _sides(texts: Sequence[str]) -> list[dict[str, bool]]:
     return found
 
 
+def says_yes(text: str) -> bool | None:
+    """Whether a word among numbers says yes or no; None: neither, or a letter alone."""
+    lower = text.lower()
+    if len(lower) > 1 and lower.isalpha():
+        for yes, no in FLAGS:
+            if lower in yes | no:
+                return lower in yes
+    return None
+
+
 def merged_flags(texts: Sequence[str]) -> dict[str, str]:
     """Where all texts of a column say yes or no, in more than two ways: the longest word of each side in their place."""
     known = _sides(texts) if len(texts) > 2 else []

@@ -1,4 +1,4 @@
-"""Where in a file the table lies: titles above its header, an index without a name, separators at the ends of lines, sums below it."""
+"""Where in a file the table lies: titles above its header, an index without a name, separators at line ends, sums below it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import os
 from collections import Counter
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from gapless.files.columns import Column
@@ -16,26 +17,23 @@ from gapless.files.sniff import Sample, has_header
 MOST_TITLES = 30  # records above a header
 TAIL_BYTES = 1 << 13
 SUMS = frozenset(
-    [
-        "total",
-        "totals",
-        "sum",
-        "sums",
-        "subtotal",
-        "summe",
-        "gesamt",
-        "gesamtsumme",
-        "insgesamt",
-        "totale",
-        "somme",
-        "suma",
-        "overall",
-    ]
-) | {
-    "grand total",
-    "total général",
-    "total general",
-}
+    (
+        *(
+            "total",
+            "totals",
+            "sum",
+            "sums",
+            "subtotal",
+            "grand total",
+            "overall",
+            "summe",
+            "gesamt",
+            "gesamtsumme",
+            "insgesamt",
+        ),
+        *("totale", "somme", "suma", "total général", "total general"),
+    )
+)
 
 
 class Layout(NamedTuple):
@@ -52,8 +50,8 @@ class Layout(NamedTuple):
 def layout(
     found: Sample, header: bool | None, asked: Sequence[Column], known: Collection[str | None], needed: Sequence[str]
 ) -> Layout:
-    """Find header, names and width. `asked` are columns that the caller named, `known` the names of a model, `needed` those of its
-    features."""
+    """Find header, names and width. `asked` are columns that the caller named, `known` the names of a model, `needed` those of
+    its features."""
     records = [cells for _, cells in found.records]
     for k in range(min(MOST_TITLES, len(records))):
         records[k] = [cell.strip() for cell in records[k]]
@@ -95,7 +93,7 @@ def layout(
 
 
 def _begin(records: Sequence[Sequence[str]], wanted: Collection[str]) -> int:
-    """The record that the table begins with: the first that has all names of the model, else the first one as long as most are."""
+    """The record that the table begins with: the first with all names of the model, else the first one as long as most are."""
     if wanted:
         for at, cells in enumerate(records[:MOST_TITLES]):
             if {*wanted} <= {*cells}:
@@ -129,7 +127,7 @@ def _numbered(cells: Sequence[str]) -> bool:
     """Whether cells are whole numbers that go up by one: an index."""
     if len(cells) < 2 or not all(cell.isascii() and cell.isdigit() for cell in cells):
         return False
-    return all(int(after) == int(before) + 1 for before, after in zip(cells, cells[1:]))
+    return all(int(after) == int(before) + 1 for before, after in pairwise(cells))
 
 
 def _distinct(names: list[str]) -> list[str]:

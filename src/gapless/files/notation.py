@@ -7,65 +7,64 @@ A text can be read with a decimal point and with a decimal comma. Most texts are
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 POINT, COMMA = ".", ","
 OTHER = {POINT: COMMA, COMMA: POINT}
 #: Words that stand for no value among numbers, in lower case; in a column of texts they are texts.
 NO_VALUE = frozenset(
-    [
-        "na",
-        "nan",
-        "null",
-        "none",
-        "nil",
-        "unknown",
-        "unk",
-        "missing",
-        "undefined",
-        "nd",
-        "n/d",
-        "n.d.",
-        "n.a.",
-        "n.a",
-        "n/a",
-        "n/v",
-        "k.a.",
-        "k.a",
-        "#n/a",
-        "#na",
-        "#null!",
-        "#div/0!",
-        "#value!",
-        "#ref!",
-        "#name?",
-        "#num!",
-        "#n/v",
-        "#nv",
-        "<na>",
-        "<null>",
-        "(null)",
-        "[null]",
-        "(blank)",
-        "(empty)",
-        "(missing)",
-        "\\n",
-        "nat",
-        "1.#ind",
-        "-1.#ind",
-        "1.#qnan",
-        "-1.#qnan",
-    ]
-) | {
-    "not available",
-    "not applicable",
-    "not known",
-    "no data",
-    "no answer",
-    "no value",
-    "k. a.",
-    "keine angabe",
-    "keine daten",
-}
+    (
+        *(
+            "na",
+            "nan",
+            "null",
+            "none",
+            "nil",
+            "unknown",
+            "unk",
+            "missing",
+            "undefined",
+            "nd",
+            "n/d",
+            "n.d.",
+            "n.a.",
+            "n.a",
+            "n/a",
+        ),
+        *(
+            "n/v",
+            "k.a.",
+            "k.a",
+            "k. a.",
+            "#n/a",
+            "#na",
+            "#null!",
+            "#div/0!",
+            "#value!",
+            "#ref!",
+            "#name?",
+            "#num!",
+            "#n/v",
+            "#nv",
+        ),
+        *(
+            "<na>",
+            "<null>",
+            "(null)",
+            "[null]",
+            "(blank)",
+            "(empty)",
+            "(missing)",
+            "\\n",
+            "nat",
+            "1.#ind",
+            "-1.#ind",
+            "1.#qnan",
+        ),
+        *("-1.#qnan", "not available", "not applicable", "not known", "no data", "no answer", "no value"),
+        *("keine angabe", "keine daten"),
+    )
+)
 _STROKES = re.compile(r"[-.*?_…·/\\]+")
 _SPACES = str.maketrans(
     {
@@ -102,38 +101,48 @@ def is_missing(text: str, more: frozenset[str] = frozenset()) -> bool:
     return bare.lower() in NO_VALUE or _STROKES.fullmatch(bare) is not None
 
 
+def numbers_among(words: Iterable[str]) -> list[float]:
+    """The words for no value that are numbers, as -999: numbers of that value stand for none."""
+    found = (read_both_marks(word) for word in words)
+    return [value for pair in found for value in {*pair} if value is not None]
+
+
 def read_number(text: str, mark: str) -> float | None:
     """The number that a text writes with this decimal mark; None where it writes none.
 
     Signs of currencies and of per cents are left out (12 % is 12), parentheses and a minus behind the number are negative.
     """
+    return read_both_marks(text)[mark == COMMA]
+
+
+def read_both_marks(text: str) -> tuple[float | None, float | None]:
+    """The same with a decimal point, and with a decimal comma."""
     parts = _parts(text)
     if parts is None:
-        return None
+        return None, None
     body, exponent, negative, _ = parts
+    return _value(body, POINT, exponent, negative), _value(body, COMMA, exponent, negative)
+
+
+def _value(body: str, mark: str, exponent: str, negative: bool) -> float | None:
     digits = _digits(body, mark)
     if digits is None:
         return None
     value = float(digits + exponent)
-    if value in (float("inf"), float("-inf")):
+    if value == float("inf"):
         return None
     return -value if negative else value
 
 
-def signs_of(text: str) -> frozenset[str]:
-    """The signs around a number: of a currency, or of per cents."""
+def signs_and_groups(text: str, value: float) -> tuple[frozenset[str], frozenset[str]]:
+    """The signs around a number (of a currency, of per cents), and those that part its thousands; `value` is how it was read."""
     parts = _parts(text)
-    return frozenset() if parts is None else parts[3]
-
-
-def groups_of(text: str, value: float) -> frozenset[str]:
-    """The signs that part the thousands of a number that was read as this value."""
-    parts = _parts(text)
-    if parts is None or abs(value) < 1000.0:
-        return frozenset()
-    found = _PARTED.match(parts[0])
-    whole = str(int(abs(value)))
-    return frozenset(found.group(1)) if found and not parts[0].startswith(whole) else frozenset()
+    if parts is None:
+        return frozenset(), frozenset()
+    groups: frozenset[str] = frozenset()
+    if abs(value) >= 1000.0 and (found := _PARTED.match(parts[0])) and not parts[0].startswith(str(int(abs(value)))):
+        groups = frozenset(found.group(1))
+    return parts[3], groups
 
 
 def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
@@ -178,7 +187,7 @@ def _digits(body: str, mark: str) -> str | None:
 
 def is_any_number(text: str) -> bool:
     """Whether a text is a number for either mark."""
-    return read_number(text, POINT) is not None or read_number(text, COMMA) is not None
+    return read_both_marks(text) != (None, None)
 
 
 def is_bare_number(text: str) -> bool:
@@ -189,7 +198,7 @@ def is_bare_number(text: str) -> bool:
 
 def mark_of(text: str) -> str | None:
     """The only mark for which a text is a number; None: both, or none."""
-    point, comma = read_number(text, POINT), read_number(text, COMMA)
+    point, comma = read_both_marks(text)
     if (point is None) == (comma is None):
         return None
     return POINT if comma is None else COMMA
@@ -197,7 +206,7 @@ def mark_of(text: str) -> str | None:
 
 def is_ambiguous(text: str) -> bool:
     """Whether the two marks read two different numbers."""
-    point, comma = read_number(text, POINT), read_number(text, COMMA)
+    point, comma = read_both_marks(text)
     return point is not None and comma is not None and point != comma
 
 

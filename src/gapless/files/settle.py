@@ -151,10 +151,8 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
             continue
         numbers = [text for text in each[:LOOKED_AT] if is_number(text) or is_any_number(text)]
         if 10 * len(numbers) >= min(len(each), LOOKED_AT):
-            said.append(
-                f"{name(plan, j)!r}: {len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)}), read as texts (--number"
-                " reads them as numbers)"
-            )
+            some = f"{len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)})"
+            said.append(f"{name(plan, j)!r}: {some}, read as texts (--number reads them as numbers)")
     return said
 
 

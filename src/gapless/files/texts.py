@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -11,28 +11,39 @@ from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally
 from gapless.files.dates import DAY_FIRST, MONTH_FIRST, is_date
 from gapless.files.kinds import Options
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, unit_of
-from gapless.files.settle import FEW_VALUES
+from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, mark_of, unit_of
+from gapless.files.settle import FEW_VALUES, LOOKED_AT
 from gapless.files.sniff import NOTHING
 
 
+def usual_mark(columns: Iterable[Sequence[str | None]]) -> str | None:
+    """The decimal mark that some cells of these columns insist on, if it is the same for all columns that insist on one."""
+    found = set()
+    for cells in columns:
+        marks = {mark_of(cell.strip()) for cell in [*{*cells}][:LOOKED_AT] if isinstance(cell, str)} - {None}
+        found |= marks if len(marks) == 1 else set()
+    return found.pop() if len(found) == 1 else None
+
+
 def as_values(
-    cells: Sequence[str | None], options: Options, asked: bool, known: Style | None
+    cells: Sequence[str | None], options: Options, asked: bool, known: Style | None, usual: str | None = None
 ) -> tuple[np.ndarray, Style, Tally] | None:
-    """Numbers, or days since 1970-01-01, of texts that write them; None: they are texts. `asked`: they have to be numbers, `known` is
-    a model's style."""
+    """Numbers, or days since 1970-01-01, of texts that write them; None: they are texts. `asked`: they have to be numbers,
+    `known` is a model's style, `usual` the decimal mark of the other columns."""
     times = Counter(cell.strip() for cell in cells if cell is not None)
     present = [cell for cell in times if cell not in NOTHING and not is_missing(cell, options.missing)]
     whole = sum(times[cell] for cell in present)
     style = known or _style(present, times, whole, asked)
     if style is None:
         return None
+    if usual is not None and style.kind == NUMBER:
+        style = style._replace(choice=usual)
     style = style._replace(missing=options.missing)
     choice = options.decimal if style.kind == NUMBER else options.date_order
     if choice is not None:
         style = style._replace(choice=choice, asked=True)
     tally = _read(times, style)
-    if tally.counts[AGAINST] and not tally.counts[SURE] and not style.asked:
+    if tally.counts[AGAINST] and not _sure(tally, times, style) and not style.asked:
         style = style.other()
         tally = _read(times, style)
     if known is None and not asked and tally.counts[BAD] and len(present) - len(tally.examples[BAD]) <= FEW_VALUES:
@@ -59,6 +70,11 @@ def _style(present: Sequence[str], times: Counter[str], whole: int, asked: bool)
         else POINT
     )
     return Style(NUMBER, mark, unit)
+
+
+def _sure(tally: Tally, times: Counter[str], style: Style) -> bool:
+    """Whether a cell insists on the style's choice; plain numbers are not in the tally."""
+    return bool(tally.counts[SURE]) or any(_plain(cell, style) and mark_of(cell) == style.choice for cell in times)
 
 
 def _read(times: Counter[str], style: Style) -> Tally:

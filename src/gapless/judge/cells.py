@@ -1,8 +1,8 @@
-"""What the cells of a table say, read by code of the judge's own: numbers as people write them, dates, words for no value, yes and no.
+"""What the cells of a table say, by code of the judge's own: numbers as people write them, dates, words for no value, yes and no.
 
-A text is read with a decimal point and with a decimal comma (a date with the day and with the month first). What only one of
-the two can read is read so; what both can read is read as the model says, unless all the cells of the column that only one of them
-can read are of the other kind.
+A text is read with a decimal point and with a decimal comma (a date with the day and with the month first). A text that only one
+of the two can read is read so; one that both can read is read as the model says, unless all texts of the column that only one of
+the two can read are of the other kind.
 """
 
 from __future__ import annotations
@@ -20,12 +20,53 @@ NO_LABEL = ("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A")
 #: Words for no value among numbers and dates, in lower case.
 WORDS = frozenset(
     (
-        "na", "nan", "null", "none", "nil", "nd", "nat", "unk", "unknown", "missing", "undefined", "not known", "not available",
-        "not applicable", "no data", "no answer", "no value", "keine angabe", "keine daten", "k.a.", "k.a", "k. a.", "n/d", "n.d.",
-        "n.a.", "n.a", "n/a", "n/v", "#n/a", "#na", "#n/v", "#nv", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "<na>",
-        "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
+        *(
+            "na",
+            "nan",
+            "null",
+            "none",
+            "nil",
+            "nd",
+            "nat",
+            "unk",
+            "unknown",
+            "missing",
+            "undefined",
+            "not known",
+            "not available",
+        ),
+        *(
+            "not applicable",
+            "no data",
+            "no answer",
+            "no value",
+            "keine angabe",
+            "keine daten",
+            "k.a.",
+            "k.a",
+            "k. a.",
+            "n/d",
+        ),
+        *(
+            "n.d.",
+            "n.a.",
+            "n.a",
+            "n/a",
+            "n/v",
+            "#n/a",
+            "#na",
+            "#n/v",
+            "#nv",
+            "#null!",
+            "#div/0!",
+            "#value!",
+            "#ref!",
+            "#name?",
+        ),
+        *("#num!", "<na>", "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "1.#ind", "-1.#ind"),
+        *("1.#qnan", "-1.#qnan"),
     )
-)  # fmt: skip
+)
 STROKES = frozenset("-.*?_…·/\\")
 STROKED = frozenset("-–—.*?_…/\\")  # among labels
 ALIKE = {ord(sign): " " for sign in "\u00a0\u202f\u2009\u2007\u2002\u2003\u200a"}
@@ -35,11 +76,48 @@ ALIKE |= {0xFF05: "%", 0x200B: None, 0xFEFF: None}  # type: ignore[dict-item]
 MONEY = sorted(
     (
         *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
-        *(["usd", "eur", "gbp", "chf", "jpy", "inr", "cad", "aud", "nzd", "sek", "nok", "dkk", "pln", "czk", "huf", "brl", "zar", "cny", "rmb", "mxn", "try", "rub", "sgd", "hkd", "krw", "ils", "ron", "bgn"]),
-        *("r$", "us$", "a$", "c$", "sfr.", "sfr", "fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
+        *(
+            "usd",
+            "eur",
+            "gbp",
+            "chf",
+            "jpy",
+            "inr",
+            "cad",
+            "aud",
+            "nzd",
+            "sek",
+            "nok",
+            "dkk",
+            "pln",
+            "czk",
+            "huf",
+            "brl",
+            "zar",
+        ),
+        *(
+            "cny",
+            "rmb",
+            "mxn",
+            "try",
+            "rub",
+            "sgd",
+            "hkd",
+            "krw",
+            "ils",
+            "ron",
+            "bgn",
+            "r$",
+            "us$",
+            "a$",
+            "c$",
+            "sfr.",
+            "sfr",
+        ),
+        *("fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
     ),
     key=lambda sign: -len(sign),
-)  # fmt: skip
+)
 DIGITS = frozenset("0123456789")
 FLAGS = (
     ({"yes", "y", "true", "t", "on", "1", "1.0"}, {"no", "n", "false", "f", "off", "0", "0.0"}),
@@ -131,7 +209,7 @@ def _value(body: str, mark: str) -> float | None:
         return None
     if mantissa[0] in ".," and not DIGITS.issuperset(mantissa[1:]):
         return None
-    whole, point, rest = mantissa.partition(mark)
+    whole, _, rest = mantissa.partition(mark)
     if not DIGITS.issuperset(rest):
         return None
     if not DIGITS.issuperset(whole):
@@ -290,8 +368,9 @@ def values(
     for text, (mine, its) in found.items():
         first, last = (its, mine) if turned else (mine, its)
         value = first if first is not None else last
-        if value is None and flags and text.lower() in ("true", "false") and not is_missing(text, words):
-            value = float(text.lower() == "true")
+        if value is None and flags and len(text) > 1 and text.isalpha() and not is_missing(text, words):
+            said = [text.lower() in yes for yes, no in FLAGS if text.lower() in yes | no]
+            value = float(said[0]) if said else None
         read[text] = math.nan if value is None else value
     return np.array([read[text] for text in texts], dtype=np.float64)
 
@@ -300,7 +379,9 @@ def numbers(texts: Sequence[str], decimal: str, unit: str | None, words: Collect
     """A column of numbers."""
     bare = [text[: -len(unit)] if unit and text.endswith(unit) else text for text in texts]
     kept = ["" if is_missing(text, words) and numeral(text, ".") is None else text for text in bare]
-    return values(kept, numeral, decimal, "." if decimal == "," else ",", words, True)
+    found = values(kept, numeral, decimal, "." if decimal == "," else ",", words, True)
+    gone = [value for word in words for value in (numeral(word, "."), numeral(word, ",")) if value is not None]
+    return np.where(np.isin(found, gone), math.nan, found)
 
 
 def days(texts: Sequence[str], order: str, words: Collection[str]) -> np.ndarray:

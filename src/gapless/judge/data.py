@@ -233,7 +233,7 @@ def _looks_like_svmlight(lines: list[str]) -> bool:
     for line in lines:
         tokens = line.split("#", 1)[0].split()
         if len(tokens) > 1:
-            return all(":" in token for token in tokens[1:])
+            return all(re.fullmatch(r"[^:;,|]+:[^:;,|]*", token) for token in tokens[1:])
     return False
 
 

@@ -1,8 +1,9 @@
 """How the rows of a fit come from the cells of a file: the entries ``input`` and ``origin`` of a model document.
 
 A column of numbers becomes (x − mean) / scale, where a missing x is ``fill``, and, with ``indicator``, a second column that
-is 1 where x was missing. A column of dates becomes as many such columns as it has ``parts``. A column of texts becomes one column for each of its ``levels``, and, with ``missing``, one more; a
-text that is no level is 0 in all of them. The ``split`` of ``origin`` says which rows of the file were trained on.
+is 1 where x was missing. A column of dates becomes as many such columns as it has ``parts``. A column of texts becomes one column
+for each of its ``levels``, and, with ``missing``, one more; a text that is no level is 0 in all of them. The ``split`` of
+``origin`` says which rows of the file were trained on.
 """
 
 from __future__ import annotations

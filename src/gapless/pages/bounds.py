@@ -65,7 +65,7 @@ def limits(story: Story) -> list[Block]:
         ]  # fmt: skip
         blocks.append(Table(["bound", "at most", "what is bounded", "holds"], rows, "What each bound says", names=4))
     blocks.append(Folded("Formulas and assumptions", _formulas(found)))
-    needing = [method for method, reason in found.refused.items() if BY_ROWS in reason]
+    needing = [method for method, reason in found.refused.items() if BY_ROWS in reason and _fits(story, method)]
     if needing:
         blocks.append(
             Text(
@@ -81,6 +81,15 @@ def limits(story: Story) -> list[Block]:
             )
         )
     return blocks
+
+
+def _fits(story: Story, method: str) -> bool:
+    """Whether a bound is one for models of this kind at all."""
+    if method == "votes":
+        return "Bagging" in story.name
+    if method in ("PAC-Bayes", "VC"):
+        return hasattr(story.step, "coef_") and len(story.classes) == 2
+    return story.name in ("LinearSVC", "SVC")
 
 
 def _lead(found: Any, sure: list[Any]) -> str:
@@ -158,7 +167,7 @@ FORMULAS: dict[str, tuple[str, str]] = {
     ),
     "leave-one-out": (
         "e <= {count}/{n}",
-        "in expectation: at most {count} of {n} rows are wrong when they are left out of training",
+        "In expectation: at most {count} of {n} rows are wrong when they are left out of training",
     ),
 }
 

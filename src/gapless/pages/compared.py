@@ -16,8 +16,14 @@ def compared(story: Story) -> list[Block]:
     if not story.compared:
         return []
     rates = story.task == "classes"
-    heads, cells = zip(*COLUMNS)
-    rows = [[cell(each, rates) for cell in cells] for each in story.compared]
+    heads = [head for head, _ in COLUMNS]
+    rows = [[cell(each, rates) for _, cell in COLUMNS] for each in story.compared]
+    named = {label for label, _ in map(_recalled, story.compared) if label}
+    if len(named) == 1:  # the class goes into the head
+        place = heads.index("recall")
+        heads[place] = f"recall of “{named.pop()}”"
+        for row, each in zip(rows, story.compared):
+            row[place] = _recalled(each)[1]
     shown = [k for k in range(len(heads)) if any(row[k] for row in rows)]
     what = "share of wrong rows" if rates else "root mean square error"
     caption = f"What was compared: {what}" + (
@@ -46,9 +52,11 @@ def _in_words(story: Story, rates: bool, heads: list[str]) -> str:
         )
     if "balanced error" in heads:
         told.append("The balanced error is the mean over the classes of the share of their rows that is not found.")
-    if "recall" in heads:
-        few = "rarest class" if len(story.classes) == 2 else "class that is found least"
+    if any(head.startswith("recall") for head in heads):
+        few = "rarer class" if len(story.classes) == 2 else "class that is found least"
         told.append(f"Recall is the share that is found of the rows of the {few}.")
+    if any(each.get("balanced") for each in models):
+        told.append("“Balanced” models weigh every class the same, so that a rare class counts.")
     if "AUC" in heads:
         told.append("AUC is how often a row of a class has a higher score for it than a row of another class.")
     if len(models) < len(story.compared or ()):
@@ -85,17 +93,27 @@ def _interval(each: Mapping[str, Any], rates: bool) -> str:
     return "" if found is None else f"{percent(found[0])} to {percent(found[1])}"
 
 
-def _recall(each: Mapping[str, Any], rates: bool) -> str:
-    """Of two classes the rarer one, of more the one that is found least; with its name."""
+def _recalled(each: Mapping[str, Any]) -> tuple[str, str]:
+    """(class, share found): of two classes the rarer one, of more the one that is found least."""
     classes = [entry for entry in each.get("recall") or () if entry["rows"]]
     if not classes:
-        return ""
+        return "", ""
     least = (
         min(classes, key=lambda entry: entry["rows"])
         if len(classes) <= 2
         else min(classes, key=lambda entry: (entry["found"] / entry["rows"], -entry["rows"]))
     )
-    return f"{said(least['class'], 24)}: {percent(least['found'] / least['rows'])}"
+    return said(least["class"], 24), percent(least["found"] / least["rows"])
+
+
+def _recall(each: Mapping[str, Any], rates: bool) -> str:
+    return ": ".join(part for part in _recalled(each) if part)
+
+
+def _class_weight(each: Mapping[str, Any], rates: bool) -> str:
+    """Where the setting does not name it."""
+    weight = "balanced" if each.get("balanced") else said(each.get("class_weight") or "")
+    return "" if weight in str(each.get("setting") or "") else weight
 
 
 def _gap(each: Mapping[str, Any], rates: bool) -> str:
@@ -111,7 +129,7 @@ def _gap(each: Mapping[str, Any], rates: bool) -> str:
 COLUMNS: tuple[tuple[str, Callable[[Mapping[str, Any], bool], str]], ...] = (
     ("model", lambda each, rates: said(each["model"]) + (" ★" if each.get("chosen") else "")),
     ("setting", lambda each, rates: said(each.get("setting") or "")),
-    ("class weight", lambda each, rates: "balanced" if each.get("balanced") else said(each.get("class_weight") or "")),
+    ("class weight", _class_weight),
     ("validation", _validation),
     ("held out", _of_test("error", "root_mean_square")),
     ("interval", _interval),

@@ -68,7 +68,7 @@ def costs_of(story: Story, table: Any) -> list[Block]:
     )
     words = (
         "The last column is the cost of always giving the same answer: a model must beat it. Where both errors cost 1, the "
-        "mean cost is the error. Other prices: costs={(is, called): cost}."
+        "mean cost is the error. Other prices: report(..., costs={(is, called): cost})."
     )
     return [Folded("What the errors would cost", [Table(head, rows, caption, names=0), Text(words)])]
 

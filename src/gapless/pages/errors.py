@@ -138,7 +138,19 @@ def _interval_in_words(story: Story, interval: Any, training: float) -> str:
         f"On new rows the error lies between {percent(interval.low)} and {percent(interval.high)}: the exact "
         f"{confidence(story)} interval from {count(interval.errors)} errors on {count(interval.n)} test rows.{shared} The "
         f"training error, {percent(training)}, has no interval: these rows made the model. The second gap is the "
-        f"difference of the two, {_points(apart)} as seen."
+        f"difference of the two, {_points(apart)} as seen.{_against_baseline(story, interval)}"
+    )
+
+
+def _against_baseline(story: Story, interval: Any) -> str:
+    """Whether the interval tells the model from the answer that is always the same."""
+    baseline = baseline_error(story)
+    if baseline is None or interval.high < baseline[1]:
+        return ""
+    where = "lies in the interval" if interval.low <= baseline[1] else "is below the interval"
+    return (
+        f" Always answering “{baseline[0]}” has an error of {percent(baseline[1])}, which {where}: by the share of wrong rows "
+        "these test rows do not show that the model is better. The balanced error and the classes below say what it finds."
     )
 
 

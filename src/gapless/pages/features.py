@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ def features(story: Story) -> list[Block]:
     try:
         from gapless.certificates.explain import explain
 
-        found = explain(story.step, feature_names=story.feature_names)
+        found = explain(story.model, feature_names=story.feature_names)
     except (TypeError, ValueError, AttributeError):
         found = None
     if found is not None:
@@ -38,9 +38,8 @@ def features(story: Story) -> list[Block]:
 def _weights(story: Story, found: Any) -> list[Block]:
     """Each weight twice: per standard deviation of its column, which compares columns, and per unit of it, which is applied."""
     spread = _spread(story.Z, found.weights.shape[1])
-    units = column_units(story, found.weights.shape[1])
     score = "prediction" if story.task == "numbers" else "score"
-    scaled = units is not None and bool(np.any(units.scales != 1.0))
+    scaled = found.scale is not None and bool(np.any(found.scale != 1.0))
     seen = "the bar" if found.n_scores <= MOST_CHARTS else "the shade"
     before = ", before the scaling that the model applies" if scaled else ""
     texts = (
@@ -56,16 +55,16 @@ def _weights(story: Story, found: Any) -> list[Block]:
             f"the column grows by 1 in the units of the data{before}; this is w_j above.{texts}"
         ),
     ]
-    if units is None:
+    mixed = story.piped and found.scale is None
+    if mixed:
         blocks[-1] = Text(
             "The steps before the model mix or change the columns, so that weights have no units of the data. Per standard "
             f"deviation ({seen}): how far the {score} moves when what the last step sees grows by one standard deviation. "
             "Per unit: when it grows by 1."
         )
-        units = Units(np.ones(len(spread)), np.zeros(len(spread)))
+    where = "" if mixed else " in the units of the data"
     push = found.weights * spread
-    own = found.weights / units.scales
-    offsets = found.intercept - own @ units.means
+    own, offsets = found.weights_per_unit, found.intercept_in_units
     K = found.n_scores
     if K > MOST_CHARTS:
         return blocks + _weight_tables(story, found, push, own, offsets)
@@ -83,7 +82,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
         blocks.append(
             Bars.signed(
                 rows,
-                f"{toward}; offset b = {number(offsets[k])} in the units of the data{_less(push[[k]], len(rows))}",
+                f"{toward}; offset b = {number(offsets[k])}{where}{_less(push[[k]], len(rows))}",
                 ("feature", "", "per standard deviation", "per unit"),
             )
         )
@@ -107,7 +106,8 @@ def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, 
     names = [said(found.feature_names[j], 40) for j in order.tolist()]
     shares = (push[:K, order] / float(largest.max())).T.tolist()
     places = max(0, 2 - math.floor(math.log10(float(largest.max()))))
-    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in push[:K, order].T.tolist()]
+    rounded = np.round(push[:K, order].T, places) + 0.0  # no minus before a 0
+    deviation = [[f"{v:.{places}f}".replace("-", "−") for v in line] for line in rounded.tolist()]
     what = "the score of each class" if story.task == "classes" else "each output"
     tail = f"; {count(found.n_scores - K)} more scores: gapless.explain(model)" if found.n_scores > K else ""
     more = f"{_less(push[:K], len(names))}{tail}"
@@ -120,41 +120,6 @@ def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, 
         Matrix.of_weights(labels, names, shares, deviation, caption),
         Folded("The same per unit of the column", [Table(head, rows, f"Per unit: how far {what} moves")]),
     ]
-
-
-class Units(NamedTuple):
-    """Feature j is (column - means[j]) / scales[j]; a feature that is no scaled column has mean 0 and scale 1."""
-
-    scales: np.ndarray
-    means: np.ndarray
-
-
-def column_units(story: Story, d: int) -> Units | None:
-    """How the features came from the columns: by the encoding of a table, or by a scaler before the model; None: otherwise."""
-    scales, means = np.ones(d), np.zeros(d)
-    encoding = getattr(story.step, "encoding_", None)
-    if encoding is not None:
-        names = list(encoding.names)
-        if len(names) != d:
-            return None
-        place = {name: j for j, name in reversed(list(enumerate(names)))}
-        for k, column in enumerate(encoding.columns):
-            name = column["name"] if column["name"] is not None else f"column {k + 1}"
-            parts = [(f"{name} {part['part']}", part) for part in column.get("parts", ())]  # of a date
-            for feature, entry in [(name, column), *parts]:
-                if "scale" in entry and feature in place:
-                    scales[place[feature]], means[place[feature]] = float(entry["scale"]), float(entry["mean"])
-        return Units(scales, means)
-    if not story.piped:
-        return Units(scales, means)
-    for _, step in story.model.steps[:-1]:
-        if step is None or step == "passthrough":
-            continue
-        if type(step).__name__ != "StandardScaler" or not hasattr(step, "n_features_in_") or step.n_features_in_ != d:
-            return None
-        means = means + scales * (np.zeros(d) if step.mean_ is None else step.mean_)
-        scales = scales * (np.ones(d) if step.scale_ is None else step.scale_)
-    return Units(scales, means)
 
 
 def _toward(story: Story, found: Any, k: int) -> str:

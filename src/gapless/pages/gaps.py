@@ -238,7 +238,5 @@ def headline(story: Story) -> list[tuple[str, str, str]]:
             )
         )
     elif certificate is not None:
-        cards.append(
-            ("above the best objective", "no gap", f"certificate of kind “{story.kind}”, {certificate.status}")
-        )
+        cards.append(("certificate", story.kind, f"no duality gap, {certificate.status}"))
     return cards

@@ -153,7 +153,7 @@ PLAN: tuple[tuple[str, str, str, tuple[Callable[[Story], list[Block]], ...]], ..
     ("errors", "Errors by class", "Errors by class", (errors.errors, pictures.of_reliability)),
     ("bounds", "Bounds", "Bounds on new rows, and what they assume", (bounds.limits,)),
     ("features", "Features", "Which features push which way", (features.features,)),
-    ("rows", "Rows and boundary", "Which rows carry the model", (vectors.vectors, pictures.of_boundary)),
+    ("rows", "Rows and boundary", "Rows and boundary", (vectors.vectors, pictures.of_boundary)),
     ("separability", "Separability", "Can linear scores tell the classes apart?", (separation.separation,)),
     ("judge", "The judge", "The judge", (gaps.check,)),
     ("data", "Fingerprint", "The fingerprint of the rows", (origin.fingerprint,)),

@@ -72,7 +72,7 @@ class Bags(NamedTuple):
         return in_bag_probability(self.n_rows, self.draws, replacement=self.replacement)
 
 
-@compiled
+@compiled(allocates=False)
 def add_leaves(value, at, total):
     """total[i] += value[at[i]]."""
     for i in range(at.size):

@@ -145,7 +145,7 @@ class Rounds:
         return found
 
 
-@compiled(vectorise=True)
+@compiled(vectorise=True, allocates=False)
 def _weigh(answer, k, w):
     """The weights of the rows whose answer is k, and of the others."""
     right = 0.0
@@ -157,7 +157,7 @@ def _weigh(answer, k, w):
     return right, wrong
 
 
-@compiled
+@compiled(allocates=False)
 def _reweigh(answer, k, w, s, right, wrong, alpha):
     for i in range(w.size):
         fine = answer[i] == k
@@ -165,7 +165,7 @@ def _reweigh(answer, k, w, s, right, wrong, alpha):
         s[i] += 0.0 if fine else alpha
 
 
-@compiled
+@compiled(allocates=False)
 def _vote(answer, votes, alpha):
     """Two classes: +alpha for class 1 and -alpha for class 0 in one column; more: alpha in the column of the class."""
     if votes.shape[1] == 1:
@@ -176,7 +176,7 @@ def _vote(answer, votes, alpha):
             votes[i, answer[i]] += alpha
 
 
-@compiled
+@compiled(allocates=False)
 def _outvoted(votes, k, first):
     """Weight and number of the rows of class k that the vote gives another; of equal votes the first class wins."""
     mass = 0.0

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gapless.losses import Hinge, Logistic
-from gapless.problems.constant import Constant, best_constant, best_constants
+from gapless.problems.constant import best_constant, best_constants
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.multinomial import Multinomial
 from gapless.rows import CsrRows
@@ -132,7 +132,7 @@ def solve_multinomial(
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
         U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
-        if _constant_is_better(loop, best_constants(problem)):
+        if _constant_is_better(problem, loop):
             assert loop.best_theta is not None
             own = problem.dual_from_primal(loop.best_theta)
             U = own if problem.dual(own, loop.best_primal) > loop.best_dual else U
@@ -254,18 +254,19 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
     return ["active_set"] if loop.relative_gap < before else []
 
 
-def _constant_is_better(loop: Loop, constant: Constant | None) -> bool:
+def _constant_is_better(problem: LinearERM | Multinomial, loop: Loop) -> bool:
     """Whether a fit that was stopped had found nothing better than the best constant, which then takes the place of its point."""
-    if constant is None or loop.status == "converged":
+    if loop.status == "converged":
         return False
-    if not constant.primal < loop.best_primal - LEAST_GAIN * abs(loop.best_primal):
+    constant = best_constants(problem) if isinstance(problem, Multinomial) else best_constant(problem)
+    if constant is None or not constant.primal < loop.best_primal - LEAST_GAIN * abs(loop.best_primal):
         return False
     loop.best_theta, loop.best_primal, loop.best_scores = constant.theta, constant.primal, None
     return True
 
 
 def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
-    if _constant_is_better(loop, None if loop.status == "converged" else best_constant(problem)):
+    if _constant_is_better(problem, loop):
         assert loop.best_theta is not None
         loop.best_scores = np.full(problem.n, problem.rows.constant * loop.best_theta[-1])
     theta, u, scores, combined = loop.best_theta, loop.best_u, loop.best_scores, loop.best_combined

@@ -181,7 +181,7 @@ def _bin(values: np.ndarray, out: np.ndarray) -> np.ndarray:
     return cuts
 
 
-@compiled
+@compiled(allocates=False)
 def _encode(values, cuts, out):
     """How many of 255 cuts are below each value."""
     for i in range(values.size):
@@ -240,7 +240,7 @@ def search(data: Coded | Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
     return Found(Split(j, float(data.cuts[j][c]), data.codes[j], c), reach)
 
 
-@compiled(vectorise=True)
+@compiled(vectorise=True, inner=True)
 def _two_codes(codes, w):
     """Sums of weights of codes 0 and 1."""
     zero = 0.0
@@ -252,7 +252,7 @@ def _two_codes(codes, w):
     return zero, one
 
 
-@compiled
+@compiled(inner=True)
 def _tally(codes, w, h):
     """h[0, c] = sum of the weights of code c; h has one line, or four that rows take in turn."""
     B = h.shape[1]
@@ -276,7 +276,7 @@ def _tally(codes, w, h):
         h[0, c] = (h[0, c] + h[1, c]) + (h[2, c] + h[3, c])
 
 
-@compiled(vectorise=True)
+@compiled(vectorise=True, inner=True)
 def _sum(w):
     total = 0.0
     for i in range(w.size):
@@ -284,7 +284,7 @@ def _sum(w):
     return total
 
 
-@compiled
+@compiled(inner=True)
 def _tally_others(start, end, past, rows, others, w, total, n, usual, h):
     """The same from the list of a feature, as far as its rows are below ``past``; the rest of n rows and of their weight has the
     code ``usual``. Where the list ends."""
@@ -476,7 +476,7 @@ def _sparse_columns(indptr, rows, values, classes, total, w, first, last, gain, 
 # ------------------------------------------------------------------------------------------------ what a stump does
 
 
-@compiled(vectorise=True)
+@compiled(vectorise=True, inner=True)
 def _both_sides(side, cut, w):
     left = 0.0
     right = 0.0
@@ -499,7 +499,7 @@ def side_masses(side, cut, starts, w):
     return masses
 
 
-@compiled
+@compiled(allocates=False)
 def answers(side, cut, left, right, out):
     """The class that a stump gives each row."""
     for i in range(side.size):

@@ -20,8 +20,7 @@ from gapless._jit import compiled
 from gapless._threads import share
 
 from .tree_codes import Columns, prepare
-from .tree_grow import grow_tree
-from .tree_scan import CLASSES, MANY, ONE
+from .tree_grow import CLASSES, MANY, ONE, grow_nodes
 
 __all__ = ["Columns", "Limits", "Packed", "Target", "Tree", "finite", "grow", "leaves", "pack", "prepare"]
 
@@ -126,24 +125,15 @@ class Tree(NamedTuple):
 
 def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: Limits, seed: int = 0) -> Tree:
     """One tree on the rows whose weight is positive."""
-    n = columns.n_rows
-    # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
-    w = np.ones(n) if weights is None else np.array(weights, dtype=np.float64)
-    feature, threshold, left, right, goes_left, value, impurity, weight, samples, sets, depth = grow_tree(
-        columns.codes, columns.n_codes, columns.missing, columns.categorical, columns.offset, columns.lowest,
-        columns.highest, columns.common, columns.order, columns.ordered, target.mode, bool(limits.entropy),
-        target.centred, target.y, target.k_of,
-        target.Y, target.parts, target.M, w, int(limits.max_depth), int(limits.min_split), int(limits.min_leaf),
-        float(limits.min_weight), min(int(limits.max_features), columns.codes.shape[0]), int(limits.max_leaves),
-        float(limits.min_decrease), bool(limits.at_random), np.uint64(seed % 2**64),
-    )  # fmt: skip
+    nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed)
+    value, impurity = nodes.value, nodes.impurity
     if target.mode == ONE and not target.centred:
         value = np.concatenate([1.0 - value, value], axis=1)
     if target.unit != 1.0:
         value, impurity = value * target.unit, impurity * target.unit * target.unit
     return Tree(
-        feature.astype(np.int32), threshold, left.astype(np.int32), right.astype(np.int32), goes_left, value, impurity,
-        weight, samples, sets, int(depth),
+        nodes.feature.astype(np.int32), nodes.threshold, nodes.left.astype(np.int32), nodes.right.astype(np.int32),
+        nodes.goes_left, value, impurity, nodes.weight, nodes.samples, sets, depth,
     )  # fmt: skip
 
 
@@ -164,7 +154,7 @@ class Packed(NamedTuple):
     plain: bool  #: no categories
 
 
-@compiled
+@compiled(allocates=False)
 def _level_by_level(left: Any, right: Any, number: Any, first: Any) -> None:
     """The node at each place, and the place of its left child, or its own where it has none."""
     number[0] = 0
@@ -198,18 +188,18 @@ def pack(tree: Tree) -> Packed:
     )  # fmt: skip
 
 
-@compiled
+@compiled(inner=True)
 def _step(X: Any, i: int, at: Any, nodes: Any, thresholds: Any) -> Any:
-    return np.uint32(nodes[at, 2]) + np.uint32(X[i, np.uint32(nodes[at, 0])] > thresholds[at, 1])
+    return np.uint64(np.uint32(nodes[at, 2])) + np.uint64(X[i, np.uint32(nodes[at, 0])] > thresholds[at, 1])
 
 
-@compiled
+@compiled(allocates=False)
 def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) -> None:
     """Leaves of the rows start to stop, eight rows at a time: while one waits for its node the others go on."""
     i = start
     while i + 8 <= stop:
-        a, b, c, d = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
-        e, f, g, h = np.uint32(0), np.uint32(0), np.uint32(0), np.uint32(0)
+        a, b, c, d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        e, f, g, h = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
         moving = True
         while moving:
             a, b = _step(X, i, a, nodes, thresholds), _step(X, i + 1, b, nodes, thresholds)
@@ -226,7 +216,7 @@ def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) 
         out[i + 4], out[i + 5], out[i + 6], out[i + 7] = nodes[e, 3], nodes[f, 3], nodes[g, 3], nodes[h, 3]
         i += 8
     while i < stop:
-        at = np.uint32(0)
+        at = np.uint64(0)
         to = _step(X, i, at, nodes, thresholds)
         while to != at:
             at = to
@@ -235,7 +225,7 @@ def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) 
         i += 1
 
 
-@compiled
+@compiled(allocates=False)
 def _walk_with_care(
     X: Any, nodes: Any, thresholds: Any, missing_left: Any, categorical: Any, sets: Any, start: int, stop: int, out: Any
 ) -> None:
@@ -283,7 +273,7 @@ def leaves(tree: Packed, X: np.ndarray, *, missing: bool | None = True, of: np.n
     return None if strange else answer
 
 
-@compiled(vectorise=True)
+@compiled(vectorise=True, allocates=False)
 def _sum_of_zeros(X: Any) -> Any:
     total = np.float32(0.0)
     for i in range(X.shape[0]):

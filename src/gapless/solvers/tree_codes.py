@@ -49,122 +49,176 @@ class Columns(NamedTuple):
 
 
 BEGINS = np.uint32(1 << 31)
+LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+#: Digits of 11 bits that a float32 is sorted by.
+DIGITS, DIGIT = 3, np.uint64(2047)
 
 
-@compiled
-def rank_column(
-    x: Any, keys: Any, spare: Any, lowest: Any, highest: Any, bins: int, code: Any, order: Any
-) -> tuple[int, int, int, int, int]:
-    """Codes of a column, and the values of each; the numbers of codes and of missing values, the code that more than half
-    of the rows have (or -1), and the length of ``order``, which is without them, and of its part below. Radix sort of
-    (bits, row)."""
-    n = x.size
-    bits = x.view(np.uint32)
-    view = keys
-    m = 0
-    for i in range(n):
+class Sorting(NamedTuple):
+    """Memory for sorting a column."""
+
+    keys: np.ndarray  #: uint64 (2, rows): bits of a value above, row below
+    places: np.ndarray  #: int64 (3, 2048): how many keys have each digit, then where they go
+
+    @classmethod
+    def of(cls, n: int) -> Sorting:
+        return cls(np.empty((2, n), dtype=np.uint64), np.empty((DIGITS, int(DIGIT) + 1), dtype=np.int64))
+
+
+@compiled(inner=True)
+def make_keys(x: Any, bits: Any, keys: Any, places: Any) -> int:
+    """Keys of the values that are not missing, how many have each digit, and how many keys there are."""
+    for step in range(DIGITS):
+        for b in range(places.shape[1]):
+            places[step, b] = 0
+    m = np.int64(0)
+    for i in range(x.size):
         if x[i] == x[i]:
             b = bits[i]
             if b == np.uint32(0x80000000):  # -0 is 0
                 b = np.uint32(0)
             # In the order of the floats: negative ones upside down, below the others.
             b = b ^ (np.uint32(0xFFFFFFFF) if b >> np.uint32(31) else np.uint32(0x80000000))
-            view[m] = (np.uint64(b) << np.uint64(32)) | np.uint64(i)
+            keys[0, m] = (np.uint64(b) << HALF) | np.uint64(i)
             m += 1
-    none = n - m
-    place = np.zeros((3, 2048), dtype=np.int64)
     for i in range(m):
-        b = view[i] >> np.uint64(32)
-        place[0, b & np.uint64(2047)] += 1
-        place[1, (b >> np.uint64(11)) & np.uint64(2047)] += 1
-        place[2, b >> np.uint64(22)] += 1
-    other = spare
-    for step in range(3):
+        b = keys[0, i] >> HALF
+        places[0, b & DIGIT] += 1
+        places[1, (b >> np.uint64(11)) & DIGIT] += 1
+        places[2, b >> np.uint64(22)] += 1
+    return m
+
+
+@compiled(inner=True)
+def sort_digits(keys: Any, places: Any, m: int) -> int:
+    """Radix sort; the line of ``keys`` that holds the result."""
+    line = np.int64(0)
+    for step in range(DIGITS):
         shift = np.uint64(32 + 11 * step)
-        if m == 0 or place[step, (view[0] >> shift) & np.uint64(2047)] == m:
+        if m == 0 or places[step, (keys[line, 0] >> shift) & DIGIT] == m:
             continue
-        before = 0
-        for b in range(2048):
-            here = place[step, b]
-            place[step, b] = before
+        before = np.int64(0)
+        for b in range(places.shape[1]):
+            here = places[step, b]
+            places[step, b] = before
             before += here
+        other = 1 - line
         for i in range(m):
-            key = view[i]
-            b = (key >> shift) & np.uint64(2047)
-            other[place[step, b]] = key
-            place[step, b] += 1
-        view, other = other, view
-    low = np.uint64(0xFFFFFFFF)
-    distinct = 0
+            key = keys[line, i]
+            b = (key >> shift) & DIGIT
+            keys[other, places[step, b]] = key
+            places[step, b] += 1
+        line = other
+    return line
+
+
+@compiled(inner=True)
+def rank_values(x: Any, keys: Any, lowest: Any, highest: Any, code: Any, order: Any) -> int:
+    """Each value its own code; how many there are."""
+    c = np.int64(-1)
     previous = np.uint64(0xFFFFFFFFFF)
-    for i in range(m):
-        value = view[i] >> np.uint64(32)
+    for i in range(keys.size):
+        value = keys[i] >> HALF
+        row = keys[i] & LOW
         if value != previous:
-            distinct += 1
-            previous = value
-    if distinct <= bins:
-        c = -1
-        previous = np.uint64(0xFFFFFFFFFF)
-        for i in range(m):
-            value = view[i] >> np.uint64(32)
-            row = view[i] & low
-            if value != previous:
-                c += 1
-                previous = value
-                lowest[c] = x[row] + np.float32(0.0)
-                highest[c] = lowest[c]
-                order[i] = np.uint32(row) | BEGINS
-            else:
-                order[i] = np.uint32(row)
-            code[row] = c
-        c += 1
-    else:
-        # A bin ends with the value that reaches its share of the rows that are left.
-        c, start, left_rows = 0, 0, m
-        while start < m:
-            target = left_rows / (bins - c)
-            stop = start
-            while stop < m:
-                value = view[stop] >> np.uint64(32)
-                following = stop + 1
-                while following < m and view[following] >> np.uint64(32) == value:
-                    following += 1
-                # closer with this value, or without it?
-                if stop > start and (following - start) - target > target - (stop - start) and c < bins - 1:
-                    break
-                stop = following
-                if stop - start >= target and c < bins - 1:
-                    break
-            for i in range(start, stop):
-                code[view[i] & low] = c
-                order[i] = np.uint32(view[i] & low)
-            order[start] |= BEGINS
-            lowest[c] = x[view[start] & low] + np.float32(0.0)
-            highest[c] = x[view[stop - 1] & low] + np.float32(0.0)
-            left_rows -= stop - start
-            start = stop
             c += 1
-    if none > 0:
-        for i in range(n):
-            if x[i] != x[i]:
-                code[i] = c
-    common: Any = -1
-    first, last = m, m
+            previous = value
+            lowest[c] = x[row] + np.float32(0.0)
+            highest[c] = lowest[c]
+            order[i] = np.uint32(row) | BEGINS
+        else:
+            order[i] = np.uint32(row)
+        code[row] = c
+    return c + 1
+
+
+@compiled(inner=True)
+def end_of_bin(keys: Any, start: int, target: float, last: bool) -> int:
+    """A bin ends with the value that reaches its share of the rows that are left."""
+    stop = start
+    while stop < keys.size:
+        value = keys[stop] >> HALF
+        following = stop + 1
+        while following < keys.size and keys[following] >> HALF == value:
+            following += 1
+        # closer with this value, or without it?
+        if stop > start and (following - start) - target > target - (stop - start) and not last:
+            break
+        stop = following
+        if stop - start >= target and not last:
+            break
+    return stop
+
+
+@compiled(inner=True)
+def rank_bins(x: Any, keys: Any, lowest: Any, highest: Any, bins: int, code: Any, order: Any) -> int:
+    """Each of so many bins of neighbouring values its own code; how many there are."""
+    c, start = np.int64(0), np.int64(0)
+    while start < keys.size:
+        stop = end_of_bin(keys, start, (keys.size - start) / (bins - c), c >= bins - 1)
+        for i in range(start, stop):
+            code[keys[i] & LOW] = c
+            order[i] = np.uint32(keys[i] & LOW)
+        order[start] |= BEGINS
+        lowest[c] = x[keys[start] & LOW] + np.float32(0.0)
+        highest[c] = x[keys[stop - 1] & LOW] + np.float32(0.0)
+        start = stop
+        c += 1
+    return c
+
+
+@compiled(inner=True)
+def distinct_values(keys: Any) -> int:
+    distinct = np.int64(0)
+    previous = np.uint64(0xFFFFFFFFFF)
+    for i in range(keys.size):
+        value = keys[i] >> HALF
+        distinct += 1 if value != previous else 0
+        previous = value
+    return distinct
+
+
+@compiled(inner=True)
+def leave_out_common(keys: Any, code: Any, order: Any, n: int) -> Any:
+    """Take the code that more than half of the rows have out of ``order``: the code, or -1; what is left, and what of it lies
+    below."""
+    m = keys.size
     if 2 * m > n:
         # Whatever fills more than half of a sorted list stands in its middle.
-        first = m // 2
+        first = np.int64(m // 2)
         while order[first] < BEGINS:
             first -= 1
-        last = m // 2 + 1
+        last = np.int64(m // 2 + 1)
         while last < m and order[last] < BEGINS:
             last += 1
         if 2 * (last - first) > n:
-            common = np.int64(code[view[first] & low])
             for i in range(last, m):
                 order[first + i - last] = order[i]
-        else:
-            first, last = m, m
-    return c, none, common, m - (last - first), first
+            return np.int64(code[keys[first] & LOW]), m - (last - first), first
+    return np.int64(-1), m, np.int64(m)
+
+
+@compiled(allocates=False)
+def rank_column(
+    x: Any, bits: Any, sorting: Any, lowest: Any, highest: Any, bins: Any, code: Any, order: Any
+) -> Any:  # fmt: skip
+    """Codes of a column, and the values of each; the numbers of codes and of missing values, the code that more than half
+    of the rows have (or -1), and the length of ``order``, which is without them, and of its part below.
+
+    ``bins``: so many codes at most; None: each value has its own."""
+    n = x.size
+    m = make_keys(x, bits, sorting.keys, sorting.places)
+    keys = sorting.keys[sort_digits(sorting.keys, sorting.places, m), :m]
+    if bins is not None and distinct_values(keys) > bins:
+        n_codes = rank_bins(x, keys, lowest, highest, bins, code, order)
+    else:
+        n_codes = rank_values(x, keys, lowest, highest, code, order)
+    if m < n:
+        for i in range(n):
+            if x[i] != x[i]:
+                code[i] = n_codes
+    common, left, below = leave_out_common(keys, code, order, n)
+    return n_codes, n - m, common, left, below
 
 
 def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
@@ -184,15 +238,16 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
 
     def work(part: int) -> None:
         first, last = part * TILE, min(d, (part + 1) * TILE)
-        keys, spare = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.uint64)
+        sorting = Sorting.of(n)
         line = np.empty(0 if kept else n, dtype=np.uint32)
         values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
         tile = None if thin else np.array(X[:, first:last].T, dtype=np.float32, order="C")
         for j in range(first, last):
             column = _thick(X, j) if tile is None else tile[j - first]
-            many = n if kinds[j] else limit
+            many = None if bins is None else n if kinds[j] else limit
             sorted_rows = order[j] if kept else line
-            found[j] = rank_column(column, keys, spare, values[0], values[1], many, ranked[j], sorted_rows)
+            bits = column.view(np.uint32)
+            found[j] = rank_column(column, bits, sorting, values[0], values[1], many, ranked[j], sorted_rows)
             of[j] = values[:, : found[j, 0]].copy()
 
     share(work, -(-d // TILE))

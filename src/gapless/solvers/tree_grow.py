@@ -3,554 +3,349 @@
     minimise over columns j and cuts c:   W_L impurity(left) + W_R impurity(right)
 
 Columns hold codes, the ranks of their distinct values (or of bins of them), so that values are compared as integers and
-no column is sorted as a whole again. At a node a column is either counted into a histogram, where its codes are fewer than
-the rows, or its codes are sorted: insertion for few rows, radix for many. Each column remembers the range of
-codes that a node can still have; where that is one code it is constant, and stays so below. Where all columns are
-numbers without missing values and all of them are looked at, a part of at most 65,536 rows is left to ``tree_sorted``;
-otherwise a node of few rows takes its codes along into a block of its own, which the cache holds for the whole subtree.
+no column is sorted as a whole again. Where all columns are numbers without missing values and all of them are looked at, a
+part of at most 65,536 rows is left to ``tree_sorted``; otherwise a node of few rows takes its codes along into a block of its
+own, which the cache holds for the whole subtree.
+
+The kernels take no memory: ``grow_nodes`` makes it, and goes on where a kernel stopped for more of it, or for a part.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapless._jit import compiled
 
-from .tree_node import best_categories, fill_histogram, node_sums, split_decrease
-from .tree_scan import CLASSES, MANY, ONE, TIE, better, draw, scan_histogram, scan_keys, score_of, sort_keys
-from .tree_sorted import MOST_KEYS, PLACES, grow_part, more
+from .tree_column import best_cut
+from .tree_keys import DIGITS
+from .tree_node import classes_here, copy_block, node_sums, threshold_between, write_node
+from .tree_queue import (
+    BLOCK_END,
+    BLOCK_START,
+    DEEPEST,
+    FREE,
+    HEAP,
+    LEAVES,
+    NODES,
+    SLOTS,
+    WAITING,
+    heap_pop,
+    heap_push,
+    push_children,
+    save_ranges,
+    take_node,
+    take_ranges,
+)
+from .tree_score import decrease_classes, decrease_many, decrease_one
+from .tree_sorted import MOST_KEYS, PLACES, grow_part
+from .tree_state import Categories, Facts, Heap, Lot, Node, Nodes, Queue, Room, Source, Stops, Task, Work
 
+__all__ = ["CLASSES", "MANY", "ONE", "grow_nodes"]
+
+#: Targets: one number (or one of two classes), one of many classes, several of either.
+ONE, CLASSES, MANY = 1, 2, 3
 #: A subtree of at most so many rows works on its own copy of the codes.
 BLOCK = 4096
-#: A histogram costs this many rows for each of its entries.
-ENTRY = 1.0
-#: The same where most rows have one code, and sorting is cheap.
-COMMON = 4.0
+#: Waiting nodes whose ranges there is room for at first.
+ROOM = 64
 
 
-@compiled
-def heap_up(heap: Any, gain: Any, at: int) -> None:
-    while at > 0:
-        up = (at - 1) // 2
-        a, b = heap[at], heap[up]
-        if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
-            heap[at], heap[up] = b, a
-            at = up
-        else:
+class Split(NamedTuple):
+    """How a node was split; column -1: it is a leaf."""
+
+    column: int
+    left: int
+    right: int
+    middle: int
+    gain: float
+
+
+# -- one node
+
+
+@compiled(inner=True)
+def decrease_of(best: float, work: Any, k: Any, Y: Any, node: Any, centred: bool, entropy: Any) -> float:
+    if Y is not None:
+        return decrease_many(best, work.T, work.parts, node.W, centred, entropy)
+    if k is not None:
+        return decrease_classes(best, work.T, node.M, node.W, entropy)
+    return decrease_one(best, work.T[0], node.W, centred, entropy)
+
+
+@compiled(inner=True)
+def search(codes: Any, start: int, m: int, W: float, task: Any, categories: Any, k: Any, Y: Any) -> Any:
+    """The best cut of a node, and what it takes off the impurity."""
+    work, centred, entropy = task.work, task.room.centred, task.entropy
+    if k is None:
+        M = work.T.size
+    else:
+        M = classes_here(work, k, m)
+    if k is not None and M != 2:
+        node = Node(start, m, W, M, W)
+        cut = best_cut(codes, task, categories, k, Y, node)
+        return cut, decrease_of(cut.score, work, k, Y, node, centred, entropy)
+    node = Node(start, m, W, M if Y is not None else np.int64(1), W if entropy else 0.0)
+    cut = best_cut(codes, task, categories, None, Y, node)
+    return cut, decrease_of(cut.score, work, None, Y, node, centred, entropy)
+
+
+@compiled(inner=True)
+def split_rows(codes: Any, rows: Any, aside: Any, start: int, end: int, cut: Any, none: int, categories: Any) -> int:
+    """The rows of the left side go before those of the right, each in their order; where the right ones begin."""
+    middle, out = np.int64(start), np.int64(0)
+    of_categories = False
+    if categories is not None:
+        of_categories = categories.column[cut.column]
+    for i in range(start, end):
+        r = rows[i]
+        c = np.int64(codes[r])
+        here = cut.missing == 1 if c == none else c <= cut.left
+        if categories is not None and of_categories:
+            here = categories.best[c] == 1
+        rows[middle] = r
+        aside[out] = r
+        middle += 1 if here else 0
+        out += 0 if here else 1
+    for i in range(out):
+        rows[middle + i] = aside[i]
+    return middle
+
+
+@compiled(inner=True)
+def write_categories(
+    codes: Any, rows: Any, start: int, end: int, n_codes: int, larger_left: bool, node: int, nodes: Any, categories: Any
+) -> None:  # fmt: skip
+    """The set of categories that go left; a category that is not here goes with most rows, as do missing values."""
+    seen, left, sets = categories.seen, categories.best, categories.sets
+    for c in range(n_codes + 1):
+        seen[c] = 0
+    for i in range(start, end):
+        seen[codes[rows[i]]] = 1
+    most = 1 if larger_left else 0
+    nodes.goes_left[node] = left[n_codes] if seen[n_codes] == 1 else most
+    for c in range(n_codes):
+        if (left[c] if seen[c] == 1 else most) == 1:
+            sets[node, c // 32] |= np.uint32(1) << np.uint32(c % 32)
+    nodes.threshold[node] = np.nan
+
+
+@compiled(inner=True)
+def split(codes: Any, start: int, end: int, node: int, task: Any, cut: Any, categories: Any) -> int:
+    """Split a node; where its right rows begin."""
+    j, facts, nodes, room = cut.column, task.facts, task.nodes, task.room
+    none = np.int64(facts.n_codes[j]) if facts.missing[j] else np.int64(-1)
+    middle = split_rows(codes, room.rows, room.aside, start, end, cut, none, categories)
+    larger_left = middle - start > end - middle
+    nodes.feature[node] = j
+    if categories is not None and categories.column[j]:
+        write_categories(codes, room.rows, start, end, facts.n_codes[j], larger_left, node, nodes, categories)
+        return middle
+    nodes.goes_left[node] = cut.missing if cut.missing >= 0 else np.int64(larger_left)
+    if task.lot.at_random:
+        nodes.threshold[node] = cut.threshold
+    else:
+        nodes.threshold[node] = threshold_between(facts, j, cut.left, cut.right)
+    return middle
+
+
+@compiled(inner=True)
+def visit(entry: Any, node: int, task: Any, state: Any, categories: Any, k: Any, Y: Any) -> Any:
+    """Write a node, and split it if it may be."""
+    room, work, stops, rows = task.room, task.work, task.stops, task.room.rows
+    start, end, depth = entry[0], entry[1], entry[2]
+    m = end - start
+    leaf = Split(np.int64(-1), np.int64(-1), np.int64(-1), start, 0.0)
+    inside = start >= state[BLOCK_START] and end <= state[BLOCK_END]
+    if m <= room.block.w.size and not inside:
+        copy_block(room.source, room.block, k, Y, rows, start, m)
+        state[BLOCK_START], state[BLOCK_END] = start, end
+        inside = True
+    source = room.block if inside else room.source
+    W, impurity, pure = node_sums(source, rows, start, end, work, k, Y, room.centred, task.entropy)
+    write_node(task.nodes, node, entry[3], entry[4], m, W, impurity, work.mean)
+    if categories is not None:
+        for s in range(categories.sets.shape[1]):
+            categories.sets[node, s] = 0
+    few = m < stops.min_split or m < 2 * stops.min_leaf or W < 2.0 * stops.min_weight
+    if pure or few or depth >= stops.max_depth:
+        return leaf
+    cut, decrease = search(source.codes, start, m, W, task, categories, k, Y)
+    gain = decrease * W / stops.total_weight
+    if cut.column < 0 or gain + 2.0**-52 < stops.min_decrease:
+        return leaf
+    middle = split(source.codes[cut.column], start, end, node, task, cut, categories)
+    return Split(cut.column, cut.left, cut.right, middle, gain)
+
+
+# -- the order of nodes
+
+
+@compiled(allocates=False)
+def depth_first(queue: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
+    """Until no node waits, or the next one is a part, or more slots are needed."""
+    entry, state = queue.entry, queue.state
+    while state[WAITING] > 0 and state[SLOTS] + 2 <= queue.slots.shape[0]:
+        if entry[state[WAITING] - 1, 1] - entry[state[WAITING] - 1, 0] <= task.room.part:
             return
+        at, node = take_node(queue, task.work)
+        how = visit(entry[at], node, task, state, categories, k, Y)
+        if how.column >= 0:
+            push_children(queue, task.work, how, entry[at, 0], entry[at, 1], entry[at, 2], node)
 
 
-@compiled
-def heap_down(heap: Any, gain: Any, size: int) -> None:
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size:
-            a, b = heap[child + 1], heap[child]
-            if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
-                child += 1
-        a, b = heap[child], heap[at]
-        if gain[a] > gain[b] or (gain[a] == gain[b] and a < b):
-            heap[child], heap[at] = b, a
-            at = child
-        else:
+@compiled(allocates=False)
+def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any) -> None:
+    """Until there are as many leaves as wanted, or more slots are needed."""
+    entry, state, cut = queue.entry, queue.state, heap.cut
+    while state[WAITING] > 0 or (state[HEAP] > 0 and state[LEAVES] > 0):
+        if state[WAITING] == 0:
+            top = heap_pop(heap, state)  # the best split of all leaves is made
+            state[LEAVES] -= 1
+            take_ranges(queue, cut[top, 7], task.work)
+            made = Split(cut[top, 4], cut[top, 5], cut[top, 6], cut[top, 1], 0.0)
+            push_children(queue, task.work, made, cut[top, 0], cut[top, 2], cut[top, 3], top)
+            continue
+        if state[SLOTS] + 4 > queue.slots.shape[0]:
             return
+        at, node = take_node(queue, task.work)
+        how = visit(entry[at], node, task, state, categories, k, Y)
+        if how.column >= 0:
+            heap.gain[node] = how.gain
+            cut[node, 0], cut[node, 1], cut[node, 2], cut[node, 3] = (
+                entry[at, 0],
+                how.middle,
+                entry[at, 1],
+                entry[at, 2],
+            )
+            cut[node, 4], cut[node, 5], cut[node, 6] = how.column, how.left, how.right
+            cut[node, 7] = save_ranges(queue, task.work)
+            heap_push(heap, state, node)
 
 
-@compiled
-def grow_tree(
-    codes: Any, n_codes: Any, missing: Any, categorical: Any, offset: Any, lowest: Any, highest: Any, common: Any,
-    order_of: Any, ordered: Any, mode_of_all: int,
-    entropy: bool, centred: bool, y: Any, k_of: Any, Y: Any, parts: Any, M_of_all: int, w: Any, max_depth: int, min_split: int,
-    min_leaf: int, min_weight: float, max_features: int, max_leaves: int, min_decrease: float, at_random: bool, seed: Any,
-) -> Any:  # fmt: skip
-    """The nodes of a tree on the rows of positive weight. Codes: (column, row); code n_codes[j] is the missing value."""
-    a: Any
-    b: Any
-    first_pass: Any
-    best_missing: Any
-    none_code: Any
-    cut: Any
-    p: Any
-    i: Any
-    c: Any
-    d, n_all = codes.shape
-    mode, M = mode_of_all, M_of_all
-    node_parts = parts.copy()
-    present = np.zeros(M, dtype=np.int64)
-    rows = np.empty(n_all, dtype=np.uint32)
-    n = 0
-    total_weight = 0.0
-    for i in range(n_all):
-        if w[i] > 0.0:
-            rows[n] = i
-            n += 1
-            total_weight += w[i]
-    aside = np.empty(n, dtype=np.uint32)
-    node_w = np.empty(n + 1)  # the last place is for rows that are taken together
-    node_t = np.empty(n + 1 if mode != MANY else 0)
-    node_k = np.empty(n if mode == CLASSES else 0, dtype=np.int64)
-    node_Y = np.empty((n if mode == MANY else 0, M))
-    T, L, mean, missing_T = np.zeros(M), np.zeros(M), np.zeros(M), np.zeros(M)
-    keys = np.empty((2, n + 1), dtype=np.uint64)
-    width = M if mode == CLASSES else M + 1
-    widest = 0
-    for j in range(d):
-        widest = max(widest, n_codes[j])
-    H = np.zeros((widest + 1) * width)
-    count = np.zeros(widest + 1, dtype=np.int64)
-    words = 0
-    for j in range(d):
-        if categorical[j]:
-            words = max(words, (n_codes[j] + 32) // 32)
-    left_set = np.zeros(32 * words + 1, dtype=np.uint8)
-    best_set = np.zeros(32 * words + 1, dtype=np.uint8)
-    share = np.zeros(32 * words + 1)
-    order = np.zeros(32 * words + 1, dtype=np.int64)
-    state = np.array([seed], dtype=np.uint64)
-    turn = np.arange(d)
-    lo, hi = np.empty(d, dtype=np.int64), np.empty(d, dtype=np.int64)
+# -- a tree
 
-    # A subtree's own copies: codes, targets, weights.
-    block_start, block_end = 0, 0
-    plain = max_leaves < 0 and not at_random and max_features >= d and mode != MANY
-    for j in range(d):
-        plain = plain and not missing[j] and not categorical[j]
-    part = min(PLACES, MOST_KEYS // d) if plain else 0
-    cap = BLOCK if max_leaves < 0 and not plain else 0
-    block_C = np.empty((d, min(cap, n)), dtype=codes.dtype)
-    block_y = np.empty(block_C.shape[1] if mode == ONE else 0)
-    block_k = np.empty(block_C.shape[1] if mode == CLASSES else 0, dtype=k_of.dtype)
-    block_Y = np.empty((block_C.shape[1] if mode == MANY else 0, M))
-    block_w = np.empty(block_C.shape[1])
 
-    # Nodes: memory that is never written to is never taken.
+def grow_nodes(columns: Any, target: Any, weights: np.ndarray | None, limits: Any, seed: int) -> Any:
+    """The nodes of a tree on the rows of positive weight, the sets of its splits of categories, and its depth."""
+    # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
+    w = np.ones(columns.n_rows) if weights is None else np.array(weights, dtype=np.float64)
+    rows = np.flatnonzero(w > 0.0)
+    of_rows = w[rows]
+    n, d, by_gain = rows.size, columns.codes.shape[0], limits.max_leaves >= 0
+    stops = Stops(
+        int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
+        float(limits.min_decrease), float(np.cumsum(of_rows)[-1]),
+    )  # fmt: skip
     room = 2 * n - 1
-    if max_leaves >= 0:
-        room = min(room, 2 * max_leaves + 1)
-    elif max_depth < 40:
-        room = min(room, 2 ** (max_depth + 1) - 1)
-    feature = np.empty(room, dtype=np.int64)
-    threshold = np.empty(room)
-    left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    goes_left = np.empty(room, dtype=np.uint8)
-    value = np.empty((room, M))
-    impurity_of, weight_of = np.empty(room), np.empty(room)
-    samples_of = np.empty(room, dtype=np.int64)
-    sets = np.empty((room, words), dtype=np.uint32)
-    gain = np.empty(room)
-    middle = np.empty((room if max_leaves >= 0 else 0, 4), dtype=np.int64)  # start, cut, end, depth: best first only
-    slot_of = np.empty(room, dtype=np.int64)
-    cut_of = np.empty((room, 2), dtype=np.int64)
-    nodes = 0
+    if by_gain:
+        room = min(room, 2 * int(limits.max_leaves) + 1)
+    elif stops.max_depth < 40:
+        room = min(room, 2 ** (stops.max_depth + 1) - 1)
+    nodes = Nodes.of(room, target.M)
+    entropy = True if limits.entropy else None
+    plain = not (by_gain or limits.at_random or limits.max_features < d or target.mode == MANY)
+    plain = plain and not (columns.missing.any() or columns.categorical.any())
+    part = min(PLACES, MOST_KEYS // d) if plain else 0
+    if n <= part:
+        count, depth = grow_part(columns, target, of_rows, rows, (0, -1, 0), stops, entropy, nodes, 0)
+        return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
+    growth = Growth(columns, target, w, rows, part, limits, stops, entropy, nodes, seed)
+    count, depth, sets = growth.run()
+    return nodes.first(count), sets[:count] * (nodes.left[:count] >= 0)[:, None], depth
 
-    # Waiting nodes: start, end, depth, parent, whether a left child, slot of its ranges.
-    waiting = np.empty((n + 2, 6), dtype=np.int64)
-    slots = np.empty((64, 2, d), dtype=np.int32)
-    free = np.empty(room + 3, dtype=np.int64)
-    n_free, n_slots = 0, 1
-    for j in range(d):
-        slots[0, 0, j], slots[0, 1, j] = 0, n_codes[j] - 1
-    waiting[0] = np.array([0, n, 0, -1, 0, 0])
-    n_waiting = 1
-    heap = np.empty(min(max(0, max_leaves), n) + 2, dtype=np.int64)
-    n_heap, leaves_left = 0, max_leaves - 1
-    deepest = 0
 
-    while True:
-        if n_waiting == 0:
-            if max_leaves < 0 or n_heap == 0 or leaves_left <= 0:
-                break
-            top = heap[0]  # the best split of all leaves is made
-            n_heap -= 1
-            heap[0] = heap[n_heap]
-            heap_down(heap, gain, n_heap)
-            leaves_left -= 1
-            parent_slot = slot_of[top]
-            start, cut, end, depth = middle[top]
-            node, j = top, feature[top]
-            for q in range(d):
-                lo[q], hi[q] = slots[parent_slot, 0, q], slots[parent_slot, 1, q]
-            free[n_free] = parent_slot
-            n_free += 1
-            c_left, c_right = cut_of[top]
-            expand = True
-        else:
-            n_waiting -= 1
-            start, end, depth, parent, is_left, slot = waiting[n_waiting]
-            m = end - start
-            for j in range(d):
-                lo[j], hi[j] = slots[slot, 0, j], slots[slot, 1, j]
-            free[n_free] = slot
-            n_free += 1
-            if m <= part:
-                nodes, lowest_node = grow_part(
-                    codes, n_codes, offset, lowest, highest, common, order_of, ordered, rows, start, end, depth, parent, is_left,
-                    mode_of_all, entropy, centred, y, k_of, parts, M_of_all, w, max_depth, min_split, min_leaf, min_weight,
-                    min_decrease, total_weight, nodes, feature, threshold, left, right, goes_left, value, impurity_of, weight_of,
-                    samples_of,
-                )  # fmt: skip
-                deepest = max(deepest, lowest_node)
-                continue
-            node = nodes
-            nodes += 1
-            deepest = max(deepest, depth)
-            if parent >= 0:
-                if is_left == 1:
-                    left[parent] = node
-                else:
-                    right[parent] = node
-            feature[node], threshold[node], left[node], right[node], goes_left[node] = -2, -2.0, -1, -1, 0
-            sets[node] = 0
-            samples_of[node] = m
-            mode, M = mode_of_all, M_of_all
-            if m <= cap and not (start >= block_start and end <= block_end):
-                for j in range(d):
-                    for i in range(m):
-                        block_C[j, i] = codes[j, rows[start + i]]
-                for i in range(m):
-                    r = rows[start + i]
-                    block_w[i] = w[r]
-                    if mode == ONE:
-                        block_y[i] = y[r]
-                    elif mode == CLASSES:
-                        block_k[i] = k_of[r]
-                    else:
-                        for k in range(M):
-                            block_Y[i, k] = Y[r, k]
-                    rows[start + i] = i
-                block_start, block_end = start, end
-            inside = start >= block_start and end <= block_end and block_end > block_start
-            C = block_C if inside else codes
-            W, impurity, pure = node_sums(
-                mode, entropy, rows, start, end, block_y if inside else y, block_k if inside else k_of,
-                block_Y if inside else Y, block_w if inside else w, parts, M, centred, node_w, node_t, node_k, node_Y,
-                T, mean,
-            )  # fmt: skip
-            for k in range(M):
-                value[node, k] = mean[k]
-            impurity_of[node], weight_of[node] = impurity, W
-            if pure or depth >= max_depth or m < min_split or m < 2 * min_leaf or W < 2.0 * min_weight:
-                continue
+class Growth:
+    """A tree that grows node by node."""
 
-            # Classes that are not here take no part; two that are left are one target of 0 and 1.
-            mode, M = mode_of_all, M_of_all
-            if mode == CLASSES:
-                M = 0
-                for k in range(M_of_all):
-                    if T[k] > 0.0:
-                        present[k] = M
-                        T[M] = T[k]
-                        M += 1
-                if M == 2:
-                    mode, M = ONE, 1
-                    T[0] = T[1]
-                    for i in range(m):
-                        node_t[i] = node_w[i] if present[node_k[i]] == 1 else 0.0
-                else:
-                    for i in range(m):
-                        node_k[i] = present[node_k[i]]
-                node_parts[1] = M
-            width = M if mode == CLASSES else M + 1
+    def __init__(
+        self, columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int, limits: Any, stops: Stops, entropy: Any,
+        nodes: Nodes, seed: int,
+    ) -> None:  # fmt: skip
+        n, d, M, size = rows.size, columns.codes.shape[0], target.M, nodes.feature.size
+        by_gain = limits.max_leaves >= 0
+        self.columns, self.target, self.w, self.entropy = columns, target, w, entropy
+        self.k = np.empty(n, dtype=np.int64) if target.mode == CLASSES else None
+        self.Y = np.empty((n, M)) if target.mode == MANY else None
+        room = _room(columns, target, w, rows, part, 0 if by_gain or part > 0 else min(BLOCK, n))
+        state = np.array([seed % 2**64], dtype=np.uint64)
+        lot = Lot(state, np.arange(d), min(int(limits.max_features), d), bool(limits.at_random))
+        self.task = Task(room, Facts.of(columns), _work(columns, target, n), lot, stops, nodes, entropy is not None)
+        self.categories = _categories(columns, size)
+        self.heap = None
+        if by_gain:
+            leaves = min(int(limits.max_leaves), n) + 2
+            self.heap = Heap(np.empty(leaves, dtype=np.int64), np.empty(size), np.empty((size, 8), dtype=np.int64))
+        self.queue = Queue(
+            np.empty((n + 2, 6), dtype=np.int64), np.empty((ROOM, 2, d), dtype=np.int32), np.empty(size + 3, dtype=np.int64),
+            np.zeros(9, dtype=np.int64),
+        )  # fmt: skip
+        self.queue.slots[0, 0], self.queue.slots[0, 1] = 0, columns.n_codes - 1
+        self.queue.entry[0] = 0, n, 0, -1, 0, 0
+        self.queue.state[WAITING], self.queue.state[SLOTS], self.queue.state[LEAVES] = 1, 1, limits.max_leaves - 1
 
-            # The best cut of every column.
-            best, best_j, c_left, c_right, best_missing = -np.inf, -1, -1, -1, 0
-            scale = 0.0 if mode != CLASSES and not entropy else W
-            looked = 0
-            for q in range(d):
-                if max_features < d:
-                    if looked >= max_features and best_j >= 0:
-                        break
-                    p = q + np.int64(draw(state) % np.uint64(d - q))
-                    turn[q], turn[p] = turn[p], turn[q]
-                j = turn[q]
-                if lo[j] == hi[j] and not missing[j]:
-                    continue
-                span = hi[j] - lo[j] + 1
-                counted = min_leaf > 1 or missing[j] or categorical[j]
-                direct = at_random and not categorical[j]
-                together = mode == ONE and common[j] >= lo[j] and common[j] <= hi[j] and not direct
-                histogram = not direct and (categorical[j] or span * width * (COMMON if together else ENTRY) <= m)
-                together = together and not histogram
-                bulk_n = 0
-                n_missing, missing_W = 0, 0.0
-                for k in range(M):
-                    L[k] = 0.0
-                    missing_T[k] = 0.0
-                line, n_keys = 0, 0
-                if histogram:
-                    pair = lo[j] if mode == ONE and span == 2 and not counted else np.int64(-1)
-                    fill_histogram(
-                        C, j, rows, start, m, mode, M, counted, node_w, node_t, node_k, node_Y, H, count, pair, T[0], W
-                    )  # fmt: skip
-                    none = n_codes[j]
-                    if missing[j]:
-                        n_missing = count[none]
-                        for k in range(M):
-                            missing_T[k] = H[none * width + k]
-                            missing_W += H[none * width + k] if mode == CLASSES else 0.0
-                        missing_W += 0.0 if mode == CLASSES else H[none * width + M]
-                    n_keys = m - n_missing
-                    a, b = lo[j], hi[j]
-                    if n_keys > 0:
-                        empty = True
-                        while empty:
-                            for k in range(width):
-                                empty = empty and H[a * width + k] == 0.0
-                            a += 1 if empty else 0
-                        empty = True
-                        while empty:
-                            for k in range(width):
-                                empty = empty and H[b * width + k] == 0.0
-                            b -= 1 if empty else 0
-                else:
-                    none_code = np.int64(n_codes[j]) if missing[j] else np.int64(-1)
-                    base = lo[j]
-                    a, b = hi[j], lo[j]
-                    if together and none_code < 0:
-                        # Only the rows that have not the common code are sorted; those that have it follow from the sums.
-                        usual = np.int64(common[j])
-                        bulk_T, bulk_W = T[0], W
-                        for i in range(m):
-                            c = np.int64(C[j, rows[start + i]])
-                            keys[0, n_keys] = (np.uint64(c - base) << np.uint64(32)) | np.uint64(i)
-                            n_keys += 1 if c != usual else 0
-                        for at_key in range(n_keys):
-                            at = keys[0, at_key] & np.uint64(0xFFFFFFFF)
-                            bulk_T -= node_t[at]
-                            bulk_W -= node_w[at]
-                            c = np.int64(keys[0, at_key] >> np.uint64(32)) + base
-                            a, b = min(a, c), max(b, c)
-                        bulk_n = m - n_keys
-                        if bulk_n > 0:
-                            keys[0, n_keys] = (np.uint64(usual - base) << np.uint64(32)) | np.uint64(n)
-                            node_t[n], node_w[n] = bulk_T, bulk_W
-                            n_keys += 1
-                            a, b = min(a, usual), max(b, usual)
-                    for i in range(m if n_keys == 0 else 0):
-                        c = np.int64(C[j, rows[start + i]])
-                        if c == none_code:
-                            n_missing += 1
-                            missing_W += node_w[i]
-                            if mode == ONE:
-                                missing_T[0] += node_t[i]
-                            elif mode == CLASSES:
-                                missing_T[node_k[i]] += node_w[i]
-                            else:
-                                for k in range(M):
-                                    missing_T[k] += node_Y[i, k]
-                        else:
-                            keys[0, n_keys] = (np.uint64(c - base) << np.uint64(32)) | np.uint64(i)
-                            n_keys += 1
-                            a, b = min(a, c), max(b, c)
-                    if n_keys > 0 and a < b and not direct:
-                        line = sort_keys(keys, n_keys, span)
-                if n_keys > 0 and not categorical[j]:
-                    old_lo, old_hi = lo[j], hi[j]
-                    lo[j], hi[j] = a, b
-                else:
-                    old_lo, old_hi = lo[j], hi[j]
-                if n_keys > 0 and (a < b or n_missing > 0):
-                    looked += 1
-                    if categorical[j]:
-                        score = best_categories(
-                            H, count, n_codes[j], mode, entropy, node_parts, T, M, W, L, m, min_leaf, min_weight, scale, share,
-                            order, left_set,
-                        )  # fmt: skip
-                        if better(score, best, scale) or (
-                            score >= best - TIE * max(scale, best) and best_j > j and score > -np.inf
-                        ):
-                            best, best_j, c_left, c_right, best_missing = (
-                                score,
-                                j,
-                                -1,
-                                -1,
-                                np.int64(left_set[n_codes[j]]),
-                            )
-                            for s in range(n_codes[j] + 1):
-                                best_set[s] = left_set[s]
-                    else:
-                        first_pass, passes = 0, 2 if n_missing > 0 else 1
-                        if at_random:
-                            # A threshold drawn evenly between the node's smallest and largest value.
-                            passes = 1
-                            x0, x1 = np.float64(lowest[offset[j] + a]), np.float64(highest[offset[j] + b])
-                            u = np.float64(draw(state) >> np.uint64(11)) * 2.0**-53
-                            cut_at = x0 + u * (x1 - x0)
-                            if cut_at >= x1:
-                                cut_at = x0
-                            first_pass = np.int64(draw(state) & np.uint64(1)) if n_missing > 0 else 0
-                            passes = first_pass + 1
-                            split_code, above = a, b + 1  # the last code whose values are not beyond the threshold
-                            while above - split_code > 1:
-                                half = (split_code + above) // 2
-                                if lowest[offset[j] + half] <= cut_at:
-                                    split_code = half
-                                else:
-                                    above = half
-                        for go in range(first_pass, passes):
-                            for k in range(M):
-                                L[k] = missing_T[k] if go == 1 else 0.0
-                            first_W = missing_W if go == 1 else 0.0
-                            first_n = n_missing if go == 1 else 0
-                            last_too = go == 0 and n_missing > 0
-                            if at_random:
-                                score, cl, cr = -np.inf, split_code, split_code
-                                WL, nl = first_W, first_n
-                                reach = np.uint64(split_code - old_lo)
-                                for key_at in range(n_keys):
-                                    if keys[0, key_at] >> np.uint64(32) <= reach:
-                                        at = keys[0, key_at] & np.uint64(0xFFFFFFFF)
-                                        WL += node_w[at]
-                                        nl += 1
-                                        if mode == ONE:
-                                            L[0] += node_t[at]
-                                        elif mode == CLASSES:
-                                            L[node_k[at]] += node_w[at]
-                                        else:
-                                            for k in range(M):
-                                                L[k] += node_Y[at, k]
-                                enough = nl >= min_leaf and m - nl >= min_leaf
-                                if enough and WL > 0.0 and W - WL > 0.0 and WL >= min_weight and W - WL >= min_weight:
-                                    score = score_of(mode, entropy, L, T, M, WL, W, node_parts)
-                            elif histogram:
-                                score, cl, cr = scan_histogram(
-                                    H, count, counted, a, b, mode, entropy, node_parts, T, M, W, L, first_W, first_n, m,
-                                    min_leaf, min_weight, scale, last_too,
-                                )  # fmt: skip
-                            else:
-                                score, cl, cr = scan_keys(
-                                    keys, line, n_keys, old_lo, mode, entropy, node_w, node_t, node_k, node_Y, node_parts, T, M,
-                                    W, L, first_W, first_n, m, min_leaf, min_weight, scale, last_too, n, bulk_n,
-                                )  # fmt: skip
-                            if score > -np.inf and (
-                                better(score, best, scale) or (score >= best - TIE * max(scale, best) and best_j > j)
-                            ):
-                                best, best_j, c_left, c_right, best_missing = score, j, cl, cr, go
-                                if at_random:
-                                    threshold[node] = cut_at
-                                if n_missing == 0:
-                                    best_missing = -1
-                if histogram:
-                    first, last = old_lo, old_hi
-                    for c in range(first * width, (last + 1) * width):
-                        H[c] = 0.0
-                    if counted:
-                        for c in range(first, last + 1):
-                            count[c] = 0
-                    if missing[j]:
-                        none = n_codes[j]
-                        for k in range(width):
-                            H[none * width + k] = 0.0
-                        count[none] = 0
-            if best_j < 0:
-                continue
-
-            # The rows of the left side go before those of the right, each in their order.
-            j = best_j
-            if categorical[j]:
-                for s in range(best_set.size):
-                    left_set[s] = best_set[s] if s <= n_codes[j] else 0
-            none_code = np.int64(n_codes[j]) if missing[j] else np.int64(-1)
-            cut, out = start, 0
-            for i in range(start, end):
-                r = rows[i]
-                c = np.int64(C[j, r])
-                if categorical[j]:
-                    here = left_set[c] == 1
-                elif c == none_code:
-                    here = best_missing == 1
-                else:
-                    here = c <= c_left
-                rows[cut] = r
-                aside[out] = r
-                cut += 1 if here else 0
-                out += 0 if here else 1
-            for i in range(out):
-                rows[cut + i] = aside[i]
-            WL = 0.0
-            source_w = block_w if inside else w
-            for i in range(start, cut):
-                WL += source_w[rows[i]]
-            decrease = split_decrease(mode, entropy, centred, best, T, M, W, node_parts)
-            gain[node] = decrease * W / total_weight
-            if gain[node] + 2.0**-52 < min_decrease:
-                continue
-            feature[node] = j
-            larger_left = cut - start > end - cut
-            if categorical[j]:
-                here_missing = False
-                for i in range(start, end):
-                    if C[j, rows[i]] == n_codes[j]:
-                        here_missing = True
-                        break
-                goes_left[node] = left_set[n_codes[j]] if here_missing else (1 if larger_left else 0)
-                seen = np.zeros(n_codes[j] + 1, dtype=np.uint8)
-                for i in range(start, end):
-                    seen[C[j, rows[i]]] = 1
-                for c in range(n_codes[j]):
-                    if left_set[c] == 1 or (seen[c] == 0 and larger_left):
-                        sets[node, c // 32] |= np.uint32(1) << np.uint32(c % 32)
-                threshold[node] = np.nan
+    def run(self) -> tuple[int, int, np.ndarray]:
+        """The number of nodes, the depth, and the sets of categories."""
+        state, entry = self.queue.state, self.queue.entry
+        kinds = (self.task, self.categories, self.k, self.Y)
+        while state[WAITING] > 0:
+            if self.heap is None:
+                depth_first(self.queue, *kinds)
             else:
-                goes_left[node] = best_missing if best_missing >= 0 else (1 if larger_left else 0)
-                if not at_random:
-                    x0 = np.float64(highest[offset[j] + c_left])
-                    if c_right < 0:
-                        threshold[node] = np.inf
-                    else:
-                        x1 = np.float64(lowest[offset[j] + c_right])
-                        threshold[node] = x0 / 2.0 + x1 / 2.0
-                        if threshold[node] >= x1 or not np.isfinite(threshold[node]):
-                            threshold[node] = x0
-            expand = max_leaves < 0
-            if not expand:
-                middle[node, 0], middle[node, 1], middle[node, 2], middle[node, 3] = start, cut, end, depth
-                cut_of[node, 0], cut_of[node, 1] = c_left, c_right
-                if n_free > 0:
-                    n_free -= 1
-                    slot = free[n_free]
+                best_first(self.queue, self.heap, *kinds)
+            if state[WAITING] > 0:
+                start, end, *_ = waiting = entry[state[WAITING] - 1].tolist()
+                if end - start <= self.task.room.part:
+                    self._grow_part(*waiting)
                 else:
-                    slot = n_slots
-                    n_slots += 1
-                    if n_slots > slots.shape[0]:
-                        slots = more(slots, 2 * slots.shape[0])
-                slot_of[node] = slot
-                for q in range(d):
-                    slots[slot, 0, q], slots[slot, 1, q] = lo[q], hi[q]
-                heap[n_heap] = node
-                n_heap += 1
-                heap_up(heap, gain, n_heap - 1)
-        if expand:
-            for side in range(2):  # the right one first: the left one is taken first
-                if n_free > 0:
-                    n_free -= 1
-                    slot = free[n_free]
-                else:
-                    slot = n_slots
-                    n_slots += 1
-                    if n_slots > slots.shape[0]:
-                        slots = more(slots, 2 * slots.shape[0])
-                for q in range(d):
-                    slots[slot, 0, q], slots[slot, 1, q] = lo[q], hi[q]
-                if not categorical[j] and c_left >= 0:
-                    if side == 1:
-                        slots[slot, 1, j] = c_left
-                    elif c_right >= 0:
-                        slots[slot, 0, j] = max(c_right, c_left + 1) if not at_random else c_left + 1
-                waiting[n_waiting, 0] = start if side == 1 else cut
-                waiting[n_waiting, 1] = cut if side == 1 else end
-                waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, node
-                waiting[n_waiting, 4], waiting[n_waiting, 5] = side, slot
-                n_waiting += 1
-    for node in range(nodes):
-        if left[node] < 0:
-            feature[node], threshold[node], goes_left[node] = -2, -2.0, 0
-            sets[node] = 0
-    return (
-        feature[:nodes].copy(), threshold[:nodes].copy(), left[:nodes].copy(), right[:nodes].copy(), goes_left[:nodes].copy(),
-        value[:nodes].copy(), impurity_of[:nodes].copy(), weight_of[:nodes].copy(), samples_of[:nodes].copy(),
-        sets[:nodes].copy(), deepest,
+                    slots = self.queue.slots
+                    self.queue = self.queue._replace(slots=np.concatenate([slots, np.empty_like(slots)]))
+        count = int(state[NODES])
+        sets = np.zeros((count, 0), dtype=np.uint32) if self.categories is None else self.categories.sets
+        return count, int(state[DEEPEST]), sets
+
+    def _grow_part(self, start: int, end: int, depth: int, parent: int, is_left: int, slot: int) -> None:
+        state, root = self.queue.state, (depth, parent, is_left)
+        rows, count = self.task.room.rows[start:end].astype(np.int64), int(state[NODES])
+        state[NODES], deepest = grow_part(
+            self.columns, self.target, self.w[rows], rows, root, self.task.stops, self.entropy, self.task.nodes, count
+        )  # fmt: skip
+        state[DEEPEST] = max(state[DEEPEST], deepest)
+        state[WAITING] -= 1
+        self.queue.free[state[FREE]] = slot
+        state[FREE] += 1
+
+
+def _room(columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, part: int, own: int) -> Room:
+    """``own``: rows of a block."""
+    mode, outputs = target.mode, target.Y.shape[1]
+    source = Source(columns.codes, w, target.y, target.k_of, target.Y)
+    block = Source(
+        np.empty((columns.codes.shape[0], own), dtype=columns.codes.dtype), np.empty(own), np.empty(own if mode == ONE else 0),
+        np.empty(own if mode == CLASSES else 0, dtype=np.int32), np.empty((own if mode == MANY else 0, outputs)),
+    )  # fmt: skip
+    aside = np.empty(rows.size, dtype=np.uint32)
+    return Room(rows.astype(np.uint32), aside, source, block, part, bool(target.centred))
+
+
+def _work(columns: Any, target: Any, n: int) -> Work:
+    M, widest = target.M, int(columns.n_codes.max(initial=0)) + 1
+    width = M if target.mode == CLASSES else M + 1
+    sums = [np.zeros(M) for _ in range(4)]
+    return Work(
+        np.empty(n + 1), np.empty(n + 1 if target.mode != MANY else 0), np.empty((2, n + 1), dtype=np.uint64),
+        np.empty(DIGITS, dtype=np.int64), np.zeros(widest * width), np.zeros(widest, dtype=np.int64), *sums,
+        np.zeros(M, dtype=np.int64), target.parts, *(np.empty(columns.n_codes.size, dtype=np.int64) for _ in range(2)),
+    )  # fmt: skip
+
+
+def _categories(columns: Any, size: int) -> Categories | None:
+    if not columns.categorical.any():
+        return None
+    words = int((columns.n_codes[columns.categorical].max() + 32) // 32)
+    marks = [np.zeros(32 * words + 1, dtype=np.uint8) for _ in range(3)]
+    return Categories(
+        columns.categorical, *marks, np.zeros(32 * words + 1), np.zeros(32 * words + 1, dtype=np.int64),
+        np.empty((size, words), dtype=np.uint32),
     )  # fmt: skip

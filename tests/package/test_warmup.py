@@ -1,0 +1,98 @@
+"""`warmup`: after it nothing is compiled; and what it can be asked for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gapless
+from gapless import _warmup
+from tests.package.processes import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def missing(what: str, names: str = "") -> dict[str, list[str]]:
+    """Kernels, by call, that calls ask for after `warmup` in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.package.after_warmup", what, names],
+        env=environment(GAPLESS_QUIET="1"), cwd=ROOT, capture_output=True, text=True, timeout=3000, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_after_warmup_no_estimator_and_no_function_compiles():
+    assert missing("some") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_after_warmup_no_public_call_compiles():
+    """Every estimator × dense and CSR × float32 and float64 × its options, rows of many kinds; the functions and commands."""
+    assert missing("all") == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _warmup.ESTIMATORS)
+def test_warmup_for_one_estimator_is_enough_for_it(name):
+    assert missing("some", name) == {}
+
+
+# -- names ---------------------------------------------------------------------------------------------------
+
+
+def test_every_estimator_and_command_has_a_name():
+    from sklearn.base import BaseEstimator
+
+    from gapless.cli.app import app
+
+    public = (getattr(gapless, name) for name in gapless.__all__)
+    estimators = {each.__name__ for each in public if isinstance(each, type) and issubclass(each, BaseEstimator)}
+    assert estimators <= set(_warmup.ESTIMATORS)
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    assert commands - {"doctor", "warmup"} <= set(_warmup.CALLS)
+    assert all(others <= set(_warmup.ESTIMATORS) for others in map(set, _warmup.CALLS.values()))
+    for name in _warmup.NAMES:
+        assert _warmup.wanted(name), name
+
+
+def test_names_are_read_as_they_are_meant():
+    assert _warmup.known("LinearSVC, svc") == ("LinearSVC", "SVC")
+    assert _warmup.known(["train", "LinearSVC", "train"]) == ("train", "LinearSVC")
+    with pytest.raises(ValueError, match="warmup knows no 'LinearSVM'; it knows Perceptron, LinearSVC, .* train, tune"):
+        gapless.warmup("LinearSVM")
+    with pytest.raises(ValueError, match="asked for nothing"):
+        gapless.warmup([])
+    assert _warmup.known_rows("dense float64,csr") == ("dense float64", "CSR")
+    with pytest.raises(ValueError, match="knows no rows 'sparse'; it knows dense, CSR, dense float64"):
+        _warmup.known_rows("sparse")
+
+
+def test_fewer_names_and_rows_are_fewer_steps():
+    everything = {step.what for step in _warmup.wanted()}
+    assert {step.what for kind in _warmup.KINDS for step in _warmup.wanted(None, (kind,))} == everything
+    svm = {step.what for step in _warmup.wanted("LinearSVC")}
+    assert svm < everything
+    assert not any("tree" in what or "stumps" in what for what in svm)
+    few = {step.what for step in _warmup.wanted("LinearSVC", ("dense float64",))}
+    assert few < svm
+    assert not any("CSR" in what or "float32" in what for what in few)
+    assert "readers of files" in {step.what for step in _warmup.wanted("verify")}
+    assert len(_warmup.wanted("verify")) < 10
+
+
+def test_the_fits_of_train_are_there_to_be_wished_for():
+    """Whatever `train` compares, the second process knows how to compile for it."""
+    import numpy as np
+
+    from gapless.cli import compare, train
+
+    fits = _warmup.first_fits()
+    for y, labels in ((np.arange(4) % 2, True), (np.arange(6) % 3, True), (np.arange(4.0), False)):
+        assert set(compare.wishes(y, labels)) <= set(fits)
+    assert set(train.ESTIMATORS.values()) <= set(fits)
