@@ -120,7 +120,9 @@ def _train() -> Callable[[], object]:
     from benchmarks.tables import write_csv
 
     folder = Path(os.environ["GAPLESS_COLD_FOLDER"])
-    write_csv("titanic", data(), folder / "all.csv")
+    if (source := data()) is None:
+        raise SystemExit("train needs the folder of data: set GAPLESS_DATA")
+    write_csv("titanic", source, folder / "all.csv")
     table = folder / "titanic.csv"
     table.write_text("".join((folder / "all.csv").read_text().splitlines(keepends=True)[:892]))
     return _command("train", str(table), "--target", "survived", "-o", str(folder / "model.gapless"))
@@ -238,8 +240,10 @@ def measured(case: str, cache: Path, profile: bool = False) -> dict[str, float]:
         "GAPLESS_COLD_FOLDER": str(cache.parent),
     }
     command = [sys.executable, "-m", "benchmarks.cold", "--child", case, *(["--profile"] if profile else [])]
-    answer = subprocess.run(command, env=environment, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    *shown, figures = answer.splitlines()
+    answer = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    if answer.returncode:
+        raise SystemExit(f"{case}:\n{answer.stderr}")
+    *shown, figures = answer.stdout.splitlines()
     if profile:
         print("\n".join(shown))
     found: dict[str, float] = json.loads(figures)
