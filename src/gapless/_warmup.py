@@ -438,7 +438,9 @@ def _steps() -> Iterator[Step]:
     for kind in ("numbers", "three", "outputs"):
         for categories in (False, True):
             what = "categories" if categories else "numbers"
-            yield Step(f"trees node by node, dense {what}, target {kind}", TREES, partial(plant_by_node, kind, categories))
+            yield Step(
+                f"trees node by node, dense {what}, target {kind}", TREES, partial(plant_by_node, kind, categories)
+            )
     yield Step("bagged trees, dense", TREES, bag)
     wide = sparse.csr_matrix(thin)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
