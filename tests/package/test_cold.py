@@ -16,8 +16,8 @@ from tests.shared_data import folder
 
 #: With this numba; the machine of the seconds is that of benchmarks/results/cold.md.
 NUMBA = "0.68.1"
-#: Functions, seconds.
-COLD: dict[str, tuple[int, float]] = {
+#: Functions, seconds. None: a second process compiles too, and time decides which of the two compiles a function.
+COLD: dict[str, tuple[int | None, float]] = {
     "LinearRegression": (7, 1.0),
     "Ridge": (8, 1.6),
     "LinearSVC": (28, 3.9),
@@ -32,6 +32,7 @@ COLD: dict[str, tuple[int, float]] = {
     "separability": (8, 1.6),
     "verify": (0, 0.5),
     "predict": (1, 0.8),
+    "train": (None, 28.0),
 }
 QUICK = ("Ridge", "LinearSVC")
 NEEDS_DATA = ("train",)
@@ -47,8 +48,8 @@ def test_first_fit_compiles_what_the_table_says(case: str, tmp_path: Path) -> No
         pytest.skip("no data sets: set GAPLESS_DATA to their folder")
     found = measured(case, tmp_path / "kernels")
     functions, seconds = COLD[case]
-    if numba.__version__ == NUMBA:
+    if functions is not None and numba.__version__ == NUMBA:
         assert found["functions"] == functions
-    else:  # another version has more or fewer functions of its own
+    elif functions is not None:  # another version has more or fewer functions of its own
         assert found["functions"] <= 1.5 * functions + 5
     assert found["seconds"] <= 2.0 * seconds
