@@ -230,6 +230,7 @@ def compiled(
     finite: bool = False,
     allocates: bool = True,
     inner: bool = False,
+    inline: bool = False,
 ) -> Any:
     """Compile with numba: nogil, cached under the key of all sources; ``vectorise`` lets reductions reassociate, and where
     no value is NaN (``finite``) also maxima and minima.
@@ -237,14 +238,17 @@ def compiled(
     ``allocates=False``: the kernel takes no memory of its own and borrows its arrays from the caller, so that no reference
     is counted. A NamedTuple of arrays then costs nothing, and a third less is compiled.
     ``inner``: the same for a kernel that only kernels call: the way in from Python, which unpacks each argument, is not
-    compiled either.
+    compiled either. ``inline`` (with it): LLVM puts the kernel into its caller, whatever its size; for one that is called once
+    for each column of a node, where passing on the arrays of a tuple takes longer than the work.
     """
     if function is None:
-        return lambda f: compiled(f, vectorise=vectorise, finite=finite, allocates=allocates, inner=inner)
+        return lambda f: compiled(
+            f, vectorise=vectorise, finite=finite, allocates=allocates, inner=inner, inline=inline
+        )
     flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
     options: dict[str, Any] = {"_nrt": False} if inner or not allocates else {}
     if inner:
-        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": inline}
     dispatcher = numba.njit(nogil=True, fastmath=flags, error_model="numpy", **options)(function)
     dispatcher._cache = _Cache(function)
     if inner and not numba.config.DISABLE_JIT:
