@@ -31,6 +31,7 @@ def compiled(
     finite: bool = False,
     allocates: bool = True,
     inner: bool = False,
+    inline: bool = False,
 ) -> Any:
     """Compile with numba: nogil, kept under the key of all sources; ``vectorise`` lets reductions reassociate, and where
     no value is NaN (``finite``) also maxima and minima.
@@ -38,10 +39,13 @@ def compiled(
     ``allocates=False``: the kernel takes no memory of its own and borrows its arrays from the caller, so that no reference
     is counted. A NamedTuple of arrays then costs nothing, and a third less is compiled.
     ``inner``: the same for a kernel that only kernels call: the way in from Python, which unpacks each argument, is not
-    compiled either.
+    compiled either. ``inline`` (with it): LLVM puts the kernel into its caller, whatever its size; for one that is called once
+    for each column of a node, where passing on the arrays of a tuple takes longer than the work.
     """
     if function is None:
-        return lambda f: compiled(f, vectorise=vectorise, finite=finite, allocates=allocates, inner=inner)
+        return lambda f: compiled(
+            f, vectorise=vectorise, finite=finite, allocates=allocates, inner=inner, inline=inline
+        )
     if config.DISABLE_JIT:
         return function
     flags = (VECTORISE | {"nnan"} if finite else VECTORISE) if vectorise else False
@@ -50,7 +54,7 @@ def compiled(
     if inner or not allocates:
         options["_nrt"] = False
     if inner:
-        options["no_cpython_wrapper"] = True
+        options |= {"no_cpython_wrapper": True, "forceinline": inline}
     dispatcher = keep(numba.njit(**options)(function))
     if inner:
         _close_to_python(dispatcher)

@@ -236,7 +236,7 @@ def _tell_next(home: Path) -> None:
     print(f"{command} train YOUR.csv --target COLUMN")
     print()
     if page.is_file():
-        line("report", f"{page.resolve()}: open it in a browser")
+        line("report", f"{page}: open it in a browser")
     else:
         line("report", "not written: pip install 'gapless[report]', then run the demo again")
 

@@ -130,7 +130,7 @@ def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int,
     return Found(a, b, n_keys, np.int64(0), bulk, np.int64(0), 0.0)
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline=True)
 def gather_keys(
     codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int, usual: int, at_random: bool
 ) -> Any:  # fmt: skip
@@ -233,7 +233,7 @@ def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int
 # -- histograms
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline=True)
 def count_codes(
     codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int, counted: bool
 ) -> Any:
@@ -268,7 +268,7 @@ def nobody(H: Any, c: int, width: int) -> bool:
 # -- all columns
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline=True)
 def cut_both_ways(
     best: Any, j: int, histogram: bool, counted: bool, task: Any, k: Any, Y: Any, node: Any, found: Any, lo: int
 ) -> Any:  # fmt: skip
@@ -291,7 +291,7 @@ def cut_both_ways(
     return best
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline=True)
 def cut_categories(best: Any, j: int, codes: Any, task: Any, categories: Any, k: Any, Y: Any, node: Any) -> Any:
     """The same for a column of categories; and whether it has two that are there."""
     work, n_codes, counted = task.work, task.facts.n_codes[j], np.bool_(True)
@@ -309,7 +309,7 @@ def cut_categories(best: Any, j: int, codes: Any, task: Any, categories: Any, k:
     return best, several
 
 
-@compiled(inner=True)
+@compiled(inner=True, inline=True)
 def cut_numbers(best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: Any) -> Any:
     """The same for a column of numbers, whose range is then known."""
     work, facts, rows, at_random = task.work, task.facts, task.room.rows, task.lot.at_random
