@@ -11,18 +11,26 @@ from copy import copy
 from typing import Any
 
 from numba import njit
-from numba.core import compiler, ir_utils, typed_passes
-from numba.core.inline_closurecall import InlineWorker
-from numba.core.types import Function
-from numba.core.typing.templates import (
-    Signature,
-    _EmptyImplementationEntry,
-    _inline_info,
-    _OverloadFunctionTemplate,
-    infer,
-    infer_global,
-    make_overload_template,
-)
+from numba.extending import overload
+
+try:
+    from numba.core import compiler, ir_utils, typed_passes
+    from numba.core.inline_closurecall import InlineWorker
+    from numba.core.types import Function
+    from numba.core.typing.templates import (
+        Signature,
+        _EmptyImplementationEntry,
+        _inline_info,
+        _OverloadFunctionTemplate,
+        infer,
+        infer_global,
+        make_overload_template,
+    )
+
+    INFERS_ONCE = True
+except ImportError:  # a numba with other internals than those of 0.62 to 0.68: its own way, which compiles for longer
+    _OverloadFunctionTemplate = object
+    INFERS_ONCE = False
 
 
 class _Use(dict):  # type: ignore[type-arg]
@@ -65,6 +73,8 @@ class _Inlined(_OverloadFunctionTemplate):  # type: ignore[misc]
 
 def inlined(verb: Any) -> Callable[[Any], Any]:
     """As numba's ``overload(verb, inline="always")``: the function below gives, for the types of a call, what is inlined."""
+    if not INFERS_ONCE:
+        return overload(verb, inline="always")
 
     def bind(choose: Any) -> Any:
         made = make_overload_template(verb, choose, {}, True, "always")

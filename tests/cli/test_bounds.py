@@ -129,7 +129,7 @@ def test_the_settings_that_train_compared_count(tmp_path):
     assert done.exit_code == 0, done.output
     page = path.with_suffix(".html").read_text()
     assert "No bound can be given" not in page
-    assert "the error on new rows is at most" in page
+    assert "The error on new rows is at most" in page
     document, _ = judge.read(path)
     assert document["tuning"]["candidates"] == 10
     told = json.loads(run("bounds", path, tmp_path / "rows.svm", "--json").stdout)["bounds"]
