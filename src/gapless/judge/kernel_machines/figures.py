@@ -47,8 +47,10 @@ class Found(NamedTuple):
     violation: Interval
     feasible: bool
     textbook: float
-    #: Below this a gap is 0, whatever P* is: where w = 0 is optimal P* is 0 and has no relative gap.
-    nothing: float = 0.0
+    #: The largest term of P - D, which sums of terms that cancel are small beside.
+    largest: float = 0.0
+    #: What the scores behind a violation may be off by, beyond their enclosure.
+    wobble: float = 0.0
 
 
 def posed(kind: str, c: np.ndarray, y: np.ndarray, nu: float, epsilon: float) -> Posed:
@@ -148,8 +150,8 @@ def evaluate(
     # A bound by |K| <= R^2 alone may be wide of these sums; it does no harm where it is this small beside P and D.
     harmless = SMALL_ROUNDING if np.count_nonzero(u) * c.size <= CHEAP else LARGE_ROUNDING
     textbook = max(textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
-    nothing = 2e-14 * R2 * T.up * T.up if problem.kind in ("nu_svc", "one_class") else 0.0
-    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, nothing)
+    wobble = 8.0 * UNIT * float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
+    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, sizes, wobble)
 
 
 def evaluate_hard(

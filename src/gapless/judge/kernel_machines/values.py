@@ -193,14 +193,16 @@ def proved_positive(K: np.ndarray, shift: float) -> bool:
 
 
 def gamma_of_scale(rows: Rows, weights: np.ndarray) -> float:
-    """1 / (columns times the weighted variance of all values); 1 where that is 0."""
+    """1 / (columns times the weighted variance of all values); 1 where that is 0.
+
+    Values are taken from the first of them: of equal ones nothing is left, not the rounding of their mean."""
     d = rows.shape[1]
     total = math.fsum(weights.tolist()) * d
-    sums = [w * math.fsum(row) for w, row in _each(rows, weights)]
-    mean = math.fsum(sums) / total
+    first = next((row[0] for w, row in _each(rows, weights) if w > 0.0), 0.0)
+    mean = math.fsum(w * math.fsum(v - first for v in row) for w, row in _each(rows, weights)) / total
     off = []
     for w, row in _each(rows, weights):
-        values = np.asarray(row) - mean
+        values = (np.asarray(row) - first) - mean
         off.append(w * float(values @ values))
     variance = math.fsum(off) / total
     return 1.0 / (d * variance) if variance > 0.0 and math.isfinite(1.0 / (d * variance)) else 1.0

@@ -19,6 +19,8 @@ from ..rows import filled
 from .case import MOST_COLUMNS, Case
 
 Bounds = tuple[float, float, float]
+#: Directions of scaled columns whose eigenvalue is below this share of the largest are no more than rounding.
+VISIBLE = 1e-13
 
 
 class Products(NamedTuple):
