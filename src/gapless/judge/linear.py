@@ -27,8 +27,10 @@ from .verdict import Claim, Verdict
 
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
 ROUNDING_FACTOR = 4.0
-#: No room, and no enclosure, is wider than this share of the larger of |P| and |D|.
+#: No room, and no enclosure, is wider than this share of the larger of |P| and |D|, with a millionth of the loss of w = 0: below
+#: that an objective is rounding.
 SHARE = 0.01
+NULL_SHARE = 1e-6
 
 Rigour = bool | Literal["exact"]
 TIERS = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}
@@ -105,6 +107,7 @@ def _figure_claims(
     if rigorous == "exact":
         exact = (exact_softmax if softmax else exact_figures)(task, coef, intercept, dual)
     bounds = []
+    null = 0.0 if task.loss == HARD else NULL_SHARE * float(task.c.sum()) * math.log(max(3, len(coef)))
     subs = document["certificate"]["subproblems"]
     for k, (sub, found, fractions) in enumerate(zip(subs, figures, exact, strict=True)):
         primal, below, gap = found.primal, found.dual, found.gap
@@ -118,7 +121,7 @@ def _figure_claims(
             claims.append(
                 Claim(which + "margins kept", True, found.kept, found.kept, "y f >= 1 for every row, for certain")
             )
-        _subproblem_claims(claims, which, sub, found, primal, below, gap)
+        _subproblem_claims(claims, which, sub, found, primal, below, gap, null)
     return bounds
 
 
@@ -130,12 +133,13 @@ def _subproblem_claims(
     primal: Interval,
     dual: Interval,
     gap: Interval,
+    null: float,
 ) -> None:
     values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding")}
     note = "exactly in its domain" if found.feasible else "outside its domain: there is no dual value"
     claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
-    computed, size = found.finite, size_of(primal, dual)
-    most = float(capped(ROUNDING_FACTOR * found.textbook, size, SHARE))
+    computed, size = found.finite, size_of(primal, dual) + null
+    most = ROUNDING_FACTOR * found.textbook
     honest = computed and between(values["rounding"], 0.0, most)
     claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
     # Half an ulp of a figure is no error: it is how a float is written.
@@ -151,7 +155,7 @@ def gap_claims(claims: list[Claim], which: str, block: dict[str, Any], tol: floa
     relative_gap <= tol.  What the figures differ by is what the block admits as its rounding, which is judged elsewhere."""
     primal, dual, gap, relative = (number(block[key]) for key in ("primal", "dual", "gap", "relative_gap"))
     difference, size = primal - dual, max(abs(primal), abs(dual))
-    room = capped(number(block["rounding"]) + (12.0 + 4.0 * parts) * UNIT * size, size, SHARE)
+    room = number(block["rounding"]) + (12.0 + 4.0 * parts) * UNIT * size
     claims.append(Claim(which + "gap = primal - dual", gap, difference, equal(gap, difference, room)))
     expected = gap / size if size != 0.0 else 0.0
     holds = equal(relative, expected, 8.0 * UNIT * abs(expected))

@@ -114,3 +114,16 @@ def as_markdown(kinds: tuple[Kind, ...], head: str) -> str:
             lines += ["", "Beside single entries nobody checks: " + "; ".join(kind.unchecked) + "."]
         lines.append("")
     return "\n".join(lines)
+
+
+HEAD = """# What the judge checks
+
+Every entry of a model document is one of three: *recomputed* from the data, *derived* from other entries and compared with them, or
+*unchecked*, and then named in the verdict's `unchecked` with the reason that stands here. Entries that no table names are refused.
+`[]` stands for each block of a list. This page is made from the judge's own tables: `python -m gapless.judge.schema > docs/checked.md`.
+"""
+
+if __name__ == "__main__":
+    from gapless.judge.forms import KINDS as ALL
+
+    print(as_markdown(ALL, HEAD), end="")

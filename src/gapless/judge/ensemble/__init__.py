@@ -41,7 +41,7 @@ def check(
     claims.append(Claim("members", problem["members"], most, known, "no more than asked for"))
     if document["estimator"] != "AdaBoostRegressor":
         _problem_claims(claims, document, weights)
-        _bag_claims(claims, document, read)
+        _bag_claims(claims, document, read, weights)
     else:
         _round_claims(claims, document, read["errors"], read["stage_weights"])
     return Verdict(claims, [], [], "float64")
@@ -93,7 +93,9 @@ def _problem_claims(claims: list[Claim], document: dict[str, Any], weights: np.n
     claims.append(Claim("out-of-bag score", block["estimate"], None, asked, "only where it was asked for"))
 
 
-def _bag_claims(claims: list[Claim], document: dict[str, Any], read: dict[str, np.ndarray]) -> None:
+def _bag_claims(
+    claims: list[Claim], document: dict[str, Any], read: dict[str, np.ndarray], weights: np.ndarray
+) -> None:
     problem, block, seeds, lists = document["problem"], document["certificate"], read["seeds"], read["feature_lists"]
     n, d, m = block["fingerprint"]["n_rows"], document["n_features"], problem["draws"]
     claimed, found = block["in_bag_probability"], None
@@ -102,6 +104,9 @@ def _bag_claims(claims: list[Claim], document: dict[str, Any], read: dict[str, n
     good = claimed is None if found is None else claimed is not None and equal(number(claimed), found, 1e-12)
     claims.append(Claim("in-bag probability", claimed, found, good, "1 - (1 - 1/n)^m, or m/n without replacement"))
     one = seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1)
+    first = document["parameters"].get("random_state")
+    if is_count(first) and first < 2**32:  # then seeds are the first numbers of its stream
+        one = one and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
     claims.append(Claim("seeds", seeds.size, problem["members"], one, "one a bag"))
     every = problem["features"] == d
     inside = between(lists, 0, d - 1)
@@ -114,7 +119,7 @@ def _bag_claims(claims: list[Claim], document: dict[str, Any], read: dict[str, n
     if not (good and one and inside) or claimed is None:
         claims.append(Claim("in-bag share", claimed, None, False, "a share of the rows"))
         return
-    if problem["weighted"] or not problem["replacement"] or not (every or problem["features_replacement"]):
+    if not problem["replacement"] or not (every or problem["features_replacement"]):
         # How those are drawn is another library's; but a bag holds no more rows than draws.
         least, most = (1.0 / n, min(1.0, m / n)) if problem["replacement"] else (m / n, m / n)
         note = "not drawn again: between these"
@@ -125,7 +130,9 @@ def _bag_claims(claims: list[Claim], document: dict[str, Any], read: dict[str, n
         random = np.random.RandomState(seed)
         if problem["features_replacement"]:  # all features, once each, need no draw
             same = same and bool((random.randint(0, d, problem["features"]) == line).all())
-        seen.append(np.unique(random.randint(0, n, m)).size)
+        chances = weights / np.sum(weights)
+        rows = random.choice(n, m, p=chances) if problem["weighted"] else random.randint(0, n, m)
+        seen.append(np.unique(rows).size)
     share = float(np.mean(seen)) / n
     claims.append(Claim("features drawn", "as the seeds say", None, same))
     claims.append(Claim("in-bag share", claimed, share, equal(number(claimed), share, 1e-12)))

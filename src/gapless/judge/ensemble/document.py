@@ -62,7 +62,7 @@ _CERTIFICATE: Table = {
     "status": unchecked(one_of(*STATUSES), "how a run ended leaves no trace, but for the number of rounds"),
     "reason": unchecked(is_text, "words on how a run ended"),
     "in_bag_probability": recomputed(or_none(_share), "rows and draws; null where rows have chances of their own"),
-    "in_bag_share": recomputed(or_none(_share), "bags drawn again from their seeds, where rows have equal chances"),
+    "in_bag_share": recomputed(or_none(_share), "bags drawn again from their seeds, where rows are put back"),
     "estimate": unchecked(or_none(is_finite), "an out-of-bag score needs the learners, and bounds nothing"),
     "estimated": unchecked(or_none(is_count), "rows of the out-of-bag score"),
     **CLOCK,
@@ -75,8 +75,8 @@ _ARRAYS: Table = {
     "stage_weights": derived(is_dict, "errors and parameter learning_rate"),
 }
 _WAY = "it leaves no trace beside the learners"
-_BAGS = agree("bootstrap", "bootstrap_features", "max_features", "max_samples", "n_estimators", "oob_score") | free(
-    "estimator", "n_jobs", "random_state", "verbose", "warm_start", why=_WAY
+_BAGS = agree("bootstrap", "bootstrap_features", "max_features", "max_samples", "n_estimators", "oob_score", "random_state") | free(
+    "estimator", "n_jobs", "verbose", "warm_start", why=_WAY
 )
 TABLES: dict[str, Table] = {
     "": _TOP,

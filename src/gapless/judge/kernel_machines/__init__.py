@@ -267,7 +267,6 @@ class _Case:
         most = ROUNDING_FACTOR * found.textbook
         if self.hard:
             most = max(most, ROUNDING_SHARE * number(self.block["tol"]) * found.primal.low)
-        most = float(capped(most, size + found.largest, SHARE))
         honest = between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
         room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size

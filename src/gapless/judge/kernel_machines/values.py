@@ -51,10 +51,8 @@ class Values:
             return
         centre: Any = 0.0
         if self.name == "rbf" and isinstance(rows, DenseRows):
-            centre = np.zeros(self.d)
-            for block in rows.blocks():
-                centre += block.values.sum(axis=0)
-            centre = centre / max(1, rows.shape[0])
+            first = np.asarray(rows.values[:1], dtype=np.float64).sum(axis=0)  # equal rows are their mean, exactly
+            centre = first + sum((b.values - first).sum(axis=0) for b in rows.blocks()) / max(1, rows.shape[0])
         self.centre = centre
         parts = [np.einsum("ij,ij->i", part, part) for part in self._tiles()]
         squares = np.concatenate(parts) if parts else np.zeros(0)

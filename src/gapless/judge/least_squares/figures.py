@@ -18,7 +18,7 @@ from ..verdict import Claim
 from .case import MOST_COLUMNS, Case
 from .document import GAP
 from .exact import ExactTarget
-from .proof import VISIBLE, Bounds, products, sure_rank
+from .proof import Bounds, sure_rank, visible
 
 #: A certificate may admit at most this many times the judge's own bound for its rounding.
 ROUNDING_FACTOR = 4.0
@@ -102,11 +102,9 @@ def _seen(case: Case, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.
     """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset."""
     W, root = case.W, math.sqrt(mass)
     if case.d <= MOST_COLUMNS:
-        G, lengths, _, _ = products(case)
-        values, V = np.linalg.eigh(G[: case.d, : case.d])
-        V = V[:, values > VISIBLE * max(1.0, float(values[-1]))]
-        scaled = (W * lengths[: case.d]) @ V @ V.T
-        W = np.divide(scaled, lengths[: case.d], out=np.zeros_like(scaled), where=lengths[: case.d] > 0)
+        V = visible(case, raw)
+        scaled = (W * raw) @ V @ V.T
+        W = np.divide(scaled, raw, out=np.zeros_like(scaled), where=raw > 0)
     return np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0)
 
 
@@ -172,7 +170,6 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
         values = {name: number(target[name]) for name in (*GAP, "rounding")}
         size = size_of(primal, dual)
         most = ROUNDING_FACTOR * (found.textbook + _rough(case, k, figures, found.gap.up))
-        most = float(capped(most, size + figures.size2[k] / case.alpha[k], COSINE_SHARE))
         honest = found.finite and between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
         room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size

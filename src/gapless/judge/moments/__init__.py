@@ -111,6 +111,8 @@ class _Case:
         claims.append(Claim("classes of y", self.K, None, present, "each has a row with weight"))
         finite = all(bool(np.isfinite(a).all()) for name, a in self.arrays.items() if name != "intercept")
         claims.append(Claim("finite", "moments and rule", None, finite))
+        status = self.block["status"]
+        claims.append(Claim("status", status, "converged", status == "converged", "a closed form"))
         weighty = np.isfinite(self.weights.sum())
         claims.append(Claim("row weights", "finite", None, bool(weighty)))
         return present and finite and bool(weighty)
@@ -238,6 +240,10 @@ class _Case:
         first = 0 if K == 2 else int(np.argmax(priors))
         others = np.delete(np.arange(K), first)
         apart = (means[others] - means[first]) / view.scale
+        plain = self.parameters.get("solver") == "lsqr" and rank < d  # by least squares, in the user's units
+        if plain:
+            Q = np.linalg.qr(V * view.scale[:, None])[0]
+            apart = (apart * view.scale) @ Q @ Q.T / view.scale
         lines = coef if K == 2 else coef[others] - coef[first]
         steps = intercept if K == 2 else intercept[others] - intercept[first]
         # The rule as the judge has it, in units of the spread within classes, and the rounding of the ways to it: those of
@@ -255,7 +261,6 @@ class _Case:
         scaled = lines * view.scale
         claims.append(_within("coefficients", scaled @ V * np.sqrt(values), white, room))
         if rank < d:
-            plain = self.parameters.get("solver") == "lsqr"  # the smallest in the user's units
             t = lines / view.scale if plain else scaled
             most = max(noise, 1e-6) * float(np.abs(t @ V).max(initial=0.0)) + 1e-9 * largest
             claims.append(_within("no coefficients outside the range", t, t @ V @ V.T, most))

@@ -8,6 +8,7 @@ from ..document import (
     CLOCK,
     REALS,
     SHARED,
+    STATUSES,
     TOP,
     Arrays,
     Table,
@@ -45,7 +46,7 @@ _PROBLEM: Table = {
 }
 _CERTIFICATE: Table = {
     "kind": derived(one_of("moments"), "the estimator"),
-    "status": derived(one_of("converged"), "a closed form has no other ending"),
+    "status": derived(one_of(*STATUSES), "a closed form has no other ending"),
     "rank": recomputed(list_of(is_count, 1), "the eigenvalues of the covariance, between two numbers"),
     "condition": unchecked(list_of(is_number, 1), "it decides nothing: rooms come from the judge's own eigenvalues"),
     **CLOCK,

@@ -87,7 +87,7 @@ class Case:
 
     def statement_claims(self, claims: list[Claim]) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
-        asked = {"log_loss": "entropy"}.get(p.get("criterion"), p.get("criterion"))
+        asked = "entropy" if p.get("criterion") == "log_loss" else p.get("criterion")
         claims.append(Claim("criterion", problem["criterion"], asked, problem["criterion"] == asked))
         if self.index is not None:
             values = [block["values"] for block in problem["outputs"]]
@@ -117,6 +117,8 @@ class Case:
         claims.append(Claim("max_features", problem["max_features"], features, problem["max_features"] == features))
         missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()
         claims.append(Claim("missing values", problem["missing"], missing, problem["missing"] == missing))
+        status = self.block["status"]
+        claims.append(Claim("status", status, "converged", status == "converged", "growth ends by itself"))
         known = p.get("splitter") in ("best", "random")
         claims.append(Claim("splitter", p.get("splitter"), None, known, "best or random"))
         return all(claim.holds for claim in claims)

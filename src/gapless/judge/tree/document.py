@@ -8,6 +8,7 @@ from ..document import (
     CLASSES,
     CLOCK,
     SHARED,
+    STATUSES,
     TOP,
     Arrays,
     Table,
@@ -56,7 +57,7 @@ _PROBLEM: Table = {
 }
 _CERTIFICATE: Table = {
     "kind": derived(one_of("heuristic"), "the only one"),
-    "status": derived(one_of("converged"), "growth ends by itself"),
+    "status": derived(one_of(*STATUSES), "growth ends by itself"),
     "error": recomputed(is_size, "the rows, sent through the tree"),
     "nodes": derived(is_count, "the arrays"),
     "leaves": recomputed(is_count, "the arrays left and right"),
