@@ -13,8 +13,9 @@ import gapless
 from gapless import judge
 from gapless.judge import CertificateError, check
 from gapless.judge.forms import KINDS, kind_of
-from gapless.judge.schema import HEAD, KINDS as THREE
-from gapless.judge.schema import as_markdown, entries, table_of
+from gapless.judge.schema import KINDS as THREE
+from gapless.judge.schema import entries, table_of
+from gapless.judge.tables import as_markdown
 
 ROOT = Path(__file__).parents[2]
 OLD = Path(__file__).parent / "files_0_1_0"
@@ -75,7 +76,7 @@ def test_no_two_families_judge_one_kind_of_document():
 
 def test_the_docs_have_the_tables_of_the_judge():
     page = (ROOT / "docs" / "checked.md").read_text(encoding="utf-8")
-    assert page == as_markdown(KINDS, HEAD), "python -m gapless.judge.schema > docs/checked.md"
+    assert page == as_markdown(), "python -m gapless.judge.tables > docs/checked.md"
 
 
 # -- files of the first release

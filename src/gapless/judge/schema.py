@@ -5,7 +5,7 @@
     unchecked    it is listed as not checked, with the reason that stands here
 
 `Kind` is all that the judge knows of one family of documents. Keys that no table names are refused. ``python -m
-gapless.judge.schema`` prints the tables as the docs have them.
+gapless.judge.tables`` prints the tables as the docs have them.
 """
 
 from __future__ import annotations
@@ -99,31 +99,3 @@ def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: 
         if entry is not None and entry.kind == "unchecked":
             found[f"array {name}: {entry.how}"] = None
     return list(found)
-
-
-def as_markdown(kinds: tuple[Kind, ...], head: str) -> str:
-    """The tables of all families for the docs."""
-    lines = [head.rstrip(), ""]
-    for kind in kinds:
-        lines += [f"## {kind.name}", "", f"Estimators: {', '.join(f'`{name}`' for name in kind.estimators)}.", ""]
-        lines += ["| entry | what becomes of it | by what, or why not |", "|---|---|---|"]
-        for path, table in kind.schema.items():
-            for key, entry in table.items():
-                lines.append(f"| `{path}{key}` | {entry.kind} | {entry.how} |")
-        if kind.unchecked:
-            lines += ["", "Beside single entries nobody checks: " + "; ".join(kind.unchecked) + "."]
-        lines.append("")
-    return "\n".join(lines)
-
-
-HEAD = """# What the judge checks
-
-Every entry of a model document is one of three: *recomputed* from the data, *derived* from other entries and compared with them, or
-*unchecked*, and then named in the verdict's `unchecked` with the reason that stands here. Entries that no table names are refused.
-`[]` stands for each block of a list. This page is made from the judge's own tables: `python -m gapless.judge.schema > docs/checked.md`.
-"""
-
-if __name__ == "__main__":
-    from gapless.judge.forms import KINDS as ALL
-
-    print(as_markdown(ALL, HEAD), end="")
