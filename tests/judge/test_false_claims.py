@@ -28,7 +28,8 @@ def accepted(fit, change, rigorous=False) -> bool:
     try:
         return bool(check(document, arrays, *fit.data, rigorous))
     except CertificateError as error:
-        assert "cannot be judged" not in str(error), error
+        if "cannot be judged" in str(error):
+            raise AssertionError("the judge fell") from error
         return False
 
 
@@ -220,9 +221,7 @@ def test_a_kernel_without_a_dual_has_no_gap_anywhere(name, key, value):
     fit = fit_of(name)
     assert honest(fit)
     assert not accepted(fit, lambda document, arrays: document["certificate"].update({key: value}))
-    assert not accepted(
-        fit, lambda document, arrays: document["certificate"]["subproblems"][0].update({key: value})
-    )
+    assert not accepted(fit, lambda document, arrays: document["certificate"]["subproblems"][0].update({key: value}))
 
 
 @pytest.mark.parametrize("value", [0, 1, 1_000_000])
@@ -233,7 +232,8 @@ def test_tied_votes_leave_open_only_what_is_tied(value):
     assert honest(fit)
     truth = fit.document["certificate"]["mistakes"]
     votes = fit.model
-    assert votes is None and truth >= 2  # equal rows of both classes: two of each pair cannot both be right
+    assert votes is None
+    assert truth >= 2
     assert not accepted(fit, lambda document, arrays: document["certificate"].update(mistakes=value))
     assert not accepted(fit, lambda document, arrays: document["certificate"].update(clean_round=1))
 

@@ -41,7 +41,8 @@ def test_every_key_has_its_kind(name):
     assert verdict, verdict.failed
     said = "; ".join(verdict.unchecked)
     for path, entry in entries(fit.document, kind_of(fit.document).schema):
-        assert entry is not None and entry.how
+        assert entry is not None
+        assert entry.how
         if entry.kind == "unchecked":
             assert f"{path.rpartition('.')[2]}: {entry.how}" in said
 

@@ -125,5 +125,7 @@ def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
             return None
         if not abs(value) < 2**1023:
             return None
+        if key in given:
+            return None
         given[key] = float(value)
     return [given.get(value, 1.0) for value in classes]

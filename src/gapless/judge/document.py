@@ -208,14 +208,15 @@ def agree(*names: str, how: str = "has to agree with the problem") -> Table:
     return {name: optional(derived(is_parameter, how)) for name in names}
 
 
-_LINEAR = (
-    *("C", "tol", "fit_intercept", "penalize_intercept", "intercept_scaling", "class_weight"),
-    *("penalty", "l1_ratio", "multi_class"),
-)
+_LINEAR: Table = {
+    **agree("C", "tol", "fit_intercept", "class_weight", "penalty", "l1_ratio", "multi_class"),
+    "penalize_intercept": optional(derived(is_flag, "the offset, where there is one and a penalty")),
+    "intercept_scaling": optional(derived(is_positive, "offset_scale, where the offset is penalised")),
+}
 _LINEAR_FREE = ("dual", "verbose", "random_state", "max_iter", "solver", "time_limit", "warm_start", "init", "n_jobs")
 PARAMETERS: dict[str, Table] = {
-    "LinearSVC": agree("loss", *_LINEAR) | free(*_LINEAR_FREE, "device"),
-    "LogisticRegression": agree(*_LINEAR) | free(*_LINEAR_FREE, "device", "on_separation"),
+    "LinearSVC": agree("loss") | _LINEAR | free(*_LINEAR_FREE, "device"),
+    "LogisticRegression": _LINEAR | free(*_LINEAR_FREE, "device", "on_separation"),
 }
 TABLES: dict[str, Table] = {
     "": TOP,

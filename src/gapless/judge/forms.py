@@ -30,8 +30,7 @@ def kind_of(document: Any) -> Kind:
     """The family that judges a document; that of linear classifiers, which refuses it, where there is none."""
     block = document.get("certificate") if isinstance(document, dict) else None
     name, kind = (document.get("estimator"), block.get("kind")) if isinstance(block, dict) else (None, None)
-    known = isinstance(name, str) and isinstance(kind, str)
-    return _BY_NAME.get((name, kind), _first(name)) if known else KINDS[0]
+    return _BY_NAME.get((str(name), str(kind)), _first(name))
 
 
 def _first(name: Any) -> Kind:

@@ -185,7 +185,9 @@ def sum_claims(claims: list[Claim], block: dict[str, Any], names: tuple[str, ...
         total = sum(parts)
         total = math.fsum(parts) if math.isfinite(total) else total
         room = (len(subs) + 2) * UNIT * sum(map(abs, parts)) if len(subs) > 1 else 0.0
-        claims.append(Claim(f"total {name}", number(block[name]), total, equal(number(block[name]), total, room), "the sum"))
+        claims.append(
+            Claim(f"total {name}", number(block[name]), total, equal(number(block[name]), total, room), "the sum")
+        )
 
 
 def status_claim(claims: list[Claim], status: str, parts: Sequence[str]) -> None:
@@ -194,4 +196,13 @@ def status_claim(claims: list[Claim], status: str, parts: Sequence[str]) -> None
     claims.append(Claim("status", status, " or ".join(sorted(fitting)), status in fitting))
 
 
-KIND = Kind("Linear classifiers", tuple(ESTIMATORS), ("gap",), TABLES, flaw, array_forms, check, ("which ending, if not converged",))
+KIND = Kind(
+    "Linear classifiers",
+    tuple(ESTIMATORS),
+    ("gap",),
+    TABLES,
+    flaw,
+    array_forms,
+    check,
+    ("which ending, if not converged",),
+)

@@ -7,9 +7,10 @@ from .schema import Entry
 
 HEAD = """# What the judge checks
 
-Every entry of a model document is one of three: *recomputed* from the data, *derived* from other entries and compared with them, or
-*unchecked*, and then named in the verdict's `unchecked` with the reason that stands here. Entries that no table names are refused.
-`[]` stands for each block of a list. This page is made from the judge's own tables: `python -m gapless.judge.tables > docs/checked.md`.
+Every entry of a model document is one of three: *recomputed* from the data, *derived* from other entries and compared with
+them, or *unchecked*, and then named in the verdict's `unchecked` with the reason that stands here. Entries that no table
+names are refused. `[]` stands for each block of a list. This page is made from the judge's own tables:
+`python -m gapless.judge.tables > docs/checked.md`.
 """
 
 
@@ -24,7 +25,13 @@ def as_markdown() -> str:
     head = ["| entry | what becomes of it | by what, or why not |", "|---|---|---|"]
     lines = [HEAD, "## All documents", "", *head, *shared, ""]
     for kind in KINDS:
-        lines += [f"## {kind.name}", "", f"Estimators: {', '.join(f'`{name}`' for name in kind.estimators)}.", "", *head]
+        lines += [
+            f"## {kind.name}",
+            "",
+            f"Estimators: {', '.join(f'`{name}`' for name in kind.estimators)}.",
+            "",
+            *head,
+        ]
         lines += [row for row in rows_of(kind.schema) if row not in shared]
         lines += ["", "Nobody checks: " + "; ".join(kind.unchecked) + "."] if kind.unchecked else []
         lines.append("")

@@ -430,7 +430,9 @@ class LinearERM:
         d = (self.d if longer == 0.0 else 2 * self.d + 5) + 1
         sums = gamma(min(self.n, BLOCK) + 64)
         # |x||w| + |b|, or by Cauchy and Schwarz with the offset as one more weight: whichever is less.
-        size, slope, offset = (float(np.linalg.norm(part)) for part in (theta, theta[:-1], theta[-1:] * self.rows.constant))
+        size, slope, offset = (
+            float(np.linalg.norm(part)) for part in (theta, theta[:-1], theta[-1:] * self.rows.constant)
+        )
         loss_error, reach, total = 0.0, 0.0, 0.0
         for start in range(0, self.n, SLICE):
             part = slice(start, min(self.n, start + SLICE))

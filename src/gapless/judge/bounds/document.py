@@ -54,7 +54,9 @@ FIGURES: dict[str, Table] = {
         "pairs": recomputed(is_count, _OF_VOTERS),
         "voters": recomputed(is_count, _OF_VOTERS),
         "divergence": recomputed(is_size, "the weights of the voters"),
-        "pool": recomputed(or_none(list_of(lambda v: _is_cut(v))), "holds every stump; that no row chose it is not checked"),
+        "pool": recomputed(
+            or_none(list_of(lambda v: _is_cut(v))), "holds every stump; that no row chose it is not checked"
+        ),
     },
     "leave-one-out": {"count": recomputed(is_count, "the support vectors, or the margins"), "n": _N},
 }

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import label_index, weights_of_rows
+from ..classes import label_index, sorted_unique, weights_of_rows
 from ..compare import at_most, between, equal
 from ..document import is_count, is_finite, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
@@ -37,8 +37,13 @@ def check(
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     read = read_arrays(document, arrays, array_forms(document))
     problem, most = document["problem"], document["parameters"].get("n_estimators")
-    known = is_count(most) and at_most(problem["members"], most)
-    claims.append(Claim("members", problem["members"], most, known, "no more than asked for"))
+    fewer = document["estimator"] == "AdaBoostRegressor" and (
+        document["certificate"]["status"] != "converged" or bool(read["errors"][-1] == 0.0)
+    )
+    known = is_count(most) and (problem["members"] == most or (fewer and at_most(problem["members"], most)))
+    claims.append(Claim("members", problem["members"], most, known, "as many as asked for, or no more"))
+    if document["classes"] is not None:
+        claims.append(Claim("classes", "sorted, each once", None, sorted_unique(document["classes"]["values"])))
     if document["estimator"] != "AdaBoostRegressor":
         _problem_claims(claims, document, weights)
         _bag_claims(claims, document, read, weights)
@@ -83,12 +88,12 @@ def _problem_claims(claims: list[Claim], document: dict[str, Any], weights: np.n
         draws = max(1, int(share * n))
     claims.append(Claim("max_samples", problem["draws"], share, equal(problem["draws"], draws, room)))
     share = p.get("max_features")
-    features = share if is_count(share) else max(1, int(share * d)) if is_finite(share) else math.nan
+    features = share if is_count(share) else max(1, int(share * d)) if is_finite(share) and share <= 1.0 else math.nan
     fits = equal(problem["features"], features) and at_most(problem["features"], d)
     claims.append(Claim("max_features", problem["features"], share, fits))
     weighed = problem["weighted"] or bool((weights == 1.0).all())
     claims.append(Claim("weighted", problem["weighted"], None, weighed, "true where weights are not all 1"))
-    asked = p.get("oob_score") is True or block["estimate"] is None and block["estimated"] is None
+    asked = {p.get("oob_score") is True, block["estimate"] is not None, block["estimated"] is not None} != {True, False}
     asked = asked and (block["estimated"] is None or at_most(block["estimated"], n))
     claims.append(Claim("out-of-bag score", block["estimate"], None, asked, "only where it was asked for"))
 

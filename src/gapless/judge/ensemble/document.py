@@ -24,7 +24,7 @@ from ..document import (
     one_of,
     or_none,
 )
-from ..schema import derived, recomputed, unchecked
+from ..schema import derived, optional, recomputed, unchecked
 
 CLASSIFIERS = ("BaggingClassifier",)
 ESTIMATORS = (*CLASSIFIERS, "BaggingRegressor", "AdaBoostRegressor")
@@ -75,9 +75,12 @@ _ARRAYS: Table = {
     "stage_weights": derived(is_dict, "errors and parameter learning_rate"),
 }
 _WAY = "it leaves no trace beside the learners"
-_BAGS = agree("bootstrap", "bootstrap_features", "max_features", "max_samples", "n_estimators", "oob_score", "random_state") | free(
-    "estimator", "n_jobs", "verbose", "warm_start", why=_WAY
-)
+_BAGS: Table = {
+    **agree("bootstrap", "bootstrap_features", "max_features", "max_samples", "n_estimators"),
+    "oob_score": optional(derived(is_flag, "an estimate only where it was asked for")),
+    "random_state": optional(derived(or_none(is_count), "the array seeds, where it is a number")),
+    **free("estimator", "n_jobs", "verbose", "warm_start", why=_WAY),
+}
 TABLES: dict[str, Table] = {
     "": _TOP,
     "BaggingClassifier.parameters.": _BAGS,

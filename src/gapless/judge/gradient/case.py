@@ -94,9 +94,12 @@ def _figure_claims(claims: list[Claim], block: dict[str, Any], columns: Columns,
     room = ROUNDING_FACTOR * found.delta
     if not above(1.0, reach):
         # Nothing is claimed but what holds of every model; a decrement, where there is one, is the model's.
-        known = not math.isfinite(lam) or equal(lam, found.lam, room + part * found.lam)
-        claims.append(Claim("decrement", lam, found.lam, known))
-        claims.append(Claim("reach", reach, found.rho * found.lam, reach >= 1.0, "1 or more proves nothing"))
+        unknown = math.isnan(lam) or not math.isfinite(found.lam)
+        known = not math.isfinite(lam) if unknown else equal(lam, found.lam, room + part * found.lam)
+        claims.append(Claim("decrement", lam, found.lam, known, "nan: not known"))
+        wanted = found.rho * found.lam
+        known = reach == math.inf if unknown else equal(reach, wanted, 3.0 * (part * wanted + found.rho * room))
+        claims.append(Claim("reach", reach, wanted, known and reach >= 1.0, "1 or more proves nothing"))
         claims.append(Claim("excess", excess, loss, excess == loss, "the loss itself"))
         return
     # No decrement is larger than the square root of what it bounds: rooms beyond that prove nothing.

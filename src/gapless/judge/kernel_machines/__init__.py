@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from ..compare import at_most, between, capped, equal
+from ..compare import at_most, between, equal
 from ..document import is_number, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
-from ..linear import SHARE, Rigour, gap_claims, inside, size_of, status_claim, sum_claims
+from ..linear import Rigour, gap_claims, inside, size_of, status_claim, sum_claims
 from ..recompute import row_weights
 from ..rounding import UNIT
 from ..rows import DenseRows, SparseRows, as_rows, first_non_finite
@@ -54,7 +54,10 @@ def check(
             bounds = case.figure_claims(claims, bool(rigorous))
         case.total_claims(claims)
     tier = "proved bounds, float64" if rigorous else "float64"
-    return Verdict(claims, [], bounds if rigorous else [], tier)
+    used = {"poly": ("gamma", "coef0", "degree"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
+    known = used.get(document["problem"]["kernel"]["name"], ())
+    unused = [f"parameter {key}: the kernel has none" for key in ("gamma", "coef0", "degree") if key not in known]
+    return Verdict(claims, unused, bounds if rigorous else [], tier)
 
 
 class _Case:
@@ -140,7 +143,11 @@ class _Case:
         p, kernel = self.parameters, self.kernel
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
-        claims.append(Claim("shift", shift, None if self.matrix else 0.0, shift == 0.0 or self.matrix, "of a matrix"))
+        claims.append(
+            Claim(
+                "shift", shift, None if self.matrix else 0.0, shift == 0.0 or (self.matrix and self.gap), "of a matrix"
+            )
+        )
         wanted, room = 0.0, 0.0
         if name in ("poly", "rbf", "sigmoid"):
             asked = p.get("gamma")
@@ -329,4 +336,13 @@ def _targets(y: Any, n: int) -> np.ndarray:
     return values
 
 
-KIND = Kind("Kernel machines", tuple(ESTIMATORS), ("gap", "heuristic"), TABLES, flaw, array_forms, check, ("which ending, if not converged",))
+KIND = Kind(
+    "Kernel machines",
+    tuple(ESTIMATORS),
+    ("gap", "heuristic"),
+    TABLES,
+    flaw,
+    array_forms,
+    check,
+    ("which ending, if not converged",),
+)

@@ -26,7 +26,7 @@ from ..document import (
     one_of,
     or_none,
 )
-from ..schema import derived, recomputed
+from ..schema import derived, optional, recomputed
 
 #: Estimators and the problems they pose.
 ESTIMATORS = {
@@ -103,15 +103,21 @@ _ARRAYS: Table = {
     "vector_columns": recomputed(is_dict, "rows of X"),
     "vector_starts": recomputed(is_dict, "rows of X"),
 }
-_SHAPE = ("kernel", "degree", "gamma", "coef0", "tol")
+_WIDTH = "has to agree with the problem, where the kernel has one"
+_SHAPE: Table = {
+    **agree("kernel", "tol"),
+    "degree": optional(derived(is_size, _WIDTH)),
+    "gamma": optional(derived(lambda v: v in ("scale", "auto") or is_size(v), _WIDTH)),
+    "coef0": optional(derived(is_finite, _WIDTH)),
+}
 _FREE = ("shrinking", "cache_size", "verbose", "max_iter", "time_limit", "warm_start", "init", "n_jobs", "device")
 _ANSWERS = ("probability", "decision_function_shape", "break_ties", "random_state")
 _PARAMETERS: dict[str, Table] = {
-    "SVC": agree(*_SHAPE, "C", "class_weight") | free(*_FREE, *_ANSWERS),
-    "NuSVC": agree(*_SHAPE, "nu", "class_weight") | free(*_FREE, *_ANSWERS),
-    "SVR": agree(*_SHAPE, "C", "epsilon") | free(*_FREE),
-    "NuSVR": agree(*_SHAPE, "C", "nu") | free(*_FREE),
-    "OneClassSVM": agree(*_SHAPE, "nu") | free(*_FREE),
+    "SVC": _SHAPE | agree("C", "class_weight") | free(*_FREE, *_ANSWERS),
+    "NuSVC": _SHAPE | agree("nu", "class_weight") | free(*_FREE, *_ANSWERS),
+    "SVR": _SHAPE | agree("C", "epsilon") | free(*_FREE),
+    "NuSVR": _SHAPE | agree("C", "nu") | free(*_FREE),
+    "OneClassSVM": _SHAPE | agree("nu") | free(*_FREE),
 }
 TABLES: dict[str, Table] = {
     "": _TOP,
@@ -150,7 +156,7 @@ def flaw(document: Any) -> str | None:
     if (document["estimator"] in CLASSIFIERS) != (classes is not None):
         return "classes do not go with the estimator"
     S, support = len(certificate["subproblems"]), problem["support"]
-    if support["stored"] == "none" and support["values"] or (problem["kernel"]["name"] in MATRICES) != (
+    if (support["stored"] == "none" and support["values"]) or (problem["kernel"]["name"] in MATRICES) != (
         support["stored"] == "none"
     ):
         return "problem.support does not go with the kernel"

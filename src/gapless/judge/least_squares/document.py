@@ -41,7 +41,9 @@ _PROBLEM: Table = {
     "offset": derived(one_of("free", "none"), "parameter fit_intercept"),
     "alpha": derived(list_of(is_size, 1), "parameter alpha; 0 of LinearRegression"),
     "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
-    "columns_of_y": derived(or_none(is_count), "the columns of y; null: y was a vector, or one column"),
+    "columns_of_y": derived(
+        or_none(lambda v: is_count(v) and v > 0), "the columns of y; null: y was a vector, or one column"
+    ),
 }
 _CERTIFICATE: Table = {
     "kind": derived(one_of("gap", "orthogonality"), "a gap where every alpha > 0"),

@@ -130,7 +130,9 @@ class _Case:
         )
         most = int(updates.max(initial=0))
         claims.append(
-            Claim(which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass")
+            Claim(
+                which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass"
+            )
         )
         plain = self.problem["penalty"] is None
         if plain:
@@ -138,7 +140,9 @@ class _Case:
         wrong, learned = self._wrong(y, last), self._wrong(y, last, updates > 0)
         if self.variant == "voted":
             low, high = self._outvoted(y, k)
-            claims.append(Claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote"))
+            claims.append(
+                Claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
+            )
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
             claims.append(
@@ -147,7 +151,9 @@ class _Case:
         status, witness = sub["status"], sub["witness"]
         if status == "converged":
             fine = plain and learned == 0 and at_most(wrong, self.held_out)
-            claims.append(Claim(which + "converged", "no error", wrong, fine, "of the last weights, on rows not held out"))
+            claims.append(
+                Claim(which + "converged", "no error", wrong, fine, "of the last weights, on rows not held out")
+            )
         if self.variant == "plain" and status != "infeasible":
             claims.append(Claim(which + "weights", "the last ones", None, np.array_equal(model, last)))
         if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
@@ -156,10 +162,18 @@ class _Case:
         claims.append(Claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None)))
         if witness is not None:
             claims.append(Claim(which + "not separable", "multipliers", None, self._gordan(y, witness), "in fractions"))
+        none = sub["bound"] is not None or not self.arrays["direction"][k].any()
+        claims.append(Claim(which + "direction", "of the bound", None, none))
         if sub["bound"] is not None:
             unweighted = bool((self.c[self.counted] == 1.0).all())
             claims.append(
-                Claim(which + "bound applies", True, None, plain and unweighted and not self.held_out, "no penalty, no weights")
+                Claim(
+                    which + "bound applies",
+                    True,
+                    None,
+                    plain and unweighted and not self.held_out,
+                    "no penalty, no weights",
+                )
             )
             self._bound_claims(claims, which, sub, y, self.arrays["direction"][k], start)
 
@@ -311,4 +325,6 @@ def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
     return small and bool((theta == np.rint(theta)).all() and (values == np.rint(values)).all())
 
 
-KIND = Kind("Perceptrons", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, ("which ending, if not converged",))
+KIND = Kind(
+    "Perceptrons", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, ("which ending, if not converged",)
+)

@@ -18,6 +18,7 @@ from ..document import (
     free,
     is_count,
     is_dict,
+    is_flag,
     is_positive,
     is_size,
     is_text,
@@ -25,7 +26,7 @@ from ..document import (
     one_of,
     or_none,
 )
-from ..schema import derived, recomputed, unchecked
+from ..schema import derived, optional, recomputed, unchecked
 
 ESTIMATORS = ("Perceptron",)
 VARIANTS = ("plain", "pocket", "averaged", "voted")
@@ -84,11 +85,16 @@ _ARRAYS: Table = {
     "voters": unchecked(is_dict, _WAY + "; the errors of the vote are recomputed"),
     "votes": unchecked(is_dict, _WAY + "; the errors of the vote are recomputed"),
 }
-_PARAMETERS = agree("eta0", "fit_intercept", "penalty", "class_weight", "variant", "early_stopping", "validation_fraction")
+_PARAMETERS = agree("eta0", "fit_intercept", "penalty", "class_weight", "variant")
 _PARAMETERS |= free(
     "alpha", "l1_ratio", "max_iter", "tol", "shuffle", "verbose", "n_jobs", "random_state", "n_iter_no_change",
     "warm_start", "init", "certify", "trace", "time_limit", "device", why=_WAY,
 )  # fmt: skip
+_HELD = "which rows were held out leaves no trace; where a run converged, no more rows than that are wrong"
+_PARAMETERS |= {
+    "early_stopping": optional(unchecked(is_flag, _HELD)),
+    "validation_fraction": optional(unchecked(is_size, _HELD)),
+}
 TABLES: dict[str, Table] = {
     "": _TOP,
     "Perceptron.parameters.": _PARAMETERS,

@@ -34,6 +34,8 @@ from .document import ESTIMATORS, LINEAR, QUADRATIC, TABLES, array_forms, flaw
 #: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a unit
 #: covariance, or of its logarithm: where rounding is larger, the rule is not what it is claimed to be.
 SHARE = 0.01
+#: An eigenvalue within this share of its threshold may count or not.
+NEAR = 1e-3
 
 
 def check(
@@ -217,8 +219,8 @@ class _Case:
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
         for k, (view, rank) in enumerate(zip(views, ranks, strict=True)):
             top = max(1.0, float(view.values[0]))
-            sure = d if full else int((view.values > 4.0 * max(1e-9, tol * tol) * top).sum())
-            most = d if full else int((view.values > 0.25 * tol * tol - 64.0 * d * UNIT * top).sum())
+            sure = d if full else int((view.values > max(4e-9, (1.0 + NEAR) * tol * tol) * top).sum())
+            most = d if full else int((view.values > (1.0 - NEAR) * tol * tol - 64.0 * d * UNIT * top).sum())
             which = f"[{k}] " if len(ranks) > 1 else ""
             good = between(rank, max(1, sure), most)
             claims.append(Claim(which + "rank", rank, None, good, f"between {sure} and {most}"))
@@ -254,7 +256,9 @@ class _Case:
         own = (means if common else means - priors @ means) / view.scale @ V / values @ V.T
         largest = float(np.abs(own).max(initial=0.0))
         noise = d * 256.0 * UNIT * max(1.0, float(values[0] / values[-1])) + 8.0 * d * self.unit
-        placed = 4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())  # the means as they are stored
+        placed = (
+            4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())
+        )  # the means as they are stored
         room = (noise * (np.abs(apart).max(axis=1) + largest * float(values[0])) + placed)[:, None] / np.sqrt(values)
         dropped = self._dropped(white) if self.document["estimator"] == LINEAR else 0.0
         room = capped(room, 1.0 + size[:, None], SHARE) + dropped
@@ -285,7 +289,7 @@ class _Case:
         points = points - priors @ points
         weight = np.sqrt(n * np.maximum(priors, 0.0) / (self.K - 1))[:, None]
         S = np.linalg.svd(weight * points, compute_uv=False)
-        small = S[2.0 * number(self.parameters.get("tol") or 0.0) * S[0] >= S]
+        small = S[(1.0 + NEAR) * number(self.parameters.get("tol") or 0.0) * S[0] >= S]
         least = float(weight.min())
         return 4.0 * float(np.linalg.norm(small)) / least if small.size and least > 0 else 0.0
 

@@ -24,7 +24,7 @@ from ..document import (
     number,
     one_of,
 )
-from ..schema import derived, recomputed, unchecked
+from ..schema import derived, optional, recomputed, unchecked
 
 GAUSSIAN, LINEAR, QUADRATIC = "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 ESTIMATORS = (GAUSSIAN, LINEAR, QUADRATIC)
@@ -69,8 +69,12 @@ _ARRAYS: Table = {
 _COST = "it changes what is stored, not what is true"
 _PARAMETERS: dict[str, Table] = {
     GAUSSIAN: agree("covariance", "shrinkage", "priors"),
-    LINEAR: agree("solver", "shrinkage", "priors", "tol", "covariance_estimator")
-    | free("n_components", "store_covariance", why=_COST),
+    LINEAR: {
+        **agree("shrinkage", "priors", "covariance_estimator"),
+        "solver": optional(derived(one_of("svd", "lsqr", "eigen"), "pooled_by; svd: the arrays")),
+        "tol": optional(derived(is_size, "the rank, where the solver is svd")),
+        **free("n_components", "store_covariance", why=_COST),
+    },
     QUADRATIC: agree("shrinkage", "priors", "reg_param", "covariance_estimator")
     | free("solver", "store_covariance", "tol", why=_COST),
 }
@@ -103,6 +107,8 @@ def flaw(document: Any) -> str | None:
     most = d if document["estimator"] == LINEAR else 0
     if problem["directions"] > most or problem["components"] > most:
         return f"problem.directions and components are beyond {most}"
+    if problem["directions"] and not problem["components"]:
+        return "problem.directions are of transform, and there are no components"
     for name in ("shrinkage", "reg_param"):
         value = document["parameters"].get(name)
         if not (value is None or (name == "shrinkage" and value == "auto") or _share(value)):

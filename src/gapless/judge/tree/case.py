@@ -148,9 +148,14 @@ class Case:
         good = bool((ends == (right < 0)).all() and (children < N).all() and (left[inner] > own[inner]).all())
         good = good and bool((right[inner] > own[inner]).all()) and np.array_equal(np.sort(children), np.arange(1, N))
         good = good and bool(((feature[inner] >= 0) & (feature[inner] < self.d)).all())
-        good = good and not np.isnan(self.arrays["threshold"]).any()
+        threshold = self.arrays["threshold"]
+        good = good and not np.isnan(threshold).any()
+        # A leaf has no cut, and says so in one way.
+        bare = (feature == -2) & (threshold == -2.0) & (left == -1) & (right == -1) & (self.arrays["missing_left"] == 0)
+        good = good and bool(bare[ends].all()) and not self.arrays["categories"][ends].any()
         known = [each for each in self.levels if each is not None]
-        good = good and all(bool((np.diff(each) > 0).all()) for each in known)
+        good = good and all(bool((np.diff(each) > 0).all() and np.isfinite(each).all()) for each in known)
+        good = good and bool((self.arrays["missing_left"] <= 1).all())
         claims.append(Claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it"))
         if not good:
             return False
@@ -194,6 +199,12 @@ class Case:
         claims.append(Claim("rows of the nodes", "at least 1", int(counts.min()), at_most(1, int(counts.min()))))
         if not claims[-1].holds:
             return
+        # A value that no row of a node had goes where more rows go.
+        for t in np.flatnonzero(~self.ends).tolist():
+            j, more = int(self.feature[t]), counts[self.left[t]] > counts[self.right[t]]
+            if not np.isnan(self.X[self.rows[t], j]).any() and bool(self.arrays["missing_left"][t]) != bool(more):
+                claims.append(Claim("missing values go", f"node {t}", None, False, "where more rows go"))
+                break
         weight, value, impurity, room = np.zeros(N), np.zeros((N, P)), np.zeros(N), np.zeros(N)
         largest = np.zeros(N)
         for t, rows in enumerate(self.rows):

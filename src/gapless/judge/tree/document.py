@@ -108,9 +108,9 @@ def flaw_of_limits(p: dict[str, Any]) -> str | None:
     for name in ("min_impurity_decrease", "ccp_alpha", "min_weight_fraction_leaf"):
         if not is_size(p.get(name, 0.0)):
             return f"the parameter {name} is no number >= 0"
-    for name in ("min_samples_split", "min_samples_leaf"):
-        value = p.get(name, 1)
-        if not (is_count(value) or (is_size(value) and number(value) <= 1.0)):
+    for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
+        value = p.get(name, least)
+        if not ((is_count(value) and value >= least) or (isinstance(value, float) and 0.0 < value <= 1.0)):
             return f"the parameter {name} is neither a count nor a share"
     share = p.get("max_features")
     good = share is None or share in ("sqrt", "log2") or is_count(share) or (is_size(share) and number(share) <= 1.0)

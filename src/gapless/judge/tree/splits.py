@@ -34,6 +34,9 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     fewest, outputs = number(case.parameters.get("min_impurity_decrease") or 0.0), _outputs(case)
     enough = all(at_most(fewest * outputs * case.weight[0], gain, room) for gain, room in gains.values())
     claims.append(Claim("min_impurity_decrease", fewest, worst / outputs, enough, "at every split"))
+    price, least = number(case.parameters.get("ccp_alpha") or 0.0), _cheapest(case)
+    note = "no branch is worth less than its price"
+    claims.append(Claim("ccp_alpha", price, least, price == 0.0 or at_most(price, least, 1e-9 * price), note))
     small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
     claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
     if not wanted:
@@ -54,6 +57,19 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     if exact:
         _exact_claims(case, claims, inner)
     _reason_claim(case, claims)
+
+
+def _cheapest(case: Any) -> float:
+    """The least that a branch takes off the impurity for each leaf more, as a share of the whole weight."""
+    risk, leaves, least = case.weight * case.impurity / case.weight[0], np.zeros(case.left.size), 1e308
+    own = risk.copy()
+    for t in range(case.left.size - 1, -1, -1):  # children stand behind their parents
+        leaves[t] = 1.0
+        if not case.ends[t]:
+            leaves[t] = leaves[case.left[t]] + leaves[case.right[t]]
+            own[t] = own[case.left[t]] + own[case.right[t]]
+            least = min(least, float(risk[t] - own[t]) / float(leaves[t] - 1.0))
+    return float(least)
 
 
 def _outputs(case: Any) -> int:
