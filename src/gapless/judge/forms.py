@@ -30,7 +30,8 @@ def kind_of(document: Any) -> Kind:
     """The family that judges a document; that of linear classifiers, which refuses it, where there is none."""
     block = document.get("certificate") if isinstance(document, dict) else None
     name, kind = (document.get("estimator"), block.get("kind")) if isinstance(block, dict) else (None, None)
-    return _BY_NAME.get((str(name), str(kind)), _first(name))
+    known = (name if isinstance(name, str) else "", kind if isinstance(kind, str) else "")
+    return _BY_NAME.get(known, _first(name))
 
 
 def _first(name: Any) -> Kind:

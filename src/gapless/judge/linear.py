@@ -31,6 +31,8 @@ ROUNDING_FACTOR = 4.0
 #: that an objective is rounding.
 SHARE = 0.01
 NULL_SHARE = 1e-6
+#: What underflows is off by more than any share of itself.
+LEAST = 1e-300
 
 Rigour = bool | Literal["exact"]
 TIERS = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}
@@ -82,6 +84,7 @@ def check(
 
 def inside(claimed: float, found: Interval, room: float, size: float) -> bool:
     """Whether a figure lies in its enclosure, which is no wider than a share of ``size``."""
+    size = size + LEAST
     narrow = at_most(found.up, found.low, SHARE * size)
     return narrow and between(claimed, found.low, found.up, capped(room, size, SHARE))
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from ..compare import at_most, between, equal
+from ..compare import at_most, between, capped, equal
 from ..document import is_number, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
-from ..linear import Rigour, gap_claims, inside, size_of, status_claim, sum_claims
+from ..linear import SHARE, Rigour, gap_claims, inside, size_of, status_claim, sum_claims
 from ..recompute import row_weights
 from ..rounding import UNIT
 from ..rows import DenseRows, SparseRows, as_rows, first_non_finite
@@ -239,7 +239,8 @@ class _Case:
                 bounds.append((found.primal.up, found.dual.low, found.gap.up))
                 continue
             problem = posed(self.kind, self.c[keep], y, nu, epsilon)
-            found = evaluate(problem, u[keep], self.arrays["scalars"][k], f, off, R2, self.gap)
+            scalars, spread2 = self.arrays["scalars"][k], values.spread2() if problem.two else 0.0
+            found = evaluate(problem, u[keep], scalars, f, off, R2, self.gap, spread2)
             self._subproblem_claims(claims, which, sub, found)
             bounds.append((found.primal.up, found.dual.low, found.gap.up))
         return bounds if self.gap else []
@@ -286,7 +287,8 @@ class _Case:
             middle = 0.5 * interval.low + 0.5 * interval.up
             holds = inside(values[name], interval, room, size + found.largest)
             claims.append(Claim(which + name, values[name], middle, holds))
-        swing = found.violation.up - found.violation.low + found.wobble
+        swing = found.violation.up - found.violation.low
+        swing += 8.0 * UNIT * found.wobble + float(capped(room, found.wobble, SHARE))
         holds = between(values["violation"], found.violation.low, found.violation.up, swing)
         claims.append(Claim(which + "violation", values["violation"], found.violation.up, holds))
 

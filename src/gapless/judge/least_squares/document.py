@@ -60,7 +60,7 @@ _TARGET: Table = {
     "status": STATUS,
     "rss": recomputed(is_number, "model and data"),
     "r2": recomputed(is_number, "model and data"),
-    "rounding": recomputed(is_size, "at most what float64 needs on these data"),
+    "rounding": recomputed(is_number, "at most what float64 needs on these data"),
 }
 _OF_KIND: dict[str, Table] = {
     "gap": {

@@ -198,7 +198,7 @@ class _Case:
             if self.document["estimator"] == QUADRATIC:
                 S = (1.0 - regular) * S + regular * np.eye(d)
             each.append(S)
-            spread.append(m.spread + 64.0 * d * UNIT * np.sqrt(np.outer(np.diag(S), np.diag(S))))
+            spread.append(m.spread + 64.0 * d * UNIT * np.outer(np.sqrt(np.diag(S)), np.sqrt(np.diag(S))))
         claimed = self.arrays["covariance"]
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
