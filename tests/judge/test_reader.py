@@ -130,7 +130,7 @@ def test_json_that_is_none_of_ours(case, place, text, match):
 @pytest.mark.parametrize(
     ("arrays", "match"),
     [
-        (None, "does not describe"),
+        (None, "arrays is None"),
         ({}, "does not describe"),
         ({"coef": 1, "intercept": 1, "dual": 1}, "not a dtype and a shape"),
         (

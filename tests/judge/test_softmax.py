@@ -409,6 +409,7 @@ def test_three_classes_have_the_softmax_loss_and_two_have_not():
     # K problems of two classes, each true: not what LogisticRegression means
     ovr = make_case(1, "hinge", n_classes=3)
     ovr.document["estimator"], ovr.document["problem"]["loss"] = "LogisticRegression", "logistic"
+    del ovr.document["parameters"]["loss"]
     verdict = check(ovr.document, ovr.arrays, ovr.X, ovr.y)
     assert "loss" in {claim.name for claim in verdict.failed}
     # two classes as two lines

@@ -153,7 +153,9 @@ def certify_kernel(
         positive=None if pair is None else pair[0],
     )
     scale = max(abs(base.primal), abs(base.dual))
-    violation = problem.violation(beta, scores) if finite else math.inf
+    # Of the beta that u stands for: of the two of a row one is 0.
+    own = beta if problem.at is None else np.maximum(problem.sign * problem.u(beta)[problem.at], 0.0)
+    violation = problem.violation(own, scores) if finite else math.inf
     found = Pair(**base.__dict__, negative=None if pair is None else pair[1], violation=violation)
     if not finite:
         return found

@@ -9,8 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .compare import capped, equal
 from .errors import CertificateError
 from .rounding import UNIT
+
+#: What class weights may differ by, relatively, however many rows there are.
+SHARE = 1e-6
 
 
 def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
@@ -26,6 +30,9 @@ def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     if labels.shape != (n,):
         raise CertificateError(f"other labels: y has shape {labels.shape}, X has {n} rows")
     kind, values = classes["type"], classes["values"]
+    # False equals 0, and is no 0: flags and whole numbers do not stand for each other (floats may stand for both).
+    if n and ((labels.dtype.kind == "b" and kind != "bool") or (labels.dtype.kind in "iu" and kind == "bool")):
+        raise CertificateError(f"other labels: the classes are of type {kind}, those of y are {labels.dtype}")
     number: dict[Any, int] = {}
     for k, value in enumerate(values):
         number.setdefault(value, k)
@@ -103,9 +110,8 @@ def class_weights_agree(
     total = math.fsum(weights.tolist())
     masses = [math.fsum(weights[index == k].tolist()) for k in range(K)]
     balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
-    room = 2.0 * (2 * weights.size + 8) * UNIT
-    close = (abs(a - b) <= room * b for a, b in zip(resolved, balanced, strict=True))
-    return all(close), balanced
+    room = capped(2.0 * (2 * weights.size + 8) * UNIT, 1.0, SHARE) * np.array(balanced)
+    return equal(resolved, balanced, room), balanced
 
 
 def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
@@ -118,6 +124,8 @@ def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
         if not isinstance(key, str | int | float) or isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if not abs(value) < 2**1023:
+            return None
+        if key in given:
             return None
         given[key] = float(value)
     return [given.get(value, 1.0) for value in classes]

@@ -8,9 +8,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from .errors import CertificateError
 from .losses import LOSSES
 from .recompute import OFFSETS
+from .schema import Arrays, Entry, Table, Test, derived, optional, recomputed, unchecked
 
 FORMAT = "gapless model"
 SCHEMA = 1
@@ -27,15 +30,14 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 #: How the numbers of a document's dtype are stored.
 REALS = {"float64": "<f8", "float32": "<f4"}
 
-#: Entries that a document may have or not.
-OPTIONAL = ("arrays", "bounds", "origin", "tuning")
-
-Test = Callable[[Any], bool]
-Arrays = dict[str, tuple[str, list[int]]]
+#: No count of rows, columns or steps is larger: numpy's int64 holds it, and a float holds it exactly.
+MOST_COUNT = 2**53
+#: Blocks and lists inside each other, in a document and in a parameter.
+MOST_NESTING, MOST_PARAMETER_NESTING = 64, 8
 
 
 def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COUNT
 
 
 def is_number(value: Any) -> bool:
@@ -52,8 +54,42 @@ def number(value: Any) -> float:
     return NON_FINITE[value] if isinstance(value, str) else float(value)
 
 
+def is_finite(value: Any) -> bool:
+    """A number that is neither infinite nor NaN."""
+    return is_number(value) and math.isfinite(number(value))
+
+
+def is_size(value: Any) -> bool:
+    """A finite number >= 0."""
+    return is_finite(value) and number(value) >= 0.0
+
+
+def is_positive(value: Any) -> bool:
+    return is_finite(value) and number(value) > 0.0
+
+
+def is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def or_none(test: Test) -> Test:
+    return lambda value: value is None or test(value)
+
+
+def list_of(test: Test, least: int = 0) -> Test:
+    return lambda value: isinstance(value, list) and len(value) >= least and all(map(test, value))
+
+
+def is_parameter(value: Any, depth: int = MOST_PARAMETER_NESTING) -> bool:
+    """Plain JSON: a flag, a number, a text, nothing, or lists and blocks of them, not deep."""
+    if value is None or isinstance(value, bool | str) or is_number(value):
+        return True
+    inside = value if isinstance(value, list) else list(value.values()) if is_dict(value) else None
+    return inside is not None and depth > 0 and all(is_parameter(each, depth - 1) for each in inside)
 
 
 def is_digest(value: Any) -> bool:
@@ -72,66 +108,126 @@ def is_dict(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
-_NUMBERS = ("primal", "dual", "gap", "relative_gap", "rounding", "seconds")
+#: How long a fit took, and on what: nobody can measure it again.
+CLOCK: Table = {
+    "seconds": unchecked(is_size, "a time that has passed"),
+    "compile_seconds": optional(unchecked(is_size, "a time that has passed; files of before have none")),
+    "backend": unchecked(is_text, "no trace of the machine is in the model"),
+}
+FINGERPRINT: Table = {
+    "n_rows": recomputed(is_count, "the rows of X"),
+    "n_features": recomputed(is_count, "the columns of X"),
+    "rows": recomputed(is_digest, "hashes of the rows of X"),
+    "labels": recomputed(is_digest, "the labels or targets"),
+    "weights": recomputed(is_digest, "the sample weights"),
+}
+TUNING: Table = {
+    "method": unchecked(is_text, "how settings were searched leaves no trace in the model"),
+    "candidates": unchecked(lambda value: is_count(value) and value >= 1, "bounds count at least as many as tried"),
+    "visited": unchecked(is_count, "settings that were fitted leave no trace in the model"),
+    "folds": unchecked(is_count, "the folds leave no trace in the model"),
+    "held_out": unchecked(or_none(is_digest), "the held-out rows are not in the file"),
+}
+CLASSES: Table = {
+    "type": derived(one_of(*CLASS_TYPES), "the values, and the labels; but whole numbers may be floats"),
+    "values": recomputed(lambda value: isinstance(value, list), "the labels: sorted, each once"),
+}
+TOP: Table = {
+    "format": derived(one_of(FORMAT), "the only one"),
+    "schema": derived(is_count, "the one that this judge reads"),
+    "version": unchecked(is_text, "which release wrote the file"),
+    "estimator": derived(is_text, "the parameters, the problem and the kind of certificate"),
+    "parameters": derived(is_dict, "entry by entry below"),
+    "classes": derived(is_dict, "entry by entry below"),
+    "n_features": recomputed(is_count, "the columns of X"),
+    "feature_names": unchecked(is_names, "the judge compares numbers, not names"),
+    "target": unchecked(or_none(is_text), "the judge compares numbers, not names"),
+    "dtype": derived(one_of("float64", "float32"), "the arrays are of this type"),
+    "problem": derived(is_dict, "entry by entry below"),
+    "certificate": derived(is_dict, "entry by entry below"),
+    "arrays": optional(derived(is_dict, "type and size of each array")),
+    "training_rows": optional(derived(is_dict, "entry by entry below; in files of the command line")),
+    "bounds": optional(recomputed(is_dict, "the data: see the page on bounds")),
+    "input": optional(unchecked(is_dict, "the judge is given features; reading a file it makes them by this entry")),
+    "origin": optional(unchecked(is_dict, "by which command a model was made, and why of these rows")),
+    "tuning": optional(unchecked(is_dict, "nobody can see in a model how its settings were found")),
+}
+#: Blocks that any document may have.
+SHARED: dict[str, Table] = {"classes.": CLASSES, "certificate.fingerprint.": FINGERPRINT, "tuning.": TUNING}
 
-TOP: dict[str, Test] = {
-    "format": is_text,
-    "schema": is_count,
-    "version": is_text,
-    "estimator": is_text,
-    "parameters": is_dict,
-    "classes": is_dict,
-    "n_features": is_count,
-    "feature_names": is_names,
-    "target": lambda value: value is None or isinstance(value, str),
-    "dtype": one_of("float64", "float32"),
-    "problem": is_dict,
-    "certificate": is_dict,
+_GAP: Table = {
+    "primal": recomputed(is_number, "model and data"),
+    "dual": recomputed(is_number, "dual point and data"),
+    "gap": recomputed(is_number, "model, dual point and data"),
+    "relative_gap": derived(is_number, "gap, primal and dual"),
+    "rounding": recomputed(is_number, "at most what float64 sums of this size can need"),
 }
-_PROBLEM: dict[str, Test] = {
-    "loss": one_of(*LOSSES, "softmax"),
-    "offset": one_of(*OFFSETS),
-    "offset_scale": is_number,
-    "C": is_number,
-    "class_weight": lambda value: isinstance(value, list) and all(map(is_number, value)),
+HOW: Table = {
+    "n_iter": unchecked(is_count, "steps leave no trace in the model"),
+    "solver": unchecked(is_text, "the way to a model leaves no trace in it"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": is_text,
-    "tol": is_number,
-    "status": one_of(*STATUSES),
-    **dict.fromkeys(_NUMBERS, is_number),
-    "n_iter": is_count,
-    "backend": is_text,
-    "solver": is_text,
-    "fingerprint": is_dict,
-    "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)),
+STATUS = derived(one_of(*STATUSES), "converged or not follows from the figures; which other ending is not checked")
+PROBLEM: Table = {
+    "loss": derived(one_of(*LOSSES, "softmax"), "estimator, parameter loss, number of classes"),
+    "offset": derived(one_of(*OFFSETS), "parameters fit_intercept and penalize_intercept"),
+    "offset_scale": derived(is_positive, "parameter intercept_scaling"),
+    "C": derived(lambda value: is_number(value) and number(value) > 0.0, "parameter C"),
+    "class_weight": recomputed(list_of(is_size), "parameter class_weight and the labels"),
 }
-#: What took how long: no claim.
-TIMES = ("seconds", "compile_seconds")
-#: Entries of a certificate that files of earlier versions do not have.
-_LATER: dict[str, Test] = {"compile_seconds": is_number}
-FINGERPRINT: dict[str, Test] = {
-    "n_rows": is_count,
-    "n_features": is_count,
-    "rows": is_digest,
-    "labels": is_digest,
-    "weights": is_digest,
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("gap"), "estimator and C"),
+    "tol": derived(is_size, "parameter tol"),
+    "status": STATUS,
+    **_GAP,
+    **CLOCK,
+    **HOW,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+    "subproblems": derived(list_of(lambda value: is_dict(value), 1), "one for each class against the rest"),
 }
-_SUBPROBLEM: dict[str, Test] = {
-    "positive": lambda value: value is None or is_count(value),
-    "status": one_of(*STATUSES),
-    **dict.fromkeys(_NUMBERS, is_number),
-    "n_iter": is_count,
-    "solver": is_text,
+_SUBPROBLEM: Table = {
+    "positive": derived(or_none(is_count), "the classes, in order"),
+    "status": STATUS,
+    **_GAP,
+    "seconds": CLOCK["seconds"],
+    **HOW,
 }
+_ARRAYS: Table = {
+    "coef": recomputed(is_dict, "the primal"),
+    "intercept": recomputed(is_dict, "the primal"),
+    "dual": recomputed(is_dict, "the dual: feasible without rounding"),
+}
+#: Parameters that decide nothing about what is optimal, nor about what is claimed.
+_FREE = "it does not change what is optimal"
 
 
-_TUNING: dict[str, Test] = {
-    "method": is_text,
-    "candidates": lambda value: is_count(value) and value >= 1,
-    "visited": is_count,
-    "folds": is_count,
-    "held_out": lambda value: value is None or is_digest(value),
+def free(*names: str, why: str = _FREE) -> Table:
+    """Parameters that nobody checks."""
+    return {name: optional(unchecked(is_parameter, why)) for name in names}
+
+
+def agree(*names: str, how: str = "has to agree with the problem") -> Table:
+    """Parameters that are compared with the problem."""
+    return {name: optional(derived(is_parameter, how)) for name in names}
+
+
+_LINEAR: Table = {
+    **agree("C", "tol", "fit_intercept", "class_weight", "penalty", "l1_ratio", "multi_class"),
+    "penalize_intercept": optional(derived(is_flag, "the offset, where there is one and a penalty")),
+    "intercept_scaling": optional(derived(is_positive, "offset_scale, where the offset is penalised")),
+}
+_LINEAR_FREE = ("dual", "verbose", "random_state", "max_iter", "solver", "time_limit", "warm_start", "init", "n_jobs")
+PARAMETERS: dict[str, Table] = {
+    "LinearSVC": agree("loss") | _LINEAR | free(*_LINEAR_FREE, "device"),
+    "LogisticRegression": _LINEAR | free(*_LINEAR_FREE, "device", "on_separation"),
+}
+TABLES: dict[str, Table] = {
+    "": TOP,
+    **{f"{name}.parameters.": table for name, table in PARAMETERS.items()},
+    "problem.": PROBLEM,
+    "certificate.": _CERTIFICATE,
+    "certificate.subproblems[].": _SUBPROBLEM,
+    "arrays.": _ARRAYS,
+    **SHARED,
 }
 
 
@@ -140,7 +236,7 @@ def flaw_of_tuning(document: Any) -> str | None:
     if not isinstance(document, dict) or "tuning" not in document:
         return None
     block = document["tuning"]
-    return flaw_of(block, _TUNING, "tuning.") if is_dict(block) else "the entry tuning is no object"
+    return flaw_of(block, TUNING, "tuning.") if is_dict(block) else "the entry tuning is no object"
 
 
 def newer_schema(document: Any) -> str | None:
@@ -164,39 +260,38 @@ def flaw_of_head(document: Any) -> str | None:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_head(document) or flaw_of(document, TOP, "", optional=OPTIONAL)
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
-    found = flaw_of(document["problem"], _PROBLEM, "problem.") or flaw_of_classes(document["classes"])
-    if found:
-        return found
-    certificate = document["certificate"]
-    found = flaw_of_certificate(certificate, _CERTIFICATE)
-    found = found or flaw_of(certificate["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
-    if found:
-        return found
+    certificate, problem, K = document["certificate"], document["problem"], len(document["classes"]["values"])
     for k, sub in enumerate(certificate["subproblems"]):
         found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
         if found:
             return found
-        if sub["positive"] is None and document["problem"]["loss"] != "softmax":
+        if sub["positive"] is None and problem["loss"] != "softmax":
             return f"the entry certificate.subproblems[{k}].positive is None, which only the softmax loss has"
-    found = flaw_of_names(document)
-    if found:
-        return found
-    if len(document["problem"]["class_weight"]) != len(document["classes"]["values"]):
+    if len(problem["class_weight"]) != K:
         return "problem.class_weight has not one number for each class"
     return None
 
 
-def flaw_of_parts(
-    document: Any, top: dict[str, Test], problem: dict[str, Test], certificate: dict[str, Test]
-) -> str | None:
-    """What is wrong with the head, the blocks problem and certificate, the fingerprint or the names."""
-    found = flaw_of_head(document) or flaw_of(document, top, "", optional=OPTIONAL)
-    found = found or flaw_of(document["problem"], problem, "problem.")
-    found = found or flaw_of_certificate(document["certificate"], certificate) or flaw_of_names(document)
-    return found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
+def flaw_of_parts(document: Any, schema: Mapping[str, Table]) -> str | None:
+    """What is wrong with the head, parameters, problem, certificate, fingerprint, names or classes."""
+    found = flaw_of_head(document) or flaw_of(document, schema[""], "")
+    if found:
+        return found
+    known = schema.get(f"{document['estimator']}.parameters.")
+    if known is None:
+        names = ", ".join(key.partition(".")[0] for key in schema if key.endswith(".parameters."))
+        return f"the estimator is {shown(document['estimator'])}; with this certificate there are {names}"
+    found = flaw_of(document["parameters"], known, "parameters.")
+    found = found or flaw_of(document["problem"], schema["problem."], "problem.")
+    found = found or flaw_of(document["certificate"], schema["certificate."], "certificate.") or flaw_of_names(document)
+    found = found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
+    one_is_enough = "DecisionTree" in document["estimator"] or "Bagging" in document["estimator"]
+    return found or (
+        None if document["classes"] is None else flaw_of_classes(document["classes"], 1 if one_is_enough else 2)
+    )
 
 
 def refuse_unreadable(document: Any, flaw: Callable[[Any], str | None]) -> None:
@@ -205,11 +300,6 @@ def refuse_unreadable(document: Any, flaw: Callable[[Any], str | None]) -> None:
     found = f"was {newer}" if newer else flaw(document)
     if found:
         raise CertificateError(f"the certificate {found}" if newer else f"the certificate cannot be read: {found}")
-
-
-def flaw_of_certificate(block: dict[str, Any], tests: dict[str, Test]) -> str | None:
-    later = {key: test for key, test in _LATER.items() if key in block}
-    return flaw_of(block, {**tests, **later}, "certificate.")
 
 
 def flaw_of_names(document: dict[str, Any]) -> str | None:
@@ -233,29 +323,70 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     return {"coef": (real, [S, d]), "intercept": (real, [S]), "dual": ("<f8", [S, n])}
 
 
-def flaw_of(block: dict[str, Any], tests: dict[str, Test], where: str, optional: tuple[str, ...] = ()) -> str | None:
-    for key, test in tests.items():
+def flaw_of(block: dict[str, Any], table: Mapping[str, Any], where: str) -> str | None:
+    """The first entry of a block that is missing, not of its type, or unknown; the table has entries or bare tests."""
+    for key, entry in table.items():
+        known = isinstance(entry, Entry)
         if key not in block:
+            if known and entry.optional:
+                continue
             return f"the entry {where}{key} is missing"
-        if not test(block[key]):
+        if not (entry.test if known else entry)(block[key]):
             return f"the entry {where}{key} is {shown(block[key])}"
-    beyond = [key for key in block if key not in tests and key not in optional]
+    beyond = [key for key in block if key not in table]
     return f"the entry {where}{shown(beyond[0])} is unknown" if beyond else None
 
 
-def flaw_of_classes(classes: dict[str, Any]) -> str | None:
-    found = flaw_of(
-        classes, {"type": one_of(*CLASS_TYPES), "values": lambda value: isinstance(value, list)}, "classes."
-    )
+def flaw_of_classes(classes: dict[str, Any], least: int = 2) -> str | None:
+    found = flaw_of(classes, CLASSES, "classes.")
     if found:
         return found
     kind, values = classes["type"], classes["values"]
     for value in values:
         if not isinstance(value, CLASS_TYPES[kind]) or (kind != "bool" and isinstance(value, bool)):
             return f"the class {shown(value)} is no {kind}"
-        if kind in ("int", "float") and not is_number(value):
+        if kind in ("int", "float") and not is_finite(value):
             return f"the class {shown(value)} is not finite"
-    return None if len(values) >= 2 else f"there are {len(values)} classes; a classifier has at least 2"
+    return None if len(values) >= least else f"there are {len(values)} classes; there have to be {least}"
+
+
+def nesting(value: Any, most: int = MOST_NESTING) -> bool:
+    """Whether blocks and lists stand inside each other no deeper than ``most``, each key a text."""
+    layer = [value]
+    for _ in range(most):
+        inside: list[Any] = []
+        for each in layer:
+            if isinstance(each, Mapping):
+                if not all(isinstance(key, str) for key in each):
+                    return False
+                inside += each.values()
+            elif isinstance(each, list | tuple):
+                inside += each
+        if not inside:
+            return True
+        layer = inside
+    return False
+
+
+def read_arrays(document: dict[str, Any], arrays: Any, forms: Arrays) -> dict[str, np.ndarray]:
+    """The arrays of a document, of the type and shape that it implies, none beyond; CertificateError for others."""
+    names = {str(name) for name in arrays} if isinstance(arrays, Mapping) else set()
+    if names != set(forms):
+        odd = sorted(names ^ set(forms))[0]
+        what = f"there is no array {odd}" if odd in forms else f"the array {shown(odd)} is unknown"
+        raise CertificateError(f"the certificate cannot be read: {what}")
+    out = {}
+    for name, (dtype, shape) in forms.items():
+        try:
+            array = np.asarray(arrays[name])
+        except (TypeError, ValueError):
+            raise CertificateError(f"the certificate cannot be read: {name} is no array") from None
+        wanted = np.dtype(dtype).newbyteorder("=")
+        if array.dtype != wanted or array.shape != tuple(shape):
+            given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
+            raise CertificateError(f"the certificate cannot be read: {given}")
+        out[name] = array
+    return out
 
 
 def shown(value: Any) -> str:

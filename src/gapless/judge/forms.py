@@ -1,38 +1,48 @@
-"""The forms of documents, by the estimator that was fitted: what is wrong with one, and the arrays that go with it."""
+"""The families of documents, by the estimator that was fitted and its kind of certificate."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from . import document as classifier
 from . import training_rows
-from .boosting import document as boosting
-from .bounds import document as bounds
-from .ensemble import document as ensemble
-from .gradient import document as gradient
+from .boosting import KIND as BOOSTING
+from .bounds.document import TABLES as BOUNDS
+from .bounds.document import flaw as flaw_of_bounds
+from .document import Arrays, flaw_of_tuning
+from .ensemble import KIND as ENSEMBLE
+from .gradient import KIND as GRADIENT
 from .inputs import flaw_of_input, flaw_of_origin, without_input
-from .kernel_machines import document as kernel_machines
-from .least_squares import document as least_squares
-from .mistakes import document as mistakes
-from .moments import document as moments
-from .tree import document as tree
-
-_FORMS: dict[str, Any] = {
-    **dict.fromkeys(kernel_machines.ESTIMATORS, kernel_machines),
-    **dict.fromkeys(boosting.ESTIMATORS, boosting),
-    **dict.fromkeys(ensemble.ESTIMATORS, ensemble),
-    **dict.fromkeys(least_squares.ESTIMATORS, least_squares),
-    **dict.fromkeys(mistakes.ESTIMATORS, mistakes),
-    **dict.fromkeys(moments.ESTIMATORS, moments),
-    **dict.fromkeys(tree.ESTIMATORS, tree),
-}
+from .kernel_machines import KIND as KERNEL
+from .least_squares import KIND as LEAST_SQUARES
+from .linear import KIND as LINEAR
+from .mistakes import KIND as MISTAKES
+from .moments import KIND as MOMENTS
+from .schema import Kind, Table
+from .tree import KIND as TREE
 
 
-def _form(document: Any) -> Any:
-    if gradient.speaks_of(document):
-        return gradient
-    name = document.get("estimator") if isinstance(document, dict) else None
-    return _FORMS.get(name, classifier) if isinstance(name, str) else classifier
+def _with_shared(schema: dict[str, Table]) -> dict[str, Table]:
+    """The tables of a family with those of the entries that any document may have."""
+    return {**schema, **BOUNDS, **training_rows.TABLES, "arrays.": {**schema["arrays."], **training_rows.ARRAYS}}
+
+
+KINDS = tuple(
+    kind._replace(schema=_with_shared(kind.schema))
+    for kind in (LINEAR, GRADIENT, LEAST_SQUARES, KERNEL, MISTAKES, MOMENTS, TREE, BOOSTING, ENSEMBLE)
+)
+_BY_NAME = {(name, kind): each for each in KINDS for name in each.estimators for kind in each.certificate_kinds}
+
+
+def kind_of(document: Any) -> Kind:
+    """The family that judges a document; that of linear classifiers, which refuses it, where there is none."""
+    block = document.get("certificate") if isinstance(document, dict) else None
+    name, kind = (document.get("estimator"), block.get("kind")) if isinstance(block, dict) else (None, None)
+    known = (name if isinstance(name, str) else "", kind if isinstance(kind, str) else "")
+    return _BY_NAME.get(known, _first(name))
+
+
+def _first(name: Any) -> Kind:
+    return next((each for each in KINDS if name in each.estimators), KINDS[0])
 
 
 def flaw(document: Any) -> str | None:
@@ -42,17 +52,12 @@ def flaw(document: Any) -> str | None:
         if wrong:
             return wrong
         document = without_input(document)
-    if isinstance(document, dict) and training_rows.ENTRY in document:
-        wrong = training_rows.flaw(document)
-        if wrong:
-            return wrong
-        document = training_rows.without(document)
-    found: str | None = _form(document).flaw(document)
-    found = found or classifier.flaw_of_tuning(document) or flaw_of_origin(document)
-    return found or (bounds.flaw(document["bounds"]) if "bounds" in document else None)
+    found = kind_of(document).flaw(document)
+    found = found or flaw_of_tuning(document) or flaw_of_origin(document)
+    found = found or training_rows.flaw(document)
+    return found or (flaw_of_bounds(document["bounds"]) if "bounds" in document else None)
 
 
-def array_forms(document: dict[str, Any]) -> classifier.Arrays:
+def array_forms(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays of a document without a flaw."""
-    forms: classifier.Arrays = _form(document).array_forms(training_rows.without(document))
-    return {**forms, **training_rows.array_forms(document)}
+    return {**kind_of(document).array_forms(document), **training_rows.array_forms(document)}

@@ -223,7 +223,8 @@ class _Pass:
 
         Cauchy-Schwarz in place of |x|.|w|, and generous constants: this caps claims, it proves nothing.
         """
-        n, d = min(self.n, 1024) + self.n / 512 + 64, self.task.rows.shape[1] + 64
+        # Blocks have up to 512 rows, and a fit need not say that its own were shorter.
+        n, d = max(128, min(self.n, 1024)) + self.n / 512 + 64, self.task.rows.shape[1] + 64
         slopes, lengths, terms, sizes, weights = self.rough[:, s].tolist()
         theta = math.sqrt(w + (float(self.b[s]) ** 2 / self.constant2 if self.constant2 else 0.0))
         total = 2.0 * d * slopes * theta + (n + d) * (primal + terms + sizes + combined) + 64 * weights

@@ -267,7 +267,9 @@ def evaluate_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) ->
     """
     W, b, U = (np.asarray(a, dtype=np.float64) for a in (W, b, U))
     with np.errstate(all="ignore"):
-        done = _Pass(task, W, b, U)
+        # What all free offsets have in common changes no loss, and is left out of its enclosure: one rounding, for which
+        # `score_bounds` has room.
+        done = _Pass(task, W, b - b[0] if task.offset == "free" else b, U)
         # s + e stands for t in the combination: it is off by less than 2u relatively (radius is of order u^2).
         done.combined.spread = 4.0 * UNIT * done.combined.size
         v, reach = done.combined.result()

@@ -12,13 +12,23 @@ from typing import Any
 import numpy as np
 
 from . import tree
-from .document import is_count
-from .errors import CertificateError
+from .document import flaw_of, is_count, is_dict, read_arrays
 from .fingerprint import row_hashes
+from .schema import Arrays, Table, recomputed
 from .tree.case import rows_in_float32
 from .verdict import Claim
 
 ENTRY = "training_rows"
+
+
+#: For the schema of every document.
+TABLES: dict[str, Table] = {
+    "training_rows.": {
+        "distinct": recomputed(is_count, "the hashes of the rows of X, each once"),
+        "twins": recomputed(is_count, "the rows of X that equal another"),
+    }
+}
+ARRAYS: Table = {ENTRY: recomputed(is_dict, "the hashes of the rows of X, ascending")}
 
 
 def flaw(document: Mapping[str, Any]) -> str | None:
@@ -26,39 +36,25 @@ def flaw(document: Mapping[str, Any]) -> str | None:
     if ENTRY not in document:
         return None
     block = document[ENTRY]
-    if not isinstance(block, dict) or block.keys() != {"distinct", "twins"} or not all(map(is_count, block.values())):
-        return "the entry training_rows is not the number of distinct rows and that of rows with a twin"
-    return None
+    if not is_dict(block):
+        return f"the entry {ENTRY} is no object"
+    return flaw_of(block, TABLES["training_rows."], "training_rows.")
 
 
-def without(document: Any) -> Any:
-    """The document without the entry: what the other checks read."""
-    if not isinstance(document, Mapping):
-        return document
-    return {key: value for key, value in document.items() if key != ENTRY}
+def without(block: Mapping[str, Any]) -> dict[str, Any]:
+    """A document without the entry, or arrays without the array: what the other checks read."""
+    return {key: value for key, value in block.items() if key != ENTRY}
 
 
-def array_forms(document: Mapping[str, Any]) -> dict[str, tuple[str, list[int]]]:
+def array_forms(document: Mapping[str, Any]) -> Arrays:
     return {ENTRY: ("<u8", [document[ENTRY]["distinct"]])} if ENTRY in document else {}
 
 
-def taken(document: Any) -> int | None:
-    """How many distinct rows a document names; None without the entry."""
-    if not isinstance(document, Mapping) or ENTRY not in document:
-        return None
-    wrong = flaw(document)
-    if wrong:
-        raise CertificateError(f"the certificate cannot be read: {wrong}")
-    return int(document[ENTRY]["distinct"])
-
-
-def claim(document: Mapping[str, Any], named: int, arrays: Mapping[str, Any], X: Any) -> Claim:
+def claim(document: dict[str, Any], arrays: Mapping[str, Any], X: Any) -> Claim:
     """That the hashes are those of the rows of the fit, whose digest was checked before."""
+    given = read_arrays(document, {ENTRY: arrays[ENTRY]} if ENTRY in arrays else {}, array_forms(document))[ENTRY]
     rows = rows_in_float32(X) if document["estimator"] in tree.document.ESTIMATORS else X
     found, times = np.unique(row_hashes(rows)[:, 0], return_counts=True)
-    given = np.asarray(arrays.get(ENTRY))
-    holds = given.dtype == np.uint64 and given.shape == (named,) and np.array_equal(given, found)
-    holds &= document[ENTRY]["twins"] == int(times[times > 1].sum())
-    return Claim(
-        "training rows", named, found.size, holds, "the hash of each row that was trained on, and rows with a twin"
-    )
+    holds = np.array_equal(given, found) and document[ENTRY]["twins"] == int(times[times != 1].sum())
+    note = "the hash of each row that was trained on, and rows with a twin"
+    return Claim("training rows", document[ENTRY]["distinct"], found.size, holds, note)

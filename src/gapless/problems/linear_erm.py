@@ -428,13 +428,16 @@ class LinearERM:
         """
         longer = 2.0 * self.passed.reach if isinstance(self.passed, MarkedRows) else 0.0
         d = (self.d if longer == 0.0 else 2 * self.d + 5) + 1
-        sums = gamma(BLOCK + 64)
-        size = float(np.linalg.norm(theta))
+        sums = gamma(min(self.n, BLOCK) + 64)
+        # |x||w| + |b|, or by Cauchy and Schwarz with the offset as one more weight: whichever is less.
+        size, slope, offset = (
+            float(np.linalg.norm(part)) for part in (theta, theta[:-1], theta[-1:] * self.rows.constant)
+        )
         loss_error, reach, total = 0.0, 0.0, 0.0
         for start in range(0, self.n, SLICE):
             part = slice(start, min(self.n, start + SLICE))
             norms = np.sqrt(self._norms2(part.start, part.stop)) * (1.0 + 1e-12) + longer
-            score_error = gamma(d + 3) * norms * size
+            score_error = gamma(d + 3) * np.minimum(norms * size, norms * slope + offset)
             lipschitz: Any = 1.0
             if isinstance(self.loss, SquaredHinge):
                 lipschitz = 2.0 * (np.maximum(0.0, 1.0 - self.y[part] * z[part]) + score_error)

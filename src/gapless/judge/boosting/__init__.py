@@ -20,41 +20,37 @@ from typing import Any
 import numpy as np
 
 from ..classes import sorted_unique
-from ..document import TIMES, is_number, number, refuse_unreadable
-from ..errors import CertificateError
+from ..compare import at_most, capped, equal
+from ..document import is_count, is_number, number, read_arrays, refuse_unreadable
 from ..rows import Rows, SparseRows, as_rows
+from ..schema import Kind
 from ..statement import same_data
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, array_forms, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 
 #: What two ways of adding up float64 may differ by, relatively: n u for n up to 10^8, with the exponents' own error.
 ROOM = 1e-8
+#: Votes that differ by less than this share of all are equal but for rounding.
+TIE = 1e-9
+#: No room for a stage weight is wider than this share of it and of the rate.
+SHARE = 1e-3
+#: Beyond this exp(a / 2) overflows, and a run ends with a stage weight of 1.
+LARGEST = 1399.0
 #: Numbers of all rounds' weights that are held at a time.
 HELD = 20_000_000
 
 
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
-
-
-def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+def check(
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
+) -> Verdict:
     """Judge the rounds of a document; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    case = _Case(dict(document), arrays, X, y, sample_weight)
+    case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     with np.errstate(all="ignore"):
         if case.statement_claims(claims):
             case.round_claims(claims)
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    others = [str(name)[:40] for name in document["parameters"] if name not in ("learning_rate", "n_estimators")]
-    unchecked = [*TIMES, "backend", "version", "names of features", "which ending, and its reason"]
-    unchecked += ["that stumps have the least impurity"] if case.stumps else ["that the learners give these answers"]
-    return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64")
-
-
-def _close(a: Any, b: Any, room: float = ROOM) -> bool:
-    return bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) <= room * np.abs(np.asarray(b)) + 1e-300))
+    return Verdict(claims, ["that stumps have the least impurity"] if case.stumps else [], [], "float64")
 
 
 class _Case:
@@ -64,14 +60,8 @@ class _Case:
         index, weights = same_data(document, rows, y, sample_weight)
         self.K, self.T = len(document["classes"]["values"]), self.problem["rounds"]
         self.stumps = self.problem["learner"] == "stump"
-        self.arrays: dict[str, np.ndarray] = {}
-        for name, (dtype, shape) in array_forms({**document, "learners": None}).items():
-            array = np.asarray(arrays.get(name))
-            wanted = np.dtype(dtype).newbyteorder("=")
-            if array.dtype != wanted or array.shape != tuple(shape):
-                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
-                raise CertificateError(f"the certificate cannot be read: {given}")
-            self.arrays[name] = array
+        read = read_arrays(document, arrays, array_forms(document))
+        self.arrays = {name: array for name, array in read.items() if "." not in name}  # others are the learners'
         self.there = weights > 0.0
         self.index, self.all_weights = index[self.there], weights
         self.first = weights[self.there] / math.fsum(weights[self.there].tolist())
@@ -80,17 +70,18 @@ class _Case:
     def statement_claims(self, claims: list[Claim]) -> bool:
         p, rate = self.document["parameters"], number(self.problem["rate"])
         asked = p.get("learning_rate")
-        good = math.isfinite(rate) and rate > 0.0
-        claims.append(Claim("rate", rate, asked, good and is_number(asked) and number(asked) == rate))
+        claims.append(Claim("rate", rate, asked, is_number(asked) and number(asked) == rate))
         most = p.get("n_estimators")
-        claims.append(Claim("rounds", self.T, most, isinstance(most, int) and self.T <= most, "no more than asked for"))
+        # A run of fewer rounds has another ending, or a last round without a mistake.
+        fewer = self.block["status"] != "converged" or bool(self.arrays["errors"][-1] == 0.0)
+        made = is_count(most) and (self.T == most or (fewer and at_most(self.T, most)))
+        claims.append(Claim("rounds", self.T, most, made, "as many as asked for, or no more"))
         values = self.document["classes"]["values"]
         claims.append(Claim("classes", f"{self.K} classes", None, sorted_unique(values), "sorted, each once"))
         finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values() if a.dtype.kind == "f")
         claims.append(Claim("finite", "all numbers", None, finite))
         positive = bool((self.arrays["stage_weights"] > 0.0).all())
         claims.append(Claim("votes", "stage weights", None, positive, "each is positive"))
-        fine = True
         if self.stumps:
             feature, classes = self.arrays["feature"], self.arrays["classes"]
             fine = bool(((feature >= -1) & (feature < self.document["n_features"])).all())
@@ -100,26 +91,36 @@ class _Case:
             ends = self.arrays["cut_ends"]
             rising = bool((np.diff(ends, prepend=0) >= 0).all()) and int(ends[-1]) == self.arrays["cuts"].size
             claims.append(Claim("thresholds", "of each feature", None, rising))
-            fine = fine and rising
-        return good and finite and positive and fine
+        if "answers" in self.arrays:
+            # Of a learner that does not know a class, the answer K stands for none.
+            known = bool((self.arrays["answers"] <= self.K).all())
+            claims.append(Claim("answers", "classes", None, known))
+        there = math.isfinite(float(self.first.sum())) and self.index.size > 0
+        claims.append(Claim("row weights", "finite, not all 0", None, there))
+        return all(claim.holds for claim in claims)
 
     # -- the rounds
 
-    def _answer(self, t: int) -> np.ndarray:
+    def _answer(self, t: int) -> tuple[np.ndarray, np.ndarray]:
+        """What round t answers, and which rows are on the right side of its stump."""
+        nowhere = np.zeros(self.index.size, dtype=bool)
         if not self.stumps:
-            return self.arrays["answers"][t][self.there]
+            return self.arrays["answers"][t][self.there].astype(np.int64), nowhere
         j = int(self.arrays["feature"][t])
         left, right = self.arrays["classes"][t]
-        if j < 0:
-            return np.full(self.index.size, left)
-        return np.where(self.columns.whole(j) > self.arrays["threshold"][t], right, left)
+        side = nowhere if j < 0 else self.columns.whole(j) > self.arrays["threshold"][t]
+        return np.where(side, right, left), side
 
     def round_claims(self, claims: list[Claim]) -> None:
         alphas, rate, K, n = self.arrays["stage_weights"], number(self.problem["rate"]), self.K, self.index.size
         s, votes = np.zeros(n), np.zeros((n, K))
         rows, kept, edges = np.arange(n), list[np.ndarray](), list[float]()
         errors, factors, training = np.empty(self.T), np.empty(self.T), np.empty(self.T)
-        clean, wrong_now = None, np.zeros(n, dtype=bool)
+        decided = np.zeros(n, dtype=bool)
+        sure, maybe = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)  # wrong for certain, and wrong perhaps
+        least, most = np.empty(self.T), np.empty(self.T)
+        clean: list[int | None] = [None, None]  # the first round that may be clean, and the first that is
+        masses, counts = np.zeros((self.T, 2, K)), np.zeros((self.T, 2), dtype=np.int64)
         two_and_stumps = self.stumps and K == 2
         for t in range(self.T):
             w = self.first * np.exp(s - s.max())
@@ -129,7 +130,11 @@ class _Case:
                 if len(kept) * n >= HELD or t == self.T - 1:
                     edges += self._edges(np.array(kept)).tolist()
                     kept.clear()
-            answer = self._answer(t)
+            answer, right_side = self._answer(t)
+            for side in (0, 1) if self.stumps else ():
+                here = right_side if side else ~right_side
+                masses[t, side] = np.bincount(self.index[here], weights=w[here], minlength=K)
+                counts[t, side] = np.count_nonzero(here)
             wrong = answer != self.index
             errors[t] = w[wrong].sum()
             right = w[~wrong].sum()
@@ -138,45 +143,48 @@ class _Case:
             s += a * wrong
             known = answer < K
             votes[rows[known], answer[known]] += a
-            # Of two classes the second needs more votes than the first, as of any two.
-            wrong_now = np.argmax(votes, axis=1) != self.index
-            training[t] = self.first[wrong_now].sum()
-            if clean is None and not wrong_now.any():
-                clean = t + 1
+            # Of two classes the second needs more votes than the first, as of any two; votes that are equal but for
+            # rounding may be won by either.
+            own = votes[rows, self.index]
+            rest = votes.copy()
+            rest[rows, self.index] = -np.inf
+            behind, tie = rest.max(axis=1) - own, TIE * float(alphas[: t + 1].sum())
+            sure, maybe = behind > tie, behind >= -tie
+            decided = np.argmax(votes, axis=1) != self.index
+            training[t] = self.first[decided].sum()
+            least[t], most[t] = self.first[sure].sum(), self.first[maybe].sum()
+            for place, bad in enumerate((sure, maybe)):
+                if clean[place] is None and not bad.any():
+                    clean[place] = t + 1
         claimed = self.arrays
         claims.append(_series("weighted errors", claimed["errors"], errors))
         wanted = np.where(errors > 0.0, rate * (np.log1p(-errors) - np.log(errors) + math.log(K - 1.0)), 1.0)
-        capped = self.block["status"] == "not_finite"
+        capped_last = self.block["status"] == "not_finite"
         # The error is a sum of n weights; near 1/2 the weight is the small difference of two logarithms of it.
         felt = rate * (n + 64) * 2.0**-52 / np.maximum(errors * (1.0 - errors), 1e-300)
-        near = (np.abs(alphas - wanted) <= 1e-6 * np.abs(wanted) + np.where(errors > 0.0, felt, 0.0)) | (
-            alphas == wanted
-        )
-        fine = bool(near[: -1 if capped else None].all())
+        felt = np.where(errors > 0.0, capped(felt, np.abs(wanted) + rate, SHARE), 0.0)
+        some = slice(None, -1 if capped_last else None)
+        fine = equal(alphas[some], wanted[some], (1e-6 * np.abs(wanted) + felt)[some])
+        fine = fine and (not capped_last or (float(alphas[-1]) == 1.0 and not at_most(wanted[-1], LARGEST)))
         claims.append(Claim("stage weights", "as the errors ask", float(wanted[-1]), fine))
         claims.append(_series("Z", claimed["factors"], factors))
-        # Where votes are equal but for rounding, two ways of adding them up may see another winner.
+        if self.stumps:
+            claims.append(_series("masses", claimed["masses"], masses, whole=1.0))
+            claims.append(Claim("rows of sides", "counts", None, bool(np.array_equal(claimed["counts"], counts))))
+            heaviest = np.take_along_axis(masses, claimed["classes"][:, :, None].astype(np.int64), axis=2)[:, :, 0]
+            used = counts > 0
+            first = at_most(masses.max(axis=2)[used], heaviest[used], ROOM)
+            claims.append(Claim("classes of sides", "the heaviest", None, first))
+        within = at_most(least, claimed["training"], ROOM) and at_most(claimed["training"], most, ROOM)
+        claims.append(Claim("training errors", float(claimed["training"][-1]), float(training[-1]), within))
         total = float(alphas.sum())
-        top = np.sort(votes, axis=1)
-        unsure = float(self.first[top[:, -1] - top[:, -2] <= 1e-9 * total].sum()) if n else 0.0
-        off = np.abs(claimed["training"] - training)
-        claims.append(
-            Claim(
-                "training errors",
-                float(claimed["training"][-1]),
-                float(training[-1]),
-                bool((off <= unsure + ROOM).all()),
-            )
-        )
-        mistakes = int(np.count_nonzero(wrong_now))
-        claims.append(
-            Claim("mistakes", self.block["mistakes"], mistakes, unsure > 0.0 or self.block["mistakes"] == mistakes)
-        )
-        claims.append(
-            Claim("clean round", self.block["clean_round"], clean, unsure > 0.0 or self.block["clean_round"] == clean)
-        )
+        mistakes = int(np.count_nonzero(decided))
+        fewest, some_more = int(np.count_nonzero(sure)), int(np.count_nonzero(maybe))
+        holds = at_most(fewest, self.block["mistakes"]) and at_most(self.block["mistakes"], some_more)
+        claims.append(Claim("mistakes", self.block["mistakes"], mistakes, holds))
+        claims.append(self._clean_claim(clean))
         bounds = np.cumprod(claimed["factors"])
-        held = bool((claimed["training"] <= bounds * (1.0 + ROOM)).all())
+        held = at_most(claimed["training"], bounds, ROOM * bounds)
         claims.append(
             Claim(
                 "bound",
@@ -188,10 +196,17 @@ class _Case:
         )
         exponent = math.exp(min(float(np.log(factors).sum()), 700.0))
         loss = float((self.first * np.exp(s - total / 2.0)).sum())
-        same = _close(number(self.block["loss"]), loss) and _close(exponent, loss, 1e-7)
+        same = equal(number(self.block["loss"]), loss, ROOM * loss) and equal(exponent, loss, 1e-7 * loss)
         claims.append(Claim("loss", number(self.block["loss"]), loss, same, "equals prod Z_t"))
         self._margin_claims(claims, s, votes, total, np.array(edges))
         self._enough_claim(claims, errors, mistakes)
+
+    def _clean_claim(self, clean: list[int | None]) -> Claim:
+        """The first round after which no row is wrong; where votes are tied, from the first that may be."""
+        claimed, (first, last) = self.block["clean_round"], clean
+        holds = last is None if claimed is None else first is not None and at_most(first, claimed)
+        holds = holds and (claimed is None or at_most(claimed, self.T if last is None else last))
+        return Claim("clean round", claimed, last, holds)
 
     def _margin_claims(
         self, claims: list[Claim], s: np.ndarray, votes: np.ndarray, total: float, edges: np.ndarray
@@ -205,13 +220,13 @@ class _Case:
             margins = (own - rest.max(axis=1)) / total
         for name, value in (("margin", float(margins.min())), ("median_margin", float(np.median(margins)))):
             claimed = number(self.block[name])
-            claims.append(Claim(name, claimed, value, abs(claimed - value) <= 1e-9))
+            claims.append(Claim(name, claimed, value, equal(claimed, value, TIE)))
         if "edges" not in self.arrays:
             return
         claims.append(_series("edges", self.arrays["edges"], edges, 1e-7))
         low, high = float(margins.min()), float(edges.min())
         claims.append(
-            Claim("bracket", f"[{low:.6g}, {high:.6g}]", None, low <= high + 1e-9, "of the best smallest margin")
+            Claim("bracket", f"[{low:.6g}, {high:.6g}]", None, at_most(low, high, TIE), "of the best smallest margin")
         )
 
     def _edges(self, weights: np.ndarray) -> np.ndarray:
@@ -247,22 +262,19 @@ class _Case:
         wanted = math.log(2.0 * self.index.size) / (2.0 * edge * edge) if applies and edge > 0.0 else math.inf
         claimed = self.block["enough"]
         if claimed is None:
-            claims.append(Claim("enough rounds", None, None, not wanted < 2.0**52, "no number is claimed"))
+            claims.append(Claim("enough rounds", None, None, not at_most(wanted, 2.0**52), "no number is claimed"))
             return
-        near = abs(claimed - wanted) <= 1.0 + 1e-6 * wanted
+        near = equal(claimed, wanted, 1.0 + 1e-6 * wanted)
         sure = self.T < claimed or mistakes == 0
         claims.append(Claim("enough rounds", claimed, math.ceil(wanted) if wanted < 2.0**52 else None, near and sure))
 
 
-def _series(name: str, claimed: np.ndarray, found: np.ndarray, room: float = ROOM) -> Claim:
-    worst = int(np.argmax(np.abs(claimed - found)))
-    return Claim(
-        name,
-        float(claimed[worst]),
-        float(found[worst]),
-        _close(claimed, found, room),
-        f"{found.size} rounds, the one that differs most",
-    )
+def _series(name: str, claimed: np.ndarray, found: np.ndarray, room: float = ROOM, whole: float = 0.0) -> Claim:
+    """Round by round; ``whole`` is what entries are parts of, where they may be small beside it."""
+    wide = room * np.maximum(np.abs(found), whole)
+    at = int(np.argmax(np.abs(claimed - found).ravel()))
+    shown = float(claimed.ravel()[at]), float(found.ravel()[at])
+    return Claim(name, *shown, equal(claimed, found, wide), f"{len(found)} rounds, the one that differs most")
 
 
 class _Columns:
@@ -293,3 +305,6 @@ class _Columns:
         out = np.zeros(self.n, dtype=np.float32)
         out[rows] = values
         return out
+
+
+KIND = Kind("AdaBoost", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check)

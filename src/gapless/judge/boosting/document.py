@@ -5,53 +5,87 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
+    CLOCK,
+    SHARED,
     STATUSES,
     TOP,
     Arrays,
-    Test,
-    flaw_of_classes,
+    Table,
+    agree,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
-    is_number,
+    is_finite,
+    is_positive,
+    is_size,
     is_text,
     one_of,
+    or_none,
 )
 from ..ensemble.document import flaw_of_learners, forms_of_learners, is_learners
+from ..schema import derived, recomputed, unchecked
 
 ESTIMATORS = ("AdaBoostClassifier",)
 
 
-def _count_or_none(value: Any) -> bool:
-    return value is None or is_count(value)
-
-
-_TOP: dict[str, Test] = {**TOP, "estimator": one_of(*ESTIMATORS), "dtype": one_of("float64"), "learners": is_learners}
-_PROBLEM: dict[str, Test] = {
-    "learner": one_of("stump", "other"),
-    "rounds": lambda value: is_count(value) and value > 0,
-    "rate": is_number,
-    "cuts": _count_or_none,  # thresholds that stumps could have, where these are not all midpoints of values
+_TOP: Table = {
+    **TOP,
+    "estimator": derived(one_of(*ESTIMATORS), "the problem, the parameters"),
+    "dtype": derived(one_of("float64"), "the only one"),
+    "learners": unchecked(is_learners, "the judge does not run them: what they answered stands in the array answers"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("bound"),
-    "status": one_of(*STATUSES),
-    "reason": is_text,
-    "mistakes": is_count,
-    "clean_round": _count_or_none,
-    "enough": _count_or_none,
-    "loss": is_number,
-    "margin": is_number,
-    "median_margin": is_number,
-    "seconds": is_number,
-    "backend": is_text,
-    "fingerprint": is_dict,
+_PROBLEM: Table = {
+    "learner": derived(one_of("stump", "other"), "the arrays"),
+    "rounds": derived(lambda value: is_count(value) and value > 0, "the arrays; parameter n_estimators"),
+    "rate": derived(is_positive, "parameter learning_rate"),
+    "cuts": derived(or_none(is_count), "the arrays; thresholds of stumps, where these are not all midpoints"),
+}
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("bound"), "the only one"),
+    "status": unchecked(one_of(*STATUSES), "how a run ended leaves no trace, but for the number of rounds"),
+    "reason": unchecked(is_text, "words on how a run ended"),
+    "mistakes": recomputed(is_count, "the votes on the rows"),
+    "clean_round": recomputed(or_none(is_count), "the votes on the rows, round by round"),
+    "enough": recomputed(or_none(is_count), "the errors, where two classes count alike"),
+    "loss": recomputed(is_size, "the errors and stage weights on the rows"),
+    "margin": recomputed(is_finite, "the votes on the rows"),
+    "median_margin": recomputed(is_finite, "the votes on the rows"),
+    **CLOCK,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+}
+_IMPURE = "that a stump has the least impurity is not checked; what follows from it is"
+_ARRAYS: Table = {
+    "errors": recomputed(is_dict, "the weights of the rows, round by round"),
+    "stage_weights": recomputed(is_dict, "the errors"),
+    "factors": recomputed(is_dict, "the errors and stage weights"),
+    "training": recomputed(is_dict, "the votes on the rows, round by round"),
+    "answers": unchecked(is_dict, "the judge does not run the learners"),
+    "feature": recomputed(is_dict, _IMPURE),
+    "threshold": recomputed(is_dict, _IMPURE),
+    "classes": recomputed(is_dict, "the masses of each side"),
+    "masses": recomputed(is_dict, "the weights of the rows on each side"),
+    "counts": recomputed(is_dict, "the rows on each side"),
+    "edges": recomputed(is_dict, "every threshold of every feature"),
+    "cuts": unchecked(is_dict, "which thresholds stumps could have is how the rows were coded"),
+    "cut_ends": derived(is_dict, "the array cuts"),
+}
+_PARAMETERS = agree("learning_rate", "n_estimators") | free(
+    "estimator", "random_state", "n_jobs", "time_limit", why="it leaves no trace beside the learners"
+)
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    "AdaBoostClassifier.parameters.": _PARAMETERS,
+    "problem.": _PROBLEM,
+    "certificate.": _CERTIFICATE,
+    "arrays.": _ARRAYS,
+    **SHARED,
 }
 
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE) or flaw_of_classes(document["classes"])
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
     if document["problem"]["cuts"] is not None and document["problem"]["learner"] != "stump":

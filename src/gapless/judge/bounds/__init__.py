@@ -15,11 +15,11 @@ What nobody can see in a file, that rows are independent and settings were fixed
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from ..compare import at_most
 from ..document import number
 from ..errors import CertificateError
 from ..verdict import Claim, Verdict
@@ -73,6 +73,10 @@ def judged(
         claims += made
         unchecked += rest
     methods = [row["method"] for row in block["rows"]]
+    if "held-out" in methods and test is None and block["shared"] is not None:
+        unchecked.append(
+            "bounds: shared: which share of the test rows occurs in training (give the judge these rows too)"
+        )
     unchecked += [f"bounds: that {text}" for name, text in ASSUMED.items() if name in methods]
     unchecked += [f"bounds: that {INDEPENDENT}", "bounds: the words beside the values"] if methods else []
     unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]
@@ -82,17 +86,17 @@ def judged(
 
 def _shares(block: dict[str, Any], document: Mapping[str, Any]) -> list[Claim]:
     delta = number(block["delta"])
-    shares = [number(row["delta"]) for row in block["rows"] if row["delta"] is not None]
-    good = 0.0 < delta < 1.0 and all(0.0 < share < 1.0 for share in shares)
-    total = sum(map(Fraction, shares)) if good else Fraction(0)
-    fits = good and total <= Fraction(delta)
+    total = sum((Fraction(number(row["delta"])) for row in block["rows"] if row["delta"] is not None), Fraction(0))
+    fits = total <= Fraction(delta)  # exactly
     claims = [Claim("bounds: delta", delta, float(total), fits, "the shares of all bounds together")]
     expected = {row["method"] for row in block["rows"] if row["delta"] is None}
     claims.append(Claim("bounds: in expectation", sorted(expected), None, expected <= {"leave-one-out"}))
     candidates = (document.get("tuning") or {}).get("candidates", 1)  # the rows may have chosen among so many
-    counts = block["tried"] >= max(1, candidates) and block["tested"] >= 1
+    counts = at_most(candidates, block["tried"])
     claims.append(Claim("bounds: tried", [block["tried"], block["tested"]], None, counts, "settings, models tested"))
     values = [number(row["value"]) for row in block["rows"]]
-    ordered = all(math.isfinite(v) and v >= 0.0 for v in values) and values == sorted(values)
-    claims.append(Claim("bounds: order", "tightest first", None, ordered))
+    claims.append(Claim("bounds: order", "tightest first", None, values == sorted(values)))
+    if not any(row["method"] == "held-out" for row in block["rows"]):
+        none = block["shared"] is None
+        claims.append(Claim("bounds: shared", block["shared"], None, none, "there are no test rows"))
     return claims

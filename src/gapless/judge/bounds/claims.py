@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..classes import label_index, weights_of_rows
+from ..compare import at_most, between, equal
 from ..document import number
 from ..fingerprint import digest, row_hashes
 from ..kernel_machines.labels import safe_sides
@@ -61,9 +62,9 @@ class Case:
 
 def _value(row: dict[str, Any], found: float, proved: bool | None = None, note: str = "") -> Claim:
     claimed = number(row["value"])
-    enough = claimed >= found if proved is None else proved or claimed >= found
-    close = claimed <= found * (1.0 + LOOSE) or (claimed >= 1.0 and found >= 1.0 - LOOSE)
-    holds = math.isfinite(claimed) and claimed <= 1.0 and enough and close
+    enough = proved is True or at_most(found, claimed)
+    close = at_most(claimed, found, LOOSE * found) or (claimed == 1.0 and at_most(1.0, found, LOOSE))
+    holds = at_most(claimed, 1.0) and enough and close
     return Claim(f"bounds: {row['method']}", claimed, min(1.0, found), holds, note)
 
 
@@ -82,7 +83,7 @@ def _not_randomised(row: dict[str, Any]) -> list[Claim]:
 def _half(row: dict[str, Any], found: float) -> Claim:
     """The claim for the hypothesis that is drawn."""
     claimed = row["randomised"]
-    holds = claimed is not None and found <= number(claimed) <= found * (1.0 + LOOSE)
+    holds = claimed is not None and between(number(claimed), found, found * (1.0 + LOOSE))
     return Claim(f"bounds: {row['method']}, randomised", claimed, found, holds, "for one that is drawn")
 
 
@@ -94,7 +95,7 @@ def held_out(case: Case, row: dict[str, Any]) -> Found:
     k, n, delta = figures["errors"], figures["n"], case.share(row, case.tested)
     if not 0 <= k <= n or n == 0:
         return [_count(row, "errors", None, False)], []
-    proved = number(row["value"]) <= 1.0 and binomial.held_out_holds(k, n, number(row["value"]), delta)
+    proved = at_most(number(row["value"]), 1.0) and binomial.held_out_holds(k, n, number(row["value"]), delta)
     note = "P(Bin <= k) <= delta, in integers" if n <= binomial.EXACT else "P(Bin <= k) <= delta, rounded outward"
     claims = [_value(row, binomial.held_out(k, n, float(delta)), proved, note), *_not_randomised(row)]
     if case.test is None:
@@ -113,7 +114,7 @@ def held_out(case: Case, row: dict[str, Any]) -> Found:
     if told is None:
         return claims, [f"bounds: errors on the test rows (the judge cannot run {case.document['estimator']})"]
     wrong = int(np.count_nonzero(told.classes != index))
-    claims.append(_count(row, "errors", wrong, abs(wrong - k) <= int(told.open.sum()), "counted anew"))
+    claims.append(_count(row, "errors", wrong, equal(k, wrong, int(told.open.sum())), "counted anew"))
     return claims, []
 
 
@@ -131,7 +132,7 @@ def _new_rows(case: Case, rows: Any, row: dict[str, Any]) -> list[Claim]:
         values, times = np.unique(known, return_counts=True)
         taken = taken or bool(np.isin(new, values[times == 1]).all())
     note = "test rows that are neither those of the fit nor taken from them"
-    same = case.shared is not None and abs(number(case.shared) - share) <= 1e-12
+    same = case.shared is not None and equal(number(case.shared), share, 1e-12)
     return [
         _count(row, "rows", None, not taken, note),
         Claim("bounds: shared", case.shared, share, same, "test rows that occur in training"),
@@ -149,12 +150,12 @@ def compression(case: Case, row: dict[str, Any]) -> Found:
     if broken is not None:
         return claims, []
     least, how = _kept(case, k)
-    claims.append(_count(row, "k", least, least <= k <= n, how))
+    claims.append(_count(row, "k", least, between(k, least, n), how))
     claims.append(_count(row, "n", case.n, n == case.n))
     if k > n:
         return claims, []
     delta = case.share(row, case.tried)
-    proved = number(row["value"]) <= 1.0 and binomial.change_holds(k, n, number(row["value"]), delta)
+    proved = at_most(number(row["value"]), 1.0) and binomial.change_holds(k, n, number(row["value"]), delta)
     note = "in integers" if n <= binomial.EXACT else "rounded outward"
     claims.append(_value(row, binomial.change(k, n, float(delta)), proved, f"Campi and Garatti's sum, {note}"))
     return claims, []
@@ -193,7 +194,7 @@ def _kept(case: Case, k: int) -> tuple[int, str]:
     ends = 0 if tied or bool(inner.any()) else 2
     support = int(np.count_nonzero(alpha > 0.0)) + ends
     sub = case.document["certificate"]["subproblems"][0]
-    if number(sub["relative_gap"]) <= EXACT_GAP and support <= k:
+    if at_most(number(sub["relative_gap"]), EXACT_GAP) and support <= k:
         return min(case.n, support), "rows with alpha > 0 at a gap of rounding size"
     if hard:
         return case.n, "no row of a hard margin is proved to be free of it"
@@ -207,7 +208,7 @@ def _kept(case: Case, k: int) -> tuple[int, str]:
         u = np.asarray(case.arrays["dual"])[0]
         values = Values(case.rows, case.problem["kernel"], np.arange(case.n), False)
         f, off = values.sums(u)
-        radius = math.sqrt(max(0.0, number(sub["gap"])) + max(0.0, number(sub["rounding"])))
+        radius = math.sqrt(abs(number(sub["gap"])) + abs(number(sub["rounding"])))
         reach = values.norms * radius * (1.0 + 1e-9) + off
         side = safe_sides(f - reach, f + reach, np.arange(case.n), sign, np.ones(case.n), c, (0.0,))
     return min(case.n, int(np.count_nonzero(side >= 0)) + ends), "rows that the gap does not prove to be none"
@@ -274,7 +275,8 @@ def vc(case: Case, row: dict[str, Any]) -> Found:
         else np.count_nonzero(np.abs(low + high) < 1e-9)
     )
     k = figures["errors"]
-    claims.append(_count(row, "errors", wrong, abs(wrong - k) <= int(near) and k <= n, "counted anew"))
+    counted = equal(k, wrong, int(near)) and at_most(k, n)
+    claims.append(_count(row, "errors", wrong, counted, "counted anew"))
     dimension = w.size + (b is not None)
     claims.append(_count(row, "dimension", dimension, figures["dimension"] == dimension))
     omega = 1.0 if n <= 2 else _devroye(n, dimension, number(row["delta"]))
@@ -312,13 +314,14 @@ def votes(case: Case, row: dict[str, Any]) -> Found:
     else:
         for name, fresh in found.items():
             claimed = number(figures[name])
-            claims.append(_count(row, name, fresh, abs(claimed - fresh) <= 1e-9 * (1.0 + abs(fresh)), "counted anew"))
+            near = equal(claimed, fresh, 1e-9 * (1.0 + abs(fresh)))
+            claims.append(_count(row, name, fresh, near, "counted anew"))
         made, rest = grown(case)
         claims += made
         unchecked += rest
     g, t, d = (number(figures[name]) for name in ("gibbs", "tandem", "disagreement"))
     n, pairs, kl = figures["n"], figures["pairs"], number(figures["divergence"])
-    good = all(0.0 <= x <= 1.0 for x in (g, t, d)) and n >= 1 and pairs >= 1 and kl >= 0.0
+    good = between((g, t, d), 0.0, 1.0) and at_most(1, pairs)
     if not good or not claims[0].holds:
         return [*claims, _count(row, "n", None, False)], unchecked
     values, drawn = _orders(orders, (g, t, d), n, pairs, kl, float(case.share(row, case.tried * len(orders))))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..compare import between, equal
 from ..document import number
 from ..recompute import row_weights
 from ..rows import filled
@@ -49,9 +50,9 @@ def leave_one_out(case: Case, row: dict[str, Any]) -> list[Claim]:
         least, most = _without_offset(case, alpha, used)
     elif not bool((used & (alpha < (1.0 - FREE) * c)).any()):
         most += 2
-    claims.append(Claim(f"{name}, count", count, least, least <= count <= most, "counted anew"))
+    claims.append(Claim(f"{name}, count", count, least, between(count, least, most), "counted anew"))
     value = number(row["value"])
-    claims.append(Claim(name, value, count / n, abs(value - count / n) <= 1e-12, "in expectation only"))
+    claims.append(Claim(name, value, count / n, equal(value, count / n, 1e-12), "in expectation only"))
     return claims
 
 

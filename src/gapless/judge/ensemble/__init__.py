@@ -14,89 +14,137 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import label_index, weights_of_rows
-from ..document import TIMES, number, refuse_unreadable
+from ..classes import label_index, sorted_unique, weights_of_rows
+from ..compare import at_most, between, equal
+from ..document import is_count, is_finite, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
 from ..rows import as_rows
+from ..schema import Kind
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, array_forms, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 
 #: Bags whose rows are counted, as many as a fit counts.
 COUNTED = 200
 
 
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
-
-
-def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+def check(
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
+) -> Verdict:
     """Judge what can be judged; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    document = dict(document)
-    _same_data(document, X, y, sample_weight)
+    weights = _same_data(document, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
-    problem, block = document["problem"], document["certificate"]
-    for name, (dtype, shape) in array_forms({**document, "learners": None}).items():
-        array = np.asarray(arrays.get(name))
-        if array.dtype != np.dtype(dtype).newbyteorder("=") or array.shape != tuple(shape):
-            raise CertificateError(f"the certificate cannot be read: {name} is {array.dtype} {array.shape}")
-    n, m = block["fingerprint"]["n_rows"], problem["draws"]
-    if document["estimator"] != "AdaBoostRegressor":
-        _bag_claims(claims, document, np.asarray(arrays["seeds"]), n, m)
-    else:
-        errors, alphas = np.asarray(arrays["errors"]), np.asarray(arrays["stage_weights"])
-        rate = document["parameters"].get("learning_rate")
-        inside = bool(((errors >= 0.0) & (errors <= 1.0)).all() and np.isfinite(alphas).all())
-        claims.append(Claim("mean losses", "in [0, 1]", None, inside))
-        usual = (errors > 0.0) & (errors < 0.5)
-        if isinstance(rate, int | float) and inside:
-            wanted = rate * (np.log1p(-errors[usual]) - np.log(errors[usual]))
-            off = float(np.abs(alphas[usual] - wanted).max(initial=0.0))
-            claims.append(Claim("stage weights", "as the losses ask", off, off <= 1e-9 * (1.0 + abs(rate) * 50.0)))
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    unchecked = [
-        *TIMES,
-        "backend",
-        "version",
-        "the learners",
-        "out-of-bag score (an estimate)",
-        "which ending, and its reason",
-    ]
-    return Verdict(
-        claims,
-        [*unchecked, *(f"parameter {str(name)[:40]}" for name in list(document["parameters"])[:40])],
-        [],
-        "float64",
+    read = read_arrays(document, arrays, array_forms(document))
+    problem, most = document["problem"], document["parameters"].get("n_estimators")
+    fewer = document["estimator"] == "AdaBoostRegressor" and (
+        document["certificate"]["status"] != "converged" or bool(read["errors"][-1] == 0.0)
     )
+    known = is_count(most) and (problem["members"] == most or (fewer and at_most(problem["members"], most)))
+    claims.append(Claim("members", problem["members"], most, known, "as many as asked for, or no more"))
+    if document["classes"] is not None:
+        claims.append(Claim("classes", "sorted, each once", None, sorted_unique(document["classes"]["values"])))
+    if document["estimator"] != "AdaBoostRegressor":
+        _problem_claims(claims, document, weights)
+        _bag_claims(claims, document, read, weights)
+    else:
+        _round_claims(claims, document, read["errors"], read["stage_weights"])
+    return Verdict(claims, [], [], "float64")
 
 
-def _bag_claims(claims: list[Claim], document: dict[str, Any], seeds: np.ndarray, n: int, m: int) -> None:
-    problem, block = document["problem"], document["certificate"]
-    claimed = block["in_bag_probability"]
-    wanted: float | None = None
+def _round_claims(claims: list[Claim], document: dict[str, Any], errors: np.ndarray, alphas: np.ndarray) -> None:
+    problem, block, rate = document["problem"], document["certificate"], document["parameters"].get("learning_rate")
+    mark = block["fingerprint"]
+    plain = {**problem, "draws": mark["n_rows"], "features": mark["n_features"], "replacement": True, "seeds": 0}
+    plain |= {"features_replacement": False, "weighted": False}
+    claims.append(Claim("draws", "of all rows, by weight", None, problem == plain))
+    none = all(block[key] is None for key in ("in_bag_probability", "in_bag_share", "estimate", "estimated"))
+    claims.append(Claim("no bags", None, None, none, "rounds draw rows by weight"))
+    inside = between(errors, 0.0, 1.0)
+    claims.append(Claim("mean losses", "in [0, 1]", None, inside))
+    usual = (errors > 0.0) & (errors < 0.5)
+    rated = is_finite(rate) and number(rate) > 0.0
+    wanted = np.ones(errors.size)  # of a round without an error, or of the only one
+    with np.errstate(all="ignore"):
+        wanted[usual] = (number(rate) if rated else 1.0) * (np.log1p(-errors[usual]) - np.log(errors[usual]))
+    last = bool(usual[:-1].all()) and (bool(errors[-1] < 0.5) or errors.size == 1)
+    room = 1e-9 * (np.abs(wanted) + (number(rate) if rated else 0.0))
+    holds = rated and last and equal(alphas, wanted, room)
+    claims.append(Claim("stage weights", "as the losses ask", float(wanted[-1]), holds))
+
+
+def _problem_claims(claims: list[Claim], document: dict[str, Any], weights: np.ndarray) -> None:
+    """Draws and features are what the parameters ask for."""
+    p, problem, block = document["parameters"], document["problem"], document["certificate"]
+    n, d = block["fingerprint"]["n_rows"], document["n_features"]
+    for key, name in (("replacement", "bootstrap"), ("features_replacement", "bootstrap_features")):
+        claims.append(Claim(name, problem[key], p.get(name), p.get(name) is problem[key]))
+    share, room, draws = p.get("max_samples"), 0.0, math.nan
+    if share is None or is_count(share):
+        draws = n if share is None else share
+    elif is_finite(share) and problem["weighted"]:  # a share of the weights, whose sum may round to either side
+        draws, room = max(1.0, float(share) * float(weights.sum()) - 0.5), 0.5 + 1e-9 * float(weights.sum())
+    elif is_finite(share):
+        draws = max(1, int(share * n))
+    claims.append(Claim("max_samples", problem["draws"], share, equal(problem["draws"], draws, room)))
+    share = p.get("max_features")
+    features = share if is_count(share) else max(1, int(share * d)) if is_finite(share) and share <= 1.0 else math.nan
+    fits = equal(problem["features"], features) and at_most(problem["features"], d)
+    claims.append(Claim("max_features", problem["features"], share, fits))
+    weighed = problem["weighted"] or bool((weights == 1.0).all())
+    claims.append(Claim("weighted", problem["weighted"], None, weighed, "true where weights are not all 1"))
+    asked = {p.get("oob_score") is True, block["estimate"] is not None, block["estimated"] is not None} != {True, False}
+    asked = asked and (block["estimated"] is None or at_most(block["estimated"], n))
+    claims.append(Claim("out-of-bag score", block["estimate"], None, asked, "only where it was asked for"))
+
+
+def _bag_claims(
+    claims: list[Claim], document: dict[str, Any], read: dict[str, np.ndarray], weights: np.ndarray
+) -> None:
+    problem, block, seeds, lists = document["problem"], document["certificate"], read["seeds"], read["feature_lists"]
+    n, d, m = block["fingerprint"]["n_rows"], document["n_features"], problem["draws"]
+    claimed, found = block["in_bag_probability"], None
     if not problem["weighted"]:
-        wanted = m / n if not problem["replacement"] else 1.0 if n == 1 else -math.expm1(m * math.log1p(-1.0 / n))
-    good = (claimed is None) == (wanted is None) and (wanted is None or abs(number(claimed) - wanted) <= 1e-12)
-    claims.append(Claim("in-bag probability", claimed, wanted, good, "1 - (1 - 1/n)^m, or m/n without replacement"))
-    claims.append(Claim("seeds", seeds.size, problem["members"], seeds.size == problem["members"], "one a bag"))
-    every = problem["features"] == document["n_features"]
-    if problem["weighted"] or not problem["replacement"] or not (every or problem["features_replacement"]):
-        return  # how those are drawn is another library's
-    seen = []
-    for seed in seeds[:COUNTED].tolist():
+        found = m / n if not problem["replacement"] else 1.0 if n == 1 else -math.expm1(m * math.log1p(-1.0 / n))
+    good = claimed is None if found is None else claimed is not None and equal(number(claimed), found, 1e-12)
+    claims.append(Claim("in-bag probability", claimed, found, good, "1 - (1 - 1/n)^m, or m/n without replacement"))
+    one = seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1)
+    first = document["parameters"].get("random_state")
+    if is_count(first) and first < 2**32:  # then seeds are the first numbers of its stream
+        one = one and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
+    claims.append(Claim("seeds", seeds.size, problem["members"], one, "one a bag"))
+    every = problem["features"] == d
+    inside = between(lists, 0, d - 1)
+    if every and not problem["features_replacement"]:
+        inside = inside and bool((lists == np.arange(d)).all())
+    elif not problem["features_replacement"]:
+        inside = inside and all(np.unique(line).size == line.size for line in lists)
+    claims.append(Claim("features of bags", "columns of X", None, inside))
+    claimed = block["in_bag_share"]
+    if not (good and one and inside) or claimed is None:
+        claims.append(Claim("in-bag share", claimed, None, False, "a share of the rows"))
+        return
+    if not problem["replacement"] or not (every or problem["features_replacement"]):
+        # How those are drawn is another library's; but a bag holds no more rows than draws.
+        least, most = (1.0 / n, min(1.0, m / n)) if problem["replacement"] else (m / n, m / n)
+        note = "not drawn again: between these"
+        claims.append(Claim("in-bag share", claimed, [least, most], between(number(claimed), least, most, 1e-12), note))
+        return
+    seen, same = [], True
+    for seed, line in zip(seeds[:COUNTED].tolist(), lists, strict=False):
         random = np.random.RandomState(seed)
         if problem["features_replacement"]:  # all features, once each, need no draw
-            random.randint(0, document["n_features"], problem["features"])
-        seen.append(np.unique(random.randint(0, n, m)).size)
+            same = same and bool((random.randint(0, d, problem["features"]) == line).all())
+        chances = weights / np.sum(weights)
+        rows = random.choice(n, m, p=chances) if problem["weighted"] else random.randint(0, n, m)
+        seen.append(np.unique(rows).size)
     share = float(np.mean(seen)) / n
-    claims.append(
-        Claim("in-bag share", block["in_bag_share"], share, abs(number(block["in_bag_share"]) - share) <= 1e-12)
-    )
+    claims.append(Claim("features drawn", "as the seeds say", None, same))
+    claims.append(Claim("in-bag share", claimed, share, equal(number(claimed), share, 1e-12)))
 
 
-def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
+def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> np.ndarray:
+    """The sample weights; CertificateError unless the data are those of the fit."""
     mark, rows = document["certificate"]["fingerprint"], as_rows(X)
     n, d = rows.shape
     if (n, d) != (mark["n_rows"], mark["n_features"]) or d != document["n_features"]:
@@ -105,13 +153,22 @@ def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> 
     advice = "give the judge exactly what fit was given"
     if digest(row_hashes(rows), "<u8") != mark["rows"]:
         raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
-    if digest(weights_of_rows(sample_weight, n), "<f8") != mark["weights"]:
+    weights = weights_of_rows(sample_weight, n)
+    if digest(weights, "<f8") != mark["weights"]:
         raise CertificateError(f"other weights: sample_weight is not that of the fit ({advice})")
     if document["classes"] is not None:
         targets, kind = label_index(y, document["classes"], n), "<i8"
     else:
         kind = "<i8" if document["problem"]["labels"] == "i" else "<f8"
-        targets = np.asarray(y)
-        targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
+        try:
+            targets = np.asarray(y)
+            targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
+            targets = targets.astype(np.dtype(kind))
+        except (TypeError, ValueError) as error:
+            raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
     if len(targets) != n or digest(targets, kind) != mark["labels"]:
         raise CertificateError(f"other targets: y is not that of the fit ({advice})")
+    return weights
+
+
+KIND = Kind("Ensembles that optimise nothing", ESTIMATORS, ("heuristic",), TABLES, flaw, array_forms, check)

@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
+    CLOCK,
+    SHARED,
     STATUSES,
     TOP,
     Arrays,
-    Test,
-    flaw_of_classes,
+    Table,
+    agree,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
-    is_number,
+    is_finite,
+    is_flag,
+    is_size,
     is_text,
+    number,
     one_of,
+    or_none,
 )
+from ..schema import derived, optional, recomputed, unchecked
 
 CLASSIFIERS = ("BaggingClassifier",)
 ESTIMATORS = (*CLASSIFIERS, "BaggingRegressor", "AdaBoostRegressor")
@@ -28,53 +36,71 @@ def is_learners(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(map(is_dict, value)))
 
 
-def _number_or_none(value: Any) -> bool:
-    return value is None or is_number(value)
+def _share(value: Any) -> bool:
+    return is_size(value) and number(value) <= 1.0
 
 
-_TOP: dict[str, Test] = {
+_TOP: Table = {
     **TOP,
-    "estimator": one_of(*ESTIMATORS),
-    "classes": lambda v: v is None or is_dict(v),
-    "dtype": one_of("float64"),
-    "learners": is_learners,
+    "estimator": derived(one_of(*ESTIMATORS), "the problem, the parameters"),
+    "classes": derived(or_none(is_dict), "entry by entry below"),
+    "dtype": derived(one_of("float64"), "the only one"),
+    "learners": unchecked(is_learners, "what a bag makes of a learner is judged with bounds on new rows alone"),
 }
-_PROBLEM: dict[str, Test] = {
-    "members": lambda value: is_count(value) and value > 0,
-    "draws": is_count,
-    "features": is_count,
-    "replacement": lambda value: isinstance(value, bool),
-    "features_replacement": lambda value: isinstance(value, bool),
-    "weighted": lambda value: isinstance(value, bool),  # whether rows have chances of their own
-    "seeds": is_count,
-    "labels": one_of("i", "f"),
+_PROBLEM: Table = {
+    "members": derived(lambda value: is_count(value) and value > 0, "the arrays; parameter n_estimators"),
+    "draws": derived(lambda value: is_count(value) and value > 0, "parameter max_samples and the rows"),
+    "features": derived(lambda value: is_count(value) and value > 0, "parameter max_features and the columns"),
+    "replacement": derived(is_flag, "parameter bootstrap"),
+    "features_replacement": derived(is_flag, "parameter bootstrap_features"),
+    "weighted": recomputed(is_flag, "true where the sample weights are not all 1"),
+    "seeds": derived(is_count, "the array seeds: one a bag"),
+    "labels": derived(one_of("i", "f"), "the type of the targets"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("heuristic"),
-    "status": one_of(*STATUSES),
-    "reason": is_text,
-    "in_bag_probability": _number_or_none,
-    "in_bag_share": _number_or_none,
-    "estimate": _number_or_none,
-    "estimated": lambda value: value is None or is_count(value),
-    "seconds": is_number,
-    "backend": is_text,
-    "fingerprint": is_dict,
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("heuristic"), "the only one"),
+    "status": unchecked(one_of(*STATUSES), "how a run ended leaves no trace, but for the number of rounds"),
+    "reason": unchecked(is_text, "words on how a run ended"),
+    "in_bag_probability": recomputed(or_none(_share), "rows and draws; null where rows have chances of their own"),
+    "in_bag_share": recomputed(or_none(_share), "bags drawn again from their seeds, where rows are put back"),
+    "estimate": unchecked(or_none(is_finite), "an out-of-bag score needs the learners, and bounds nothing"),
+    "estimated": unchecked(or_none(is_count), "rows of the out-of-bag score"),
+    **CLOCK,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+}
+_ARRAYS: Table = {
+    "seeds": recomputed(is_dict, "the share of the rows that their bags hold"),
+    "feature_lists": recomputed(is_dict, "columns of X; drawn again from the seeds where they repeat"),
+    "errors": unchecked(is_dict, "mean losses need the learners; they lie in [0, 1]"),
+    "stage_weights": derived(is_dict, "errors and parameter learning_rate"),
+}
+_WAY = "it leaves no trace beside the learners"
+_BAGS: Table = {
+    **agree("bootstrap", "bootstrap_features", "max_features", "max_samples", "n_estimators"),
+    "oob_score": optional(derived(is_flag, "an estimate only where it was asked for")),
+    "random_state": optional(derived(or_none(is_count), "the array seeds, where it is a number")),
+    **free("estimator", "n_jobs", "verbose", "warm_start", why=_WAY),
+}
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    "BaggingClassifier.parameters.": _BAGS,
+    "BaggingRegressor.parameters.": _BAGS,
+    "AdaBoostRegressor.parameters.": agree("learning_rate", "n_estimators")
+    | free("estimator", "loss", "n_jobs", "random_state", "time_limit", why=_WAY),
+    "problem.": _PROBLEM,
+    "certificate.": _CERTIFICATE,
+    "arrays.": _ARRAYS,
+    **SHARED,
 }
 
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE)
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
-    classifies = document["estimator"] in CLASSIFIERS
-    if classifies is not isinstance(document["classes"], dict):
+    if (document["estimator"] in CLASSIFIERS) is not isinstance(document["classes"], dict):
         return "classes do not go with the estimator"
-    if classifies:
-        found = flaw_of_classes(document["classes"])
-        if found and not (found.startswith("there are 1 classes") and len(document["classes"]["values"]) == 1):
-            return found
     return flaw_of_learners(document, document["problem"]["members"])
 
 

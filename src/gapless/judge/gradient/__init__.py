@@ -9,7 +9,11 @@ most 1/2 + s / (6 (1 - s)).
 `problems/likelihood` has the derivation, `tests/judge/test_gradient.py` tries to break it.
 """
 
+from ..schema import Kind
 from .case import check
-from .document import speaks_of
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 
-__all__ = ["check", "speaks_of"]
+KIND = Kind(
+    "Logistic regression without a penalty", ESTIMATORS, ("gradient",), TABLES, flaw, array_forms, check,
+    ("which ending, if neither converged nor infeasible", "what all scores have in common"),
+)  # fmt: skip

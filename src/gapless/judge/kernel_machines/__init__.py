@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
-from ..document import TIMES, is_number, number, refuse_unreadable
+from ..compare import at_most, between, capped, equal
+from ..document import is_number, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
 from ..fingerprint import digest, row_hashes
+from ..linear import SHARE, Rigour, gap_claims, inside, size_of, status_claim, sum_claims
 from ..recompute import row_weights
-from ..rounding import UNIT, Interval
+from ..rounding import UNIT
 from ..rows import DenseRows, SparseRows, as_rows, first_non_finite
+from ..schema import Kind
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, MATRICES, array_forms, flaw, pairs_of
+from .document import ESTIMATORS, MATRICES, TABLES, array_forms, flaw, pairs_of
 from .figures import Found, evaluate, evaluate_hard, posed
 from .values import Values, gamma_of_scale, proved_positive
 
@@ -32,41 +35,29 @@ ROUNDING_SHARE = 0.05
 GAMMA_ROOM = 1e-9
 #: An optimum is 0 where it is not above this share of the largest it could be.
 ZERO_SHARE = 1e-9
-
-_CHECKED = ("C", "nu", "epsilon", "kernel", "degree", "gamma", "coef0", "tol", "class_weight")
-
-
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in tuple(
-        ESTIMATORS
-    )  # of any type, a dictionary too
+#: A shift is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
+SHIFT_SHARE, NO_SHIFT = 1.0 / 64.0, 8.0
 
 
 def check(
-    document: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    rigorous: bool | Literal["exact"] = False,
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
 ) -> Verdict:
     """Judge the certificate of a kernel machine; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    case = _Case(dict(document), arrays, X, y, sample_weight)
+    case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     bounds: list[tuple[float, float, float]] = []
     with np.errstate(all="ignore"):
-        if case.statement_claims(claims):
+        sound = case.statement_claims(claims)
+        claims.append(Claim("figures", "recomputed", None, sound, "from the data"))
+        if sound:
             bounds = case.figure_claims(claims, bool(rigorous))
-    case.total_claims(claims)
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = [*TIMES, "backend", "n_iter", "which ending, if not converged", "version", "names of features"]
+        case.total_claims(claims)
     tier = "proved bounds, float64" if rigorous else "float64"
-    return Verdict(
-        claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], bounds if rigorous else [], tier
-    )
+    used = {"poly": ("gamma", "coef0", "degree"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
+    known = used.get(document["problem"]["kernel"]["name"], ())
+    unused = [f"parameter {key}: the kernel has none" for key in ("gamma", "coef0", "degree") if key not in known]
+    return Verdict(claims, unused, bounds if rigorous else [], tier)
 
 
 class _Case:
@@ -103,15 +94,7 @@ class _Case:
         if digest(self.weights, "<f8") != mark["weights"]:
             missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
             raise CertificateError(f"other weights: {missing} ({advice})")
-        self.nothing: dict[int, float] = {}
-        self.arrays: dict[str, np.ndarray] = {}
-        for name, (dtype, shape) in array_forms(document).items():
-            array = np.asarray(arrays.get(name))
-            wanted = np.dtype(dtype).newbyteorder("=")
-            if array.dtype != wanted or array.shape != tuple(shape):
-                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
-                raise CertificateError(f"the certificate cannot be read: {given}")
-            self.arrays[name] = array
+        self.arrays = read_arrays(document, arrays, array_forms(document))
         self.pairs: list[Any] = [None] if document["classes"] is None else pairs_of(len(document["classes"]["values"]))
 
     # -- what was asked for
@@ -124,12 +107,12 @@ class _Case:
             asked = p.get(key, default)
             value = number(problem[key])
             good = is_number(asked) and number(asked) == value
-            good = good and (math.isfinite(value) or (key == "C" and self.kind == "c_svc" and value > 0.0))
-            good = good and (value > 0.0 if key == "C" or (key == "nu" and key in p) else value >= 0.0)
+            good = good and (math.isfinite(value) or (key == "C" and self.kind == "c_svc"))
+            good = good and (value > 0.0 or key == "epsilon" or key not in p)
             claims.append(Claim(key, value, asked, good))
             sound = sound and good
         tol, asked = number(self.block["tol"]), p.get("tol")
-        claims.append(Claim("tol", tol, asked, is_number(asked) and number(asked) == tol and 0.0 < tol < math.inf))
+        claims.append(Claim("tol", tol, asked, is_number(asked) and number(asked) == tol))
         name = p.get("kernel")
         same = kernel["name"] == ("callable" if name is None else name)
         claims.append(Claim("kernel", kernel["name"], name, same))
@@ -160,31 +143,28 @@ class _Case:
         p, kernel = self.parameters, self.kernel
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
-        good = math.isfinite(shift) and shift >= 0.0 and (shift == 0.0 or self.matrix)
-        claims.append(Claim("shift", shift, None if self.matrix else 0.0, good, "only a matrix has one"))
+        claims.append(
+            Claim(
+                "shift", shift, None if self.matrix else 0.0, shift == 0.0 or (self.matrix and self.gap), "of a matrix"
+            )
+        )
+        wanted, room = 0.0, 0.0
         if name in ("poly", "rbf", "sigmoid"):
             asked = p.get("gamma")
             if asked == "scale":
                 wanted = gamma_of_scale(self.rows, self.weights)
-                close = abs(gamma - wanted) <= GAMMA_ROOM * wanted
+                room = GAMMA_ROOM * wanted
             elif asked == "auto":
                 wanted = 1.0 / self.rows.shape[1]
-                close = gamma == wanted
             else:
                 wanted = number(asked) if is_number(asked) else math.nan
-                close = gamma == wanted
-            claims.append(Claim("gamma", gamma, wanted, close and 0.0 < gamma < math.inf))
-            good = good and close and 0.0 < gamma < math.inf
-        if name in ("poly", "sigmoid"):
-            asked = p.get("coef0")
-            same = is_number(asked) and number(asked) == coef0 and math.isfinite(coef0)
-            claims.append(Claim("coef0", coef0, asked, same))
-            good = good and same
-        if name == "poly":
-            same = kernel["degree"] == p.get("degree")
-            claims.append(Claim("degree", kernel["degree"], p.get("degree"), same))
-            good = good and same
-        return good
+        used = wanted > 0.0 or name not in ("poly", "rbf", "sigmoid")
+        claims.append(Claim("gamma", gamma, wanted, used and equal(gamma, wanted, room)))
+        asked = p.get("coef0") if name in ("poly", "sigmoid") else 0.0
+        claims.append(Claim("coef0", coef0, asked, is_number(asked) and number(asked) == coef0))
+        degree = p.get("degree") if name == "poly" else 0
+        claims.append(Claim("degree", kernel["degree"], degree, is_number(degree) and kernel["degree"] == degree))
+        return all(claim.holds for claim in claims)
 
     def _support_claim(self, claims: list[Claim]) -> bool:
         """The support vectors of the file are the rows with a part in some problem."""
@@ -199,7 +179,7 @@ class _Case:
         elif good:
             good = self.matrix
         claims.append(Claim("support vectors", support["rows"], int(rows.size), good, "are rows of X"))
-        return True
+        return good
 
     def _filled(self, rows: np.ndarray) -> np.ndarray:
         assert isinstance(self.rows, SparseRows)
@@ -244,9 +224,9 @@ class _Case:
             claims.append(Claim(which + "rows", "of its classes", None, not outside, "no other has a part"))
             y = self.targets[keep] if pair is None else np.where(self.index[keep] == pair[0], 1.0, -1.0)
             if keep.size == 0 or (pair is not None and abs(float(y.sum())) == y.size):
-                claims.append(
-                    Claim(which + "one class", number(sub["primal"]), 0.0, not u.any() and sub["primal"] == 0.0)
-                )
+                zero = ("primal", "rounding", *(("dual", "gap") if self.gap else ()))
+                none = not u.any() and all(number(sub[key]) == 0.0 for key in zero)
+                claims.append(Claim(which + "one class", number(sub["primal"]), 0.0, none))
                 continue
             values = Values(self.rows, self.kernel, keep, proved)
             f, off = values.sums(u[keep])
@@ -259,8 +239,8 @@ class _Case:
                 bounds.append((found.primal.up, found.dual.low, found.gap.up))
                 continue
             problem = posed(self.kind, self.c[keep], y, nu, epsilon)
-            found = evaluate(problem, u[keep], self.arrays["scalars"][k], f, off, R2, self.gap)
-            self.nothing[k] = found.nothing
+            scalars, spread2 = self.arrays["scalars"][k], values.spread2() if problem.two else 0.0
+            found = evaluate(problem, u[keep], scalars, f, off, R2, self.gap, spread2)
             self._subproblem_claims(claims, which, sub, found)
             bounds.append((found.primal.up, found.dual.low, found.gap.up))
         return bounds if self.gap else []
@@ -272,9 +252,12 @@ class _Case:
             assert isinstance(self.rows, DenseRows)
             K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
             K = K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
-            close = bool((np.abs(self.rows.values - self.rows.values.T) <= 2e-7 * np.abs(K).max(initial=0.0)).all())
-            shown = proved_positive(K, shift) and close
-            return Claim("positive semidefinite", True, shown, shown, f"K + {shift:g} I, by a Cholesky factorisation")
+            close = equal(self.rows.values, self.rows.values.T, 2e-7 * float(np.abs(K).max(initial=0.0)))
+            none = NO_SHIFT * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
+            needed = shift <= none or not proved_positive(K, SHIFT_SHARE * shift)
+            shown = proved_positive(K, shift) and close and needed
+            note = f"K + {shift:g} I, by a Cholesky factorisation; and it takes a shift"
+            return Claim("positive semidefinite", True, shown, shown, note)
         if name == "poly" and number(self.kernel["coef0"]) < 0.0 and self.kernel["degree"] > 0:
             values = Values(self.rows, self.kernel, keep, True)
             X = np.concatenate(list(values._tiles())) if keep.size else np.zeros((0, 1))
@@ -288,25 +271,30 @@ class _Case:
         values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding", "violation")}
         note = "exactly in its domain" if found.feasible else "outside its domain: there is no dual value"
         claims.append(Claim(which + "dual feasible", True, found.feasible, found.feasible, note))
+        size = size_of(found.primal, found.dual if self.gap else found.primal)
         most = ROUNDING_FACTOR * found.textbook
         if self.hard:
-            most = max(most, ROUNDING_SHARE * number(self.block["tol"]) * abs(values["primal"]))
-        honest = math.isfinite(most) and 0.0 <= values["rounding"] <= most
+            most = max(most, ROUNDING_SHARE * number(self.block["tol"]) * found.primal.low)
+        honest = between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
-        room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * abs(values["primal"])
+        room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size
         known = [("primal", found.primal)]
         if self.gap:
-            room += 2.0 * UNIT * abs(values["dual"])
             known += [("dual", found.dual), ("gap", found.gap)]
         else:
-            none = all(math.isnan(number(sub[key])) for key in ("dual", "gap", "relative_gap"))
-            claims.append(Claim(which + "no gap", True, none, none, "the kernel has no dual bound"))
+            claims.append(self._no_gap(which, sub))
         for name, interval in known:
             middle = 0.5 * interval.low + 0.5 * interval.up
-            claims.append(Claim(which + name, values[name], middle, _inside(values[name], interval, room)))
+            holds = inside(values[name], interval, room, size + found.largest)
+            claims.append(Claim(which + name, values[name], middle, holds))
         swing = found.violation.up - found.violation.low
-        holds = _inside(values["violation"], found.violation, swing + room)
+        swing += 8.0 * UNIT * found.wobble + float(capped(room, found.wobble, SHARE))
+        holds = between(values["violation"], found.violation.low, found.violation.up, swing)
         claims.append(Claim(which + "violation", values["violation"], found.violation.up, holds))
+
+    def _no_gap(self, which: str, block: dict[str, Any]) -> Claim:
+        none = all(math.isnan(number(block[key])) for key in ("dual", "gap", "relative_gap"))
+        return Claim(which + "no gap", True, none, none, "the kernel has no dual bound")
 
     # -- totals
 
@@ -315,51 +303,25 @@ class _Case:
         S = len(self.subs)
         for k, sub in enumerate(self.subs):
             which = f"[{k}] " if S > 1 else ""
-            reached = number(sub["violation"]) <= tol if not self.gap else self._gap_claims(claims, which, sub, tol)
-            reached = reached or (number(sub["gap"]) <= self.nothing.get(k, 0.0) and sub["status"] == "converged")
-            status = sub["status"]
+            reached = at_most(number(sub["violation"]), tol)
+            if self.gap:
+                reached = gap_claims(claims, which, sub, tol) or self._nothing(sub)
             wanted = "converged" if reached else "not converged"
-            claims.append(Claim(which + "status", status, wanted, (status == "converged") == reached))
-        sizes = 0.0
-        for name in ("primal", "dual", "gap", "rounding"):
-            parts = [number(sub[name]) for sub in self.subs]
-            claimed = number(self.block[name])
-            if name in ("dual", "gap") and not self.gap:
-                claims.append(Claim(name, claimed, None, math.isnan(claimed), "there is none"))
-                continue
-            finite = all(map(math.isfinite, parts))
-            total = math.fsum(parts) if finite else math.nan
-            size = math.fsum(map(abs, parts)) if finite else math.inf
-            sizes += size
-            claims.append(Claim(name, claimed, total, finite and abs(claimed - total) <= 8.0 * UNIT * size, "the sum"))
+            claims.append(Claim(which + "status", sub["status"], wanted, (sub["status"] == "converged") == reached))
+        sum_claims(claims, self.block, ("primal", "dual", "gap", "rounding") if self.gap else ("primal", "rounding"))
         if self.gap:
-            rounding = max(0.0, number(self.block["rounding"]))
-            self._gap_claims(claims, "total ", self.block, tol, rounding + 16.0 * UNIT * sizes)
-        every = all(sub["status"] == "converged" for sub in self.subs)
-        claims.append(Claim("status", self.block["status"], every, (self.block["status"] == "converged") == every))
+            gap_claims(claims, "total ", self.block, tol, S)
+        else:
+            claims.append(self._no_gap("total ", self.block))
+        status_claim(claims, self.block["status"], [sub["status"] for sub in self.subs])
 
-    def _gap_claims(
-        self, claims: list[Claim], which: str, block: dict[str, Any], tol: float, room: float | None = None
-    ) -> bool:
-        """gap and primal - dual agree within the rounding; relative_gap follows from the gap."""
-        primal, dual, gap, relative = (number(block[key]) for key in ("primal", "dual", "gap", "relative_gap"))
-        room = max(0.0, number(block["rounding"])) if room is None else room
-        difference = primal - dual
-        holds = math.isfinite(difference) and abs(gap - difference) <= room + 8.0 * UNIT * (abs(primal) + abs(dual))
-        claims.append(Claim(which + "gap = primal - dual", gap, difference, holds))
-        scale = max(abs(primal), abs(dual))
-        expected = gap / scale if scale > 0 else 0.0
-        holds = math.isfinite(relative) and abs(relative - expected) <= 8.0 * UNIT * abs(expected)
-        claims.append(Claim(which + "relative gap", relative, expected, holds))
-        # An optimum of 0 up to rounding (one class around the origin) has no relative gap: there the absolute one decides, if it
-        # is small beside the square of what u sums to.
+    def _nothing(self, sub: dict[str, Any]) -> bool:
+        """An optimum of 0 up to rounding (one class around the origin) has no relative gap: there the absolute one decides,
+        if it is small beside the square of what u sums to."""
+        primal, dual, gap, rounding = (number(sub[key]) for key in ("primal", "dual", "gap", "rounding"))
         mass = float(np.abs(self.arrays["dual"]).sum())
-        zero = self.kind == "one_class" and scale <= room and gap <= room <= ZERO_SHARE * mass * mass
-        return relative <= tol or zero
-
-
-def _inside(claimed: float, found: Interval, room: float) -> bool:
-    return math.isfinite(claimed) and found.low - room <= claimed <= found.up + room
+        small = at_most(max(abs(primal), abs(dual), gap), rounding) and at_most(rounding, ZERO_SHARE * mass * mass)
+        return self.kind == "one_class" and small
 
 
 def _targets(y: Any, n: int) -> np.ndarray:
@@ -374,3 +336,15 @@ def _targets(y: Any, n: int) -> np.ndarray:
     if values.shape != (n,):
         raise CertificateError(f"other targets: y has shape {values.shape}, X has {n} rows")
     return values
+
+
+KIND = Kind(
+    "Kernel machines",
+    tuple(ESTIMATORS),
+    ("gap", "heuristic"),
+    TABLES,
+    flaw,
+    array_forms,
+    check,
+    ("which ending, if not converged",),
+)

@@ -5,19 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
-    STATUSES,
+    CLOCK,
+    HOW,
+    SHARED,
+    STATUS,
     TOP,
     Arrays,
-    Test,
+    Table,
+    agree,
     flaw_of,
-    flaw_of_classes,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
+    is_finite,
     is_number,
-    is_text,
+    is_size,
+    list_of,
+    number,
     one_of,
+    or_none,
 )
+from ..schema import derived, optional, recomputed
 
 #: Estimators and the problems they pose.
 ESTIMATORS = {
@@ -33,59 +42,93 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")
 #: Kernels that are given as a matrix of the training rows.
 MATRICES = ("precomputed", "callable")
 
-_NUMBERS = ("primal", "dual", "gap", "relative_gap", "rounding", "seconds")
-
-
-def _is_numbers(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 0 and all(map(is_number, value))
-
-
-def _count_or_none(value: Any) -> bool:
-    return value is None or is_count(value)
-
-
-_TOP: dict[str, Test] = {
+_TOP: Table = {
     **TOP,
-    "estimator": one_of(*ESTIMATORS),
-    "classes": lambda v: v is None or is_dict(v),
-    "dtype": one_of("float64"),
+    "estimator": derived(one_of(*ESTIMATORS), "the kind of problem, the parameters"),
+    "classes": derived(or_none(is_dict), "entry by entry below"),
+    "dtype": derived(one_of("float64"), "the only one"),
 }
-_PROBLEM: dict[str, Test] = {
-    "kind": one_of(*ESTIMATORS.values()),
-    "kernel": is_dict,
-    "C": is_number,
-    "nu": is_number,
-    "epsilon": is_number,
-    "class_weight": lambda v: v is None or _is_numbers(v),
-    "support": is_dict,
+_PROBLEM: Table = {
+    "kind": derived(one_of(*ESTIMATORS.values()), "the estimator"),
+    "kernel": derived(is_dict, "entry by entry below"),
+    "C": derived(lambda v: is_number(v) and number(v) > 0.0, "parameter C"),
+    "nu": derived(is_size, "parameter nu"),
+    "epsilon": derived(is_size, "parameter epsilon"),
+    "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
+    "support": derived(is_dict, "entry by entry below"),
 }
-_KERNEL: dict[str, Test] = {
-    "name": one_of(*KERNELS),
-    "degree": lambda v: is_count(v) and v <= 10_000,
-    "gamma": is_number,
-    "coef0": is_number,
-    "shift": is_number,
+_KERNEL: Table = {
+    "name": derived(one_of(*KERNELS), "parameter kernel"),
+    "degree": derived(lambda v: is_count(v) and v <= 10_000, "parameter degree; 0 of kernels that have none"),
+    "gamma": recomputed(is_size, "parameter gamma; scale: the variance of X; 0 of kernels that have none"),
+    "coef0": derived(is_finite, "parameter coef0; 0 of kernels that have none"),
+    "shift": recomputed(is_size, "a matrix needs it to be proved positive semidefinite, and no smaller one does"),
 }
-_SUPPORT: dict[str, Test] = {"rows": is_count, "stored": one_of("dense", "csr", "none"), "values": is_count}
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("gap", "heuristic"),
-    "tol": is_number,
-    "status": one_of(*STATUSES),
-    **dict.fromkeys(_NUMBERS, is_number),
-    "n_iter": is_count,
-    "backend": is_text,
-    "solver": is_text,
-    "fingerprint": is_dict,
-    "subproblems": lambda v: isinstance(v, list) and len(v) > 0 and all(map(is_dict, v)),
+_SUPPORT: Table = {
+    "rows": derived(is_count, "rows of the dual that are not 0"),
+    "stored": derived(one_of("dense", "csr", "none"), "the arrays"),
+    "values": derived(is_count, "the arrays"),
 }
-_SUBPROBLEM: dict[str, Test] = {
-    "positive": _count_or_none,
-    "negative": _count_or_none,
-    "status": one_of(*STATUSES),
-    **dict.fromkeys(_NUMBERS, is_number),
-    "violation": is_number,
-    "n_iter": is_count,
-    "solver": is_text,
+_GAP: Table = {
+    "primal": recomputed(is_number, "dual point, scalars and data"),
+    "dual": recomputed(is_number, "dual point and data; nan where the kernel is not positive semidefinite"),
+    "gap": recomputed(is_number, "dual point, scalars and data; nan with the dual"),
+    "relative_gap": derived(is_number, "gap, primal and dual; nan with the dual"),
+    "rounding": recomputed(is_number, "at most what float64 sums of this size can need"),
+}
+_CERTIFICATE: Table = {
+    "kind": recomputed(one_of("gap", "heuristic"), "a gap needs a kernel that is proved positive semidefinite"),
+    "tol": derived(lambda v: is_finite(v) and number(v) > 0.0, "parameter tol"),
+    "status": STATUS,
+    **_GAP,
+    **CLOCK,
+    **HOW,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+    "subproblems": derived(list_of(is_dict, 1), "one for each pair of classes"),
+}
+_SUBPROBLEM: Table = {
+    "positive": derived(or_none(is_count), "the pairs of classes, in order"),
+    "negative": derived(or_none(is_count), "the pairs of classes, in order"),
+    "status": STATUS,
+    **_GAP,
+    "seconds": CLOCK["seconds"],
+    "violation": recomputed(is_number, "dual point and data"),
+    **HOW,
+}
+_ARRAYS: Table = {
+    "dual": recomputed(is_dict, "primal and dual: feasible without rounding"),
+    "scalars": recomputed(is_dict, "the primal"),
+    "vectors": recomputed(is_dict, "rows of X"),
+    "vector_values": recomputed(is_dict, "rows of X"),
+    "vector_columns": recomputed(is_dict, "rows of X"),
+    "vector_starts": recomputed(is_dict, "rows of X"),
+}
+_WIDTH = "has to agree with the problem, where the kernel has one"
+_SHAPE: Table = {
+    **agree("kernel", "tol"),
+    "degree": optional(derived(is_size, _WIDTH)),
+    "gamma": optional(derived(lambda v: v in ("scale", "auto") or is_size(v), _WIDTH)),
+    "coef0": optional(derived(is_finite, _WIDTH)),
+}
+_FREE = ("shrinking", "cache_size", "verbose", "max_iter", "time_limit", "warm_start", "init", "n_jobs", "device")
+_ANSWERS = ("probability", "decision_function_shape", "break_ties", "random_state")
+_PARAMETERS: dict[str, Table] = {
+    "SVC": _SHAPE | agree("C", "class_weight") | free(*_FREE, *_ANSWERS),
+    "NuSVC": _SHAPE | agree("nu", "class_weight") | free(*_FREE, *_ANSWERS),
+    "SVR": _SHAPE | agree("C", "epsilon") | free(*_FREE),
+    "NuSVR": _SHAPE | agree("C", "nu") | free(*_FREE),
+    "OneClassSVM": _SHAPE | agree("nu") | free(*_FREE),
+}
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
+    "problem.": _PROBLEM,
+    "problem.kernel.": _KERNEL,
+    "problem.support.": _SUPPORT,
+    "certificate.": _CERTIFICATE,
+    "certificate.subproblems[].": _SUBPROBLEM,
+    "arrays.": _ARRAYS,
+    **SHARED,
 }
 
 
@@ -96,7 +139,7 @@ def pairs_of(K: int) -> list[tuple[int, int]]:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE)
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
     problem, certificate, classes = document["problem"], document["certificate"], document["classes"]
@@ -112,14 +155,17 @@ def flaw(document: Any) -> str | None:
         return f"problem.kind is not that of {document['estimator']}"
     if (document["estimator"] in CLASSIFIERS) != (classes is not None):
         return "classes do not go with the estimator"
-    S = len(certificate["subproblems"])
+    S, support = len(certificate["subproblems"]), problem["support"]
+    if (support["stored"] == "none" and support["values"]) or (problem["kernel"]["name"] in MATRICES) != (
+        support["stored"] == "none"
+    ):
+        return "problem.support does not go with the kernel"
+    if support["stored"] == "dense" and support["values"] != support["rows"] * document["n_features"]:
+        return "problem.support.values is not that of its rows"
     if classes is None:
         if S != 1 or problem["class_weight"] is not None:
             return "there is not one problem without class weights"
         return None
-    found = flaw_of_classes(classes)
-    if found:
-        return found
     K = len(classes["values"])
     if problem["class_weight"] is None or len(problem["class_weight"]) != K:
         return "problem.class_weight has not one number for each class"

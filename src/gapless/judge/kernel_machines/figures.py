@@ -47,8 +47,10 @@ class Found(NamedTuple):
     violation: Interval
     feasible: bool
     textbook: float
-    #: Below this a gap is 0, whatever P* is: where w = 0 is optimal P* is 0 and has no relative gap.
-    nothing: float = 0.0
+    #: The largest term of P - D, which sums of terms that cancel are small beside.
+    largest: float = 0.0
+    #: The largest score or target, which a violation is a difference of.
+    wobble: float = 0.0
 
 
 def posed(kind: str, c: np.ndarray, y: np.ndarray, nu: float, epsilon: float) -> Posed:
@@ -83,9 +85,16 @@ def _product(c: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarr
 
 
 def evaluate(
-    problem: Posed, u: np.ndarray, scalars: np.ndarray, f: np.ndarray, off: np.ndarray, R2: float, mercer: bool = True
+    problem: Posed,
+    u: np.ndarray,
+    scalars: np.ndarray,
+    f: np.ndarray,
+    off: np.ndarray,
+    R2: float,
+    mercer: bool = True,
+    spread2: float = 0.0,
 ) -> Found:
-    """u, f (within off) of the rows of the problem."""
+    """u, f (within off) of the rows of the problem; ``spread2`` is the largest |phi_i - phi_0|^2."""
     own, s, c = u[problem.at], problem.sign, problem.c
     beta = np.maximum(s * own, 0.0)
     twice = problem.at.size > u.size
@@ -148,8 +157,11 @@ def evaluate(
     # A bound by |K| <= R^2 alone may be wide of these sums; it does no harm where it is this small beside P and D.
     harmless = SMALL_ROUNDING if np.count_nonzero(u) * c.size <= CHEAP else LARGE_ROUNDING
     textbook = max(textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
-    nothing = 2e-14 * R2 * T.up * T.up if problem.kind in ("nu_svc", "one_class") else 0.0
-    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, nothing)
+    # Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible u: that does not change with a common
+    # shift of the rows, but for one class, which looks at the origin.
+    largest = sizes + (R2 if problem.kind == "one_class" else spread2 if problem.two else 0.0) * T.up * T.up
+    wobble = float(np.maximum(np.abs(low_f), np.abs(high_f)).max(initial=0.0) + top.up)
+    return Found(primal, dual, gap, _violation(problem, beta, low_f, high_f), feasible, textbook, largest, wobble)
 
 
 def evaluate_hard(

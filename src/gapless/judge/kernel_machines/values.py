@@ -51,10 +51,8 @@ class Values:
             return
         centre: Any = 0.0
         if self.name == "rbf" and isinstance(rows, DenseRows):
-            centre = np.zeros(self.d)
-            for block in rows.blocks():
-                centre += block.values.sum(axis=0)
-            centre = centre / max(1, rows.shape[0])
+            first = np.asarray(rows.values[:1], dtype=np.float64).sum(axis=0)  # equal rows are their mean, exactly
+            centre = first + sum((b.values - first).sum(axis=0) for b in rows.blocks()) / max(1, rows.shape[0])
         self.centre = centre
         parts = [np.einsum("ij,ij->i", part, part) for part in self._tiles()]
         squares = np.concatenate(parts) if parts else np.zeros(0)
@@ -125,7 +123,7 @@ class Values:
             out += self.shift * u
             reach += 4.0 * UNIT * np.abs(self.shift * u) + 2.0 * UNIT * np.abs(out)
             return out, up(reach * (1.0 + 1e-9) + m * TINY)
-        mass = float(sizes.sum()) * (1.0 + 1e-9)
+        mass, longest = float(sizes.sum()) * (1.0 + 1e-9), float(self.lengths.max(initial=0.0))
         kept: dict[int, np.ndarray] = {}
         for start in range(0, u.size, self.tall):
             part = slice(start, start + self.tall)
@@ -142,10 +140,21 @@ class Values:
                     reach[part] += (steps + relative) * (K @ sizes[some])
                 else:
                     out[part] += self._of(inner) @ weights[some]
-        if self.name != "rbf":
-            longest = float(self.lengths.max(initial=0.0))
+                    if self.name == "sigmoid":  # far from 0 the slope of tanh, 4 exp(-2|b|) at most, is nothing
+                        off = (self.d + 8) * UNIT * self._base(longest * longest)
+                        flat = np.abs(self.gamma * inner + self.coef0) - off
+                        slope = np.minimum(1.0, 4.0 * np.exp(-2.0 * np.maximum(flat, 0.0)))
+                        reach[part] += 1.01 * (off * slope + 2.0**-49 + steps) @ sizes[some]
+        if self.name not in ("rbf", "sigmoid"):
             reach += mass * (self._off(longest) + steps * self.top)
         return out, up(reach * (1.0 + 1e-9) + (m + 8 + mass) * TINY)
+
+    def spread2(self) -> float:
+        """The largest |phi_i - phi_0|^2, about: a scale that a common shift of the rows does not change."""
+        first = np.zeros(self.keep.size)
+        first[0] = 1.0
+        own = self.norms * self.norms
+        return float(np.maximum(own + own[0] - 2.0 * self.sums(first)[0], 0.0).max(initial=0.0))
 
     def _gauss(self, inner: np.ndarray, rows: slice, columns: np.ndarray) -> tuple[np.ndarray, float]:
         """exp(-g D), and the relative error that a tile can have."""
@@ -193,14 +202,16 @@ def proved_positive(K: np.ndarray, shift: float) -> bool:
 
 
 def gamma_of_scale(rows: Rows, weights: np.ndarray) -> float:
-    """1 / (columns times the weighted variance of all values); 1 where that is 0."""
+    """1 / (columns times the weighted variance of all values); 1 where that is 0.
+
+    Values are taken from the first of them: of equal ones nothing is left, not the rounding of their mean."""
     d = rows.shape[1]
     total = math.fsum(weights.tolist()) * d
-    sums = [w * math.fsum(row) for w, row in _each(rows, weights)]
-    mean = math.fsum(sums) / total
+    first = next((row[0] for w, row in _each(rows, weights) if w > 0.0), 0.0)
+    mean = math.fsum(w * math.fsum(v - first for v in row) for w, row in _each(rows, weights)) / total
     off = []
     for w, row in _each(rows, weights):
-        values = np.asarray(row) - mean
+        values = (np.asarray(row) - first) - mean
         off.append(w * float(values @ values))
     variance = math.fsum(off) / total
     return 1.0 / (d * variance) if variance > 0.0 and math.isfinite(1.0 / (d * variance)) else 1.0

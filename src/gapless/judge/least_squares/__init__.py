@@ -8,31 +8,23 @@ At the optimum g = 0, and F - F* = g'(A'A + alpha I)^-1 g: `proof` bounds it, `e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..document import refuse_unreadable
+from ..linear import TIERS, Rigour
+from ..schema import Kind
 from ..verdict import Claim, Verdict
 from .case import Case
-from .document import ESTIMATORS, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 from .exact import exact_targets
 from .figures import gap_claims, rank_claim, recompute, target_claims, total_claims
 from .proof import Bounds, prove
 
 
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
-
-
 def check(
-    document: Mapping[str, Any],
-    arrays: Mapping[str, Any],
-    X: Any,
-    y: Any,
-    sample_weight: Any = None,
-    rigorous: bool | Literal["exact"] = False,
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
 ) -> Verdict:
     """Judge a least squares certificate; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
@@ -43,12 +35,10 @@ def check(
         with np.errstate(all="ignore"):
             bounds = _figure_claims(claims, case, rigorous)
     total_claims(claims, case)
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    tier = {False: "float64", True: "proved bounds, float64", "exact": "proved bounds, exact arithmetic"}[rigorous]
-    return Verdict(claims, case.unchecked(), bounds if rigorous else [], tier)
+    return Verdict(claims, [], bounds if rigorous else [], TIERS[rigorous])
 
 
-def _figure_claims(claims: list[Claim], case: Case, rigorous: bool | Literal["exact"]) -> list[Bounds]:
+def _figure_claims(claims: list[Claim], case: Case, rigorous: Rigour) -> list[Bounds]:
     figures = recompute(case)
     exact = exact_targets(case) if rigorous == "exact" else None
     bounds: list[Bounds] = []
@@ -61,3 +51,9 @@ def _figure_claims(claims: list[Claim], case: Case, rigorous: bool | Literal["ex
     target_claims(claims, case, figures, exact)
     rank_claim(claims, case, figures.rows)
     return bounds
+
+
+KIND = Kind(
+    "Least squares", ESTIMATORS, ("gap", "orthogonality"), TABLES, flaw, array_forms, check,
+    ("which ending, if not converged", "whether y was a vector or one column"),
+)  # fmt: skip

@@ -7,21 +7,26 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compare import at_most, between, capped, equal
 from ..document import number
+from ..linear import inside, size_of, status_claim
 from ..recompute import Task, evaluate
 from ..rigorous import ExactFigures, exact_figures, float_interval
 from ..rounding import UNIT, gamma
 from ..rows import Block, DenseBlock, SparseBlock, SparseRows
 from ..verdict import Claim
-from .case import Case
+from .case import MOST_COLUMNS, Case
 from .document import GAP
 from .exact import ExactTarget
-from .proof import Bounds, sure_rank
+from .proof import Bounds, sure_rank, visible
 
 #: A certificate may admit at most this many times the judge's own bound for its rounding.
 ROUNDING_FACTOR = 4.0
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44
+#: No room is wider than this share: of the sum of squares of the targets for residuals, of 1 for cosines and R2.  The cosines
+#: of residuals that are themselves nothing but rounding may be anything.
+SQUARES_SHARE, COSINE_SHARE = 1e-6, 0.01
 
 
 class Figures(NamedTuple):
@@ -33,6 +38,7 @@ class Figures(NamedTuple):
     rss: np.ndarray
     tss: np.ndarray
     cosine: np.ndarray
+    size2: np.ndarray  # sum_i s_i y_i^2
     rss_room: np.ndarray
     room: np.ndarray  # what the cosine of an optimal model may be
     noise: np.ndarray  # what the cosine of this model may be off by
@@ -81,11 +87,25 @@ def recompute(case: Case) -> Figures:
     error = gamma(d + 4) * terms + 2.0 * gamma(2) * np.sqrt(size2)
     unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
     sums = gamma(2048 + count / 256)
-    part = np.divide(error + unit * terms, length, out=np.zeros(S), where=length > 0)
-    noise = np.divide(error, length, out=np.zeros(S), where=length > 0) * 2.0 + 4.0 * sums
-    rss_room = 2.0 * error * length + error**2 + 4.0 * sums * rss
+    # What an optimal model may be off by does not grow with coefficients that the data cannot see.
+    seen = np.minimum(terms, 2.0 * _seen(case, raw, mean, mass, np.sqrt(size2)))
+    own = (gamma(d + 4) + unit) * seen + 2.0 * gamma(2) * np.sqrt(size2)
+    part = np.divide(own, length, out=np.zeros(S), where=length > 0)
     room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
-    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, rss_room, room, noise)
+    noise = np.divide(error, length, out=np.zeros(S), where=length > 0) * 2.0 + 4.0 * sums
+    noise = np.fmin(noise, np.maximum(COSINE_SHARE, 4.0 * room))
+    rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, SQUARES_SHARE)
+    return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise)
+
+
+def _seen(case: Case, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
+    """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset."""
+    W, root = case.W, math.sqrt(mass)
+    if case.d <= MOST_COLUMNS:
+        V = visible(case, raw)
+        scaled = (W * raw) @ V @ V.T
+        W = np.divide(scaled, raw, out=np.zeros_like(scaled), where=raw > 0)
+    return np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0)
 
 
 def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[ExactTarget] | None) -> None:
@@ -96,17 +116,18 @@ def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[E
         if exact is not None:
             rss, tss, cosine = exact[k].rss, exact[k].tss, exact[k].cosine
         claimed = number(target["rss"])
-        holds = math.isfinite(claimed) and abs(claimed - rss) <= 4.0 * found.rss_room[k]
-        claims.append(Claim(which + "residual sum of squares", claimed, rss, holds))
+        claims.append(
+            Claim(which + "residual sum of squares", claimed, rss, equal(claimed, rss, 4.0 * found.rss_room[k]))
+        )
         claims.append(_r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass))
         if case.kind == "gap":
             continue
         limit, room = number(target["rounding"]), float(found.room[k])
-        honest = 0.0 <= limit <= ROUNDING_FACTOR * room
+        honest = between(limit, 0.0, ROUNDING_FACTOR * room)
         claims.append(Claim(which + "rounding", limit, room, honest, "is at most what rounding can need"))
         claimed = number(target["orthogonality"])
-        near = abs(claimed - cosine) <= 4.0 * float(found.noise[k]) + 1e-9 * abs(claimed)
-        claims.append(Claim(which + "orthogonality", claimed, cosine, math.isfinite(claimed) and near))
+        near = equal(claimed, cosine, 4.0 * float(found.noise[k]) + 1e-9 * cosine)
+        claims.append(Claim(which + "orthogonality", claimed, cosine, near))
 
 
 def _r2_claim(case: Case, k: int, rss: float, tss: float, room: float, mass: float) -> Claim:
@@ -114,12 +135,13 @@ def _r2_claim(case: Case, k: int, rss: float, tss: float, room: float, mass: flo
     size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0)) * 2.0**-50
     edge = mass * size * size
     if math.isnan(claimed):
-        return Claim(name, claimed, None, tss <= 4.0 * edge, "of a constant target: not defined")
-    found = 1.0 - rss / tss if tss > 0 else math.nan
+        return Claim(name, claimed, None, at_most(tss, 4.0 * edge), "of a constant target: not defined")
+    if not at_most(0.25 * edge, tss) or tss == 0.0:
+        return Claim(name, claimed, None, False, "of a constant target: not defined")
+    found = 1.0 - rss / tss
     # The mean of y is known to some ulps, which count where y hardly varies.
-    loose = 1e-9 + (8.0 * math.sqrt(edge / tss) if tss > 0 else 0.0)
-    near = tss > 0 and abs(claimed - found) <= 8.0 * room / tss + loose * (1.0 + abs(found))
-    return Claim(name, claimed, found, tss >= 0.25 * edge and near)
+    loose = capped(1e-9 + 8.0 * math.sqrt(edge / tss), 1.0, 1.0)
+    return Claim(name, claimed, found, equal(claimed, found, 8.0 * room / tss + loose * (1.0 + rss / tss)))
 
 
 def rank_claim(claims: list[Claim], case: Case, count: int) -> None:
@@ -128,7 +150,7 @@ def rank_claim(claims: list[Claim], case: Case, count: int) -> None:
         return
     most = max(min(count - case.free, case.d), 0) if count else 0
     sure = sure_rank(case)
-    claims.append(Claim("rank", rank, None, sure <= rank <= most, f"between {sure} and {most}"))
+    claims.append(Claim("rank", rank, None, between(rank, sure, most), f"between {sure} and {most}"))
 
 
 def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: bool) -> list[Bounds]:
@@ -146,26 +168,26 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
                 primal, dual = float_interval(exact.primal), float_interval(exact.dual)
                 gap = float_interval((exact.primal[0] - exact.dual[1], exact.primal[1] - exact.dual[0]))
         values = {name: number(target[name]) for name in (*GAP, "rounding")}
+        size = size_of(primal, dual)
         most = ROUNDING_FACTOR * (found.textbook + _rough(case, k, figures, found.gap.up))
-        honest = found.finite and 0.0 <= values["rounding"] <= most
+        honest = found.finite and between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
-        size = abs(values["primal"]) + abs(values["dual"])
-        room = (values["rounding"] if honest else 0.0) + 2.0 * UNIT * size
+        room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size
         for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
-            holds = found.finite and interval.low - room <= values[name] <= interval.up + room
+            holds = found.finite and inside(values[name], interval, room, size + figures.size2[k] / case.alpha[k])
             claims.append(Claim(which + name, values[name], 0.5 * interval.low + 0.5 * interval.up, holds))
         scale = max(abs(values["primal"]), abs(values["dual"]))
-        relative = values["gap"] / scale if scale > 0 else 0.0
-        holds = abs(values["relative_gap"] - relative) <= 8.0 * UNIT * abs(relative)
+        relative = values["gap"] / scale if scale != 0.0 else 0.0
+        holds = equal(values["relative_gap"], relative, 8.0 * UNIT * abs(relative))
         claims.append(Claim(which + "relative gap", values["relative_gap"], relative, holds))
         bounds.append((primal.up, dual.low, gap.up))
         if honest:
             # A gap below its rounding is none, unless that is large against the targets: mass |y|^2 / alpha >= 2 P(0).
             largest = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
             limit = tol * figures.mass * largest**2 / case.alpha[k]
-            within = values["gap"] <= values["rounding"]
-            reached = values["relative_gap"] <= tol or (within and values["rounding"] <= limit)
-            if within and abs(values["rounding"] - limit) <= 1e-9 * limit:  # the limit itself is rounded
+            within = at_most(values["gap"], values["rounding"])
+            reached = at_most(values["relative_gap"], tol) or (within and at_most(values["rounding"], limit))
+            if within and equal(values["rounding"], limit, 1e-9 * limit):  # the limit itself is rounded
                 reached = target["status"] == "converged"
             claims.append(_status_claim(which, target["status"], reached))
     return bounds
@@ -195,12 +217,9 @@ def total_claims(claims: list[Claim], case: Case) -> None:
     tol = number(case.block["tol"])
     if case.kind == "orthogonality":
         for k, target in enumerate(case.targets):
-            reached = number(target["orthogonality"]) <= tol + number(target["rounding"])
+            reached = at_most(number(target["orthogonality"]), tol, number(target["rounding"]))
             claims.append(_status_claim(case.which(k), target["status"], reached))
-    statuses = {target["status"] for target in case.targets}
-    fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
-    status = case.block["status"]
-    claims.append(Claim("status", status, " or ".join(sorted(fitting)), status in fitting))
+    status_claim(claims, case.block["status"], [target["status"] for target in case.targets])
 
 
 def _times(block: Block, U: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..recompute import Combination, score_bounds
-from ..rounding import Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..rounding import UNIT, Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
 from ..rows import filled
 from .case import MOST_COLUMNS, Case
 
@@ -62,6 +62,15 @@ def sure_rank(case: Case) -> int:
     values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
     return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
+
+
+def visible(case: Case, lengths: np.ndarray) -> np.ndarray:
+    """Orthonormal directions (d, r) of the columns, scaled to length 1, in which a model changes a score beyond rounding."""
+    R, scale = np.zeros((0, case.d)), np.where(lengths > 0, lengths, 1.0)
+    for block, s, _ in case.blocks():
+        R = np.asarray(np.linalg.qr(np.vstack([R, filled(block) / scale * np.sqrt(s)[:, None]]), mode="r"))
+    _, sigma, Vt = np.linalg.svd(R, full_matrices=False)
+    return Vt[sigma > 4.0 * (case.d + 1) * UNIT * float(sigma.max(initial=0.0))].T
 
 
 def prove(case: Case) -> list[Bounds]:

@@ -26,38 +26,43 @@ from typing import Any
 import numpy as np
 
 from ..classes import class_weights_agree, sorted_unique
-from ..document import TIMES, is_number, number, refuse_unreadable
-from ..errors import CertificateError
+from ..compare import at_most, between, capped, equal, worst
+from ..document import is_finite, is_number, number, read_arrays, refuse_unreadable
+from ..linear import status_claim
 from ..rounding import TINY, UNIT, gamma
 from ..rows import as_rows
+from ..schema import Kind
 from ..statement import same_data
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, array_forms, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 
-_CHECKED = ("eta0", "fit_intercept", "penalty", "class_weight", "variant", "early_stopping")
-
-
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+#: The size of a constant between two classes of equal weight.
+TIE = 2.0**-40
+#: No room for the last weights is wider than this share of them, of the first ones and of one correction together.
+SHARE = 1e-6
 
 
-def check(document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+def check(
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
+) -> Verdict:
     """Judge the counts, bounds and witnesses of a document; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    case = _Case(dict(document), arrays, X, y, sample_weight)
+    case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     with np.errstate(all="ignore"):
-        if case.statement_claims(claims):
+        sound = case.statement_claims(claims)
+        claims.append(Claim("figures", "recomputed", None, sound, "from the data"))
+        if sound:
             for k in range(len(case.subs)):
                 case.subproblem_claims(claims, k)
-    case.total_claims(claims)
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = [*TIMES, "backend", "passes", "the order of visits", "which ending, if not converged", "version"]
-    unchecked += ["names of features", "why there is no bound"]
+    block = document["certificate"]
+    passes = max(sub["passes"] for sub in case.subs)
+    claims.append(Claim("passes", block["n_iter"], passes, block["n_iter"] == passes, "the most of a subproblem"))
+    status_claim(claims, block["status"], [sub["status"] for sub in case.subs])
+    unchecked = ["the order of visits"]
     unchecked += ["how the mean of the weights came about"] if case.variant in ("averaged", "voted") else []
-    return Verdict(claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "float64 and fractions")
+    unchecked += ["how a penalty shrank the weights"] if case.problem["penalty"] is not None else []
+    return Verdict(claims, unchecked, [], "float64 and fractions")
 
 
 class _Case:
@@ -68,24 +73,16 @@ class _Case:
         self.index, self.weights = same_data(document, self.rows, y, sample_weight)
         self.K, self.d = len(document["classes"]["values"]), document["n_features"]
         self.constant = 1.0 if self.problem["offset"] == "constant" else 0.0
-        self.arrays: dict[str, np.ndarray] = {}
-        for name, (dtype, shape) in array_forms(document).items():
-            array = np.asarray(arrays.get(name))
-            wanted = np.dtype(dtype).newbyteorder("=")
-            if array.dtype != wanted or array.shape != tuple(shape):
-                given = f"{name} is {array.dtype} {array.shape}, it should be {wanted} {tuple(shape)}"
-                raise CertificateError(f"the certificate cannot be read: {given}")
-            self.arrays[name] = array
+        self.arrays = read_arrays(document, arrays, array_forms(document))
 
     # -- what was asked for
 
     def statement_claims(self, claims: list[Claim]) -> bool:
         p, problem = self.parameters, self.problem
         rate = number(problem["rate"])
-        good = math.isfinite(rate) and rate > 0.0
-        asked = p.get("eta0")
-        claims.append(Claim("rate", rate, asked, good and is_number(asked) and number(asked) == rate))
-        offset = {True: "constant", False: "none"}.get(p.get("fit_intercept"), "")
+        asked, fit = p.get("eta0"), p.get("fit_intercept")
+        claims.append(Claim("rate", rate, asked, is_number(asked) and number(asked) == rate))
+        offset = ("constant" if fit else "none") if isinstance(fit, bool) else ""
         claims.append(Claim("offset", problem["offset"], offset, problem["offset"] == offset))
         claims.append(Claim("penalty", problem["penalty"], p.get("penalty"), problem["penalty"] == p.get("penalty")))
         claims.append(Claim("variant", self.variant, p.get("variant"), self.variant == p.get("variant")))
@@ -111,7 +108,15 @@ class _Case:
         self.c = self.weights * np.array(resolved)[self.index]
         self.counted = self.c > 0.0
         self.rate = rate
-        return good and finite and counts and positives == wanted and bool(np.isfinite(self.c).all())
+        self.held_out = 0
+        if p.get("early_stopping") is not False:  # rows that a run never visits, though they count
+            share = p.get("validation_fraction")
+            good = p.get("early_stopping") is True and is_finite(share) and between(number(share), 0.0, 1.0)
+            claims.append(Claim("validation_fraction", share, None, good, "a share of the rows"))
+            self.held_out = math.ceil(number(share) * self.c.size) + self.K if good else 0
+        finite = bool(np.isfinite(self.c).all())
+        claims.append(Claim("row weights", "finite", None, finite))
+        return all(claim.holds for claim in claims)
 
     # -- one class against the others
 
@@ -125,13 +130,21 @@ class _Case:
         claims.append(
             Claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows")
         )
-        plain, early = self.problem["penalty"] is None, self.parameters.get("early_stopping") is not False
+        most = int(updates.max(initial=0))
+        claims.append(
+            Claim(
+                which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass"
+            )
+        )
+        plain = self.problem["penalty"] is None
         if plain:
             claims.append(self._sum(which, y, updates, start, last, total))
-        wrong = self._wrong(y, last)
+        wrong, learned = self._wrong(y, last), self._wrong(y, last, updates > 0)
         if self.variant == "voted":
             low, high = self._outvoted(y, k)
-            claims.append(Claim(which + "errors", sub["errors"], high, low <= sub["errors"] <= high, "of the vote"))
+            claims.append(
+                Claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
+            )
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
             claims.append(
@@ -139,24 +152,34 @@ class _Case:
             )
         status, witness = sub["status"], sub["witness"]
         if status == "converged":
-            fine = plain and (early or wrong == 0)
-            claims.append(Claim(which + "converged", "no error", wrong, fine, "of the last weights"))
-        constant = status in ("time_limit", "interrupted") and not model[:-1].any()
+            fine = plain and learned == 0 and at_most(wrong, self.held_out)
+            claims.append(
+                Claim(which + "converged", "no error", wrong, fine, "of the last weights, on rows not held out")
+            )
+        constant = status in ("time_limit", "interrupted") and self._is_constant(model, sub["positive"])
         if self.variant == "plain" and status != "infeasible":
             fine = constant or np.array_equal(model, last)
             claims.append(
                 Claim(which + "weights", "the last ones", None, fine, "or, of a fit that was stopped, a constant")
             )
         if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
-            good = constant or sub["errors"] <= wrong or not bool((self.c[self.counted] == 1.0).all())
+            good = constant or at_most(sub["errors"], wrong) or not bool((self.c[self.counted] == 1.0).all())
             claims.append(Claim(which + "pocket", sub["errors"], wrong, good, "no more errors than the last weights"))
         claims.append(Claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None)))
         if witness is not None:
             claims.append(Claim(which + "not separable", "multipliers", None, self._gordan(y, witness), "in fractions"))
+        none = sub["bound"] is not None or not self.arrays["direction"][k].any()
+        claims.append(Claim(which + "direction", "of the bound", None, none))
         if sub["bound"] is not None:
             unweighted = bool((self.c[self.counted] == 1.0).all())
             claims.append(
-                Claim(which + "bound applies", True, None, plain and unweighted and not early, "no penalty, no weights")
+                Claim(
+                    which + "bound applies",
+                    True,
+                    None,
+                    plain and unweighted and not self.held_out,
+                    "no penalty, no weights",
+                )
             )
             self._bound_claims(claims, which, sub, y, self.arrays["direction"][k], start)
 
@@ -175,12 +198,23 @@ class _Case:
                 size[: self.d] += piece[0]
         found[self.d] += self.constant * math.fsum((u * y).tolist())
         size[self.d] += self.constant * math.fsum(u.tolist())
-        room = 2.0 * gamma(total + self.rows.shape[0] + 64) * size
-        off = np.abs(found - last)
-        worst = float(np.max(np.where(off > 0.0, off / np.where(room > 0.0, room, 1e-300), 0.0), initial=0.0))
-        holds = worst <= 1.0 and not updates[~self.counted].any()
+        # A mistake does not lengthen theta by more than its correction: |theta|^2 <= |start|^2 + rate^2 sum m c^2 |x|^2.
+        squares = np.concatenate([block.squares() for block in self.rows.blocks()]) + self.constant
+        steps = self.rate * self.rate * self.c * self.c * squares
+        longest = math.sqrt(float(start @ start) + float(updates @ steps))
+        room = 4.0 * gamma(total + 64) * longest + 2.0 * gamma(self.rows.shape[0] + 64) * size
+        whole = np.linalg.norm(last) + np.linalg.norm(start) + math.sqrt(float(steps.max(initial=0.0)))
+        room = capped(room, whole, SHARE)
+        holds = equal(last, found, room) and not updates[~self.counted].any()
         note = "start + rate sum m y x; the largest difference over what rounding allows"
-        return Claim(which + "last weights", "as recomputed", worst, holds, note)
+        return Claim(which + "last weights", "as recomputed", worst(last, found, room), holds, note)
+
+    def _is_constant(self, model: np.ndarray, positive: int) -> bool:
+        """No weights, and as offset the share of the weight of rows by which the class outweighs the others; TIE of none."""
+        whole = float(self.c.sum())
+        share = (2.0 * float(self.c[self.index == positive].sum()) - whole) / whole
+        room = 2.0 * gamma(self.c.size + 8) + TIE
+        return bool(self.constant) and not model[:-1].any() and equal(model[-1], share, room)
 
     def _scores(self, theta: np.ndarray) -> Any:
         """Blocks with their scores, and how far off each can be."""
@@ -190,13 +224,14 @@ class _Case:
             size = block.absolute().scores(np.abs(W))[:, 0] + abs(b)
             yield block, z, 2.0 * gamma(block.depth + 8) * size + (block.depth + 2) * TINY
 
-    def _wrong(self, y: np.ndarray, theta: np.ndarray) -> int:
-        """Rows that count with y <theta, x> <= 0, decided by fractions where float64 cannot."""
+    def _wrong(self, y: np.ndarray, theta: np.ndarray, some: np.ndarray | None = None) -> int:
+        """Rows that count (and are among ``some``) with y <theta, x> <= 0, decided by fractions where float64 cannot."""
+        chosen = self.counted if some is None else self.counted & some
         wrong = 0
         exact = [Fraction(v) for v in theta.tolist()]
         for block, z, off in self._scores(theta):
             part = slice(block.start, block.start + block.n)
-            margin, counted = y[part] * z, self.counted[part]
+            margin, counted = y[part] * z, chosen[part]
             sure = np.abs(margin) > off  # false where a score overflows
             wrong += int(np.count_nonzero(counted & sure & (margin < 0.0)))
             unsure = np.flatnonzero(counted & ~sure)
@@ -268,15 +303,14 @@ class _Case:
         R = math.sqrt(R2) * (1.0 + 4.0 * UNIT)
         T2 = sum((Fraction(v) ** 2 for v in t.tolist()), Fraction(0))
         T = math.sqrt(float(T2)) * (1.0 + 4.0 * UNIT)
-        finite = all(map(math.isfinite, (K, radius, margin, R, low, high, T))) and T > 0.0 and K >= 0.0
-        near = finite and R * (1.0 - 1e-9) <= radius <= R * (1.0 + 1e-9)
-        claims.append(Claim(which + "radius", radius, R, near, "the longest row"))
+        finite = all(map(math.isfinite, (R, low, high, T))) and T != 0.0
+        claims.append(Claim(which + "radius", radius, R, equal(radius, R, 1e-9 * R), "the longest row"))
         room = 32.0 * gamma(self.d + 8) * R
-        holds = finite and 0.0 < margin <= high / T * (1.0 + 1e-9) and margin >= low / T * (1.0 - 1e-9) - room
+        holds = finite and between(margin, low / T * (1.0 - 1e-9) - room, high / T * (1.0 + 1e-9))
         claims.append(Claim(which + "margin", margin, low / T if finite else math.nan, holds, "of the direction"))
         holds = finite and low > 0.0 and self._no_more(K, R, low, T, T2, t, start)
         claims.append(Claim(which + "bound", K, None, holds, "one mistake more would contradict it"))
-        claims.append(Claim(which + "mistakes <= bound", sub["mistakes"], K, finite and sub["mistakes"] <= K))
+        claims.append(Claim(which + "mistakes <= bound", sub["mistakes"], K, at_most(sub["mistakes"], K)))
 
     def _no_more(
         self, bound: float, radius: float, low: float, T: float, T2: Fraction, t: np.ndarray, start: np.ndarray
@@ -295,12 +329,6 @@ class _Case:
         reach = a + K * mu
         return bool(B2 + (K + 1) * wide <= M * M and mu > 0 and reach >= 0 and reach * reach >= T2 * (B2 + K * wide))
 
-    def total_claims(self, claims: list[Claim]) -> None:
-        block = self.document["certificate"]
-        statuses = {sub["status"] for sub in self.subs}
-        fitting = {"converged"} if statuses == {"converged"} else statuses - {"converged"}
-        claims.append(Claim("status", block["status"], " or ".join(sorted(fitting)), block["status"] in fitting))
-
 
 def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
     """Whether scores are sums of integers below 2^53, which float64 adds without error."""
@@ -308,3 +336,8 @@ def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
     # off is gamma |x|.|theta|: divided by UNIT it is well above |x|.|theta|.
     small = float(off.max(initial=0.0)) < 1.0
     return small and bool((theta == np.rint(theta)).all() and (values == np.rint(values)).all())
+
+
+KIND = Kind(
+    "Perceptrons", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, ("which ending, if not converged",)
+)

@@ -6,30 +6,30 @@ import re
 from typing import Any
 
 from ..document import (
-    STATUSES,
+    CLOCK,
+    SHARED,
+    STATUS,
     TOP,
     Arrays,
-    Test,
+    Table,
+    agree,
     flaw_of,
-    flaw_of_classes,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
-    is_number,
+    is_flag,
+    is_positive,
+    is_size,
     is_text,
+    list_of,
     one_of,
+    or_none,
 )
+from ..schema import derived, optional, recomputed, unchecked
 
 ESTIMATORS = ("Perceptron",)
 VARIANTS = ("plain", "pocket", "averaged", "voted")
-
-
-def _number_or_none(value: Any) -> bool:
-    return value is None or is_number(value)
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(is_count, value))
 
 
 def _fractions(value: Any) -> bool:
@@ -37,42 +37,79 @@ def _fractions(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(m, str) and re.fullmatch(pattern, m) for m in value)
 
 
-_TOP: dict[str, Test] = {**TOP, "estimator": one_of(*ESTIMATORS), "dtype": one_of("float64")}
-_PROBLEM: dict[str, Test] = {
-    "offset": one_of("none", "constant"),
-    "rate": is_number,
-    "penalty": lambda value: value is None or isinstance(value, str),
-    "variant": one_of(*VARIANTS),
-    "class_weight": lambda value: isinstance(value, list) and all(map(is_number, value)),
-    "voters": _counts,  # of each subproblem; 0 where nobody votes
+_TOP: Table = {
+    **TOP,
+    "estimator": derived(one_of(*ESTIMATORS), "the problem, the parameters"),
+    "dtype": derived(one_of("float64"), "the only one"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("bound"),
-    "status": one_of(*STATUSES),
-    "n_iter": is_count,
-    "seconds": is_number,
-    "backend": is_text,
-    "fingerprint": is_dict,
-    "subproblems": lambda value: isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)),
+_PROBLEM: Table = {
+    "offset": derived(one_of("none", "constant"), "parameter fit_intercept"),
+    "rate": derived(is_positive, "parameter eta0"),
+    "penalty": derived(or_none(is_text), "parameter penalty"),
+    "variant": derived(one_of(*VARIANTS), "parameter variant"),
+    "class_weight": recomputed(list_of(is_size), "parameter class_weight and the labels"),
+    "voters": derived(list_of(is_count), "the arrays voters and votes"),
 }
-_SUBPROBLEM: dict[str, Test] = {
-    "positive": is_count,
-    "status": one_of(*STATUSES),
-    "mistakes": is_count,
-    "passes": is_count,
-    "errors": is_count,
-    "why": is_text,
-    "radius": _number_or_none,
-    "margin": _number_or_none,
-    "bound": _number_or_none,
-    "witness": lambda value: value is None or is_dict(value),
+_WAY = "the order of visits leaves no trace in the model"
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("bound"), "the only one"),
+    "status": STATUS,
+    "n_iter": derived(is_count, "the most passes of a subproblem"),
+    **CLOCK,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+    "subproblems": derived(list_of(is_dict, 1), "one for each class against the rest"),
 }
-_WITNESS: dict[str, Test] = {"rows": _counts, "multipliers": _fractions}
+_SUBPROBLEM: Table = {
+    "positive": derived(is_count, "the classes, in order"),
+    "status": STATUS,
+    "mistakes": recomputed(is_count, "the array updates, which gives the last weights"),
+    "passes": unchecked(is_count, _WAY + "; but no row has more mistakes than passes"),
+    "errors": recomputed(is_count, "model and data, in exact arithmetic"),
+    "why": unchecked(is_text, "words on why there is no bound"),
+    "radius": recomputed(or_none(is_positive), "the longest row"),
+    "margin": recomputed(or_none(is_positive), "the array direction and the rows"),
+    "bound": recomputed(or_none(is_size), "the inequality that one mistake more would contradict"),
+    "witness": recomputed(or_none(is_dict), "multipliers whose sum of rows is 0, in fractions"),
+}
+_WITNESS: Table = {
+    "rows": recomputed(list_of(is_count), "rows of the data, each once"),
+    "multipliers": recomputed(_fractions, "their sum of rows is 0, in fractions"),
+}
+_ARRAYS: Table = {
+    "coef": recomputed(is_dict, "last, where the variant keeps the last weights; the errors"),
+    "intercept": recomputed(is_dict, "last, where the variant keeps the last weights; the errors"),
+    "last": recomputed(is_dict, "start and the mistakes of each row, where there is no penalty"),
+    "start": unchecked(is_dict, "where a run began is the user's choice"),
+    "direction": recomputed(is_dict, "the margin that it has"),
+    "updates": recomputed(is_dict, "the last weights"),
+    "voters": unchecked(is_dict, _WAY + "; the errors of the vote are recomputed"),
+    "votes": unchecked(is_dict, _WAY + "; the errors of the vote are recomputed"),
+}
+_PARAMETERS = agree("eta0", "fit_intercept", "penalty", "class_weight", "variant")
+_PARAMETERS |= free(
+    "alpha", "l1_ratio", "max_iter", "tol", "shuffle", "verbose", "n_jobs", "random_state", "n_iter_no_change",
+    "warm_start", "init", "certify", "trace", "time_limit", "device", why=_WAY,
+)  # fmt: skip
+_HELD = "which rows were held out leaves no trace; where a run converged, no more rows than that are wrong"
+_PARAMETERS |= {
+    "early_stopping": optional(unchecked(is_flag, _HELD)),
+    "validation_fraction": optional(unchecked(is_size, _HELD)),
+}
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    "Perceptron.parameters.": _PARAMETERS,
+    "problem.": _PROBLEM,
+    "certificate.": _CERTIFICATE,
+    "certificate.subproblems[].": _SUBPROBLEM,
+    "certificate.subproblems[].witness.": _WITNESS,
+    "arrays.": _ARRAYS,
+    **SHARED,
+}
 
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE) or flaw_of_classes(document["classes"])
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
     subs, problem = document["certificate"]["subproblems"], document["problem"]

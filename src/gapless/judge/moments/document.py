@@ -5,19 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
+    CLOCK,
     REALS,
+    SHARED,
     STATUSES,
     TOP,
     Arrays,
-    Test,
-    flaw_of_classes,
+    Table,
+    agree,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
+    is_finite,
     is_number,
-    is_text,
+    is_size,
+    list_of,
+    number,
     one_of,
 )
+from ..schema import derived, optional, recomputed, unchecked
 
 GAUSSIAN, LINEAR, QUADRATIC = "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 ESTIMATORS = (GAUSSIAN, LINEAR, QUADRATIC)
@@ -25,32 +32,65 @@ ESTIMATORS = (GAUSSIAN, LINEAR, QUADRATIC)
 RULES = {GAUSSIAN: ("spherical", "shared", "per_class"), LINEAR: ("shared",), QUADRATIC: ("axes",)}
 
 
-def _each(test: Test) -> Test:
-    return lambda value: isinstance(value, list) and len(value) > 0 and all(map(test, value))
+def _share(value: Any) -> bool:
+    return is_finite(value) and 0.0 <= number(value) <= 1.0
 
 
-_TOP: dict[str, Test] = {**TOP, "estimator": one_of(*ESTIMATORS)}
-_PROBLEM: dict[str, Test] = {
-    "rule": one_of("spherical", "shared", "per_class", "axes"),
-    "shrinkage": _each(is_number),  # of each class, as it was applied
-    "pooled_by": one_of("shares", "priors"),
-    "directions": is_count,  # columns of scalings
-    "components": is_count,  # of transform
+_TOP: Table = {**TOP, "estimator": derived(one_of(*ESTIMATORS), "the rule, the parameters")}
+_PROBLEM: Table = {
+    "rule": derived(one_of("spherical", "shared", "per_class", "axes"), "estimator, parameter covariance"),
+    "shrinkage": recomputed(list_of(_share, 1), "parameter shrinkage; auto: Ledoit and Wolf, from the rows"),
+    "pooled_by": derived(one_of("shares", "priors"), "estimator, parameter solver"),
+    "directions": derived(is_count, "the columns of the array scalings"),
+    "components": derived(is_count, "the entries of the array ratio"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("moments"),
-    "status": one_of(*STATUSES),
-    "rank": _each(is_count),
-    "condition": _each(is_number),
-    "seconds": is_number,
-    "backend": is_text,
-    "fingerprint": is_dict,
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("moments"), "the estimator"),
+    "status": derived(one_of(*STATUSES), "a closed form has no other ending"),
+    "rank": recomputed(list_of(is_count, 1), "the eigenvalues of the covariance, between two numbers"),
+    "condition": unchecked(list_of(is_number, 1), "it decides nothing: rooms come from the judge's own eigenvalues"),
+    **CLOCK,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+}
+_AXES = "the axes of transform decide no answer of predict"
+_ARRAYS: Table = {
+    "means": recomputed(is_dict, "the rows of each class"),
+    "priors": recomputed(is_dict, "the weights of the classes, or the parameter priors"),
+    "covariance": recomputed(is_dict, "the rows of each class, shrunk and pooled"),
+    "coef": recomputed(is_dict, "covariance and means; but for what all scores have in common"),
+    "intercept": recomputed(is_dict, "coef, means and priors; but for what all scores have in common"),
+    "whitening": recomputed(is_dict, "W'SW = I"),
+    "log_det": recomputed(is_dict, "the eigenvalues of the covariance"),
+    "rotations": recomputed(is_dict, "W'SW = I, with scalings"),
+    "scalings": unchecked(is_dict, _AXES + "; those of QuadraticDiscriminantAnalysis are recomputed"),
+    "ratio": unchecked(is_dict, _AXES),
+    "xbar": unchecked(is_dict, _AXES),
+}
+_COST = "it changes what is stored, not what is true"
+_PARAMETERS: dict[str, Table] = {
+    GAUSSIAN: agree("covariance", "shrinkage", "priors"),
+    LINEAR: {
+        **agree("shrinkage", "priors", "covariance_estimator"),
+        "solver": optional(derived(one_of("svd", "lsqr", "eigen"), "pooled_by; svd: the arrays")),
+        "tol": optional(derived(is_size, "the rank, where the solver is svd")),
+        **free("n_components", "store_covariance", why=_COST),
+    },
+    QUADRATIC: agree("shrinkage", "priors", "reg_param", "covariance_estimator")
+    | free("solver", "store_covariance", "tol", why=_COST),
+}
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
+    "problem.": _PROBLEM,
+    "certificate.": _CERTIFICATE,
+    "arrays.": _ARRAYS,
+    **SHARED,
 }
 
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE) or flaw_of_classes(document["classes"])
+    found = flaw_of_parts(document, TABLES)
     if found:
         return found
     certificate, problem, d = document["certificate"], document["problem"], document["n_features"]
@@ -60,11 +100,22 @@ def flaw(document: Any) -> str | None:
     if len(problem["shrinkage"]) != K:
         return "problem.shrinkage has not one number for each class"
     ranks = K if problem["rule"] in ("per_class", "axes") else 1
+    if not d:
+        return "there are no features"
     if len(certificate["rank"]) != ranks or len(certificate["condition"]) != ranks:
         return f"certificate.rank and condition are not {ranks}"
     most = d if document["estimator"] == LINEAR else 0
     if problem["directions"] > most or problem["components"] > most:
         return f"problem.directions and components are beyond {most}"
+    if problem["directions"] and not problem["components"]:
+        return "problem.directions are of transform, and there are no components"
+    for name in ("shrinkage", "reg_param"):
+        value = document["parameters"].get(name)
+        if not (value is None or (name == "shrinkage" and value == "auto") or _share(value)):
+            return f"the parameter {name} is no share"
+    priors = document["parameters"].get("priors")
+    if priors is not None and not (list_of(is_size, K)(priors) and len(priors) == K and sum(map(number, priors)) > 0.0):
+        return "the parameter priors is not one number for each class"
     return None
 
 

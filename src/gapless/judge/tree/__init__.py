@@ -14,31 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from ..document import TIMES, number, refuse_unreadable
+from ..document import number, refuse_unreadable
+from ..schema import Kind
 from ..verdict import Claim, Verdict
 from .case import Case
-from .document import ESTIMATORS, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw
 from .splits import best_claims
 
-__all__ = ["check", "speaks_of"]
-
-_CHECKED = (
-    "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features",
-    "max_leaf_nodes", "class_weight",
-)  # fmt: skip
-
-
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
-    return isinstance(document, Mapping) and document.get("estimator") in ESTIMATORS
+__all__ = ["KIND", "check"]
 
 
 def check(
-    document: Mapping[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None, rigorous: Any = False
-) -> Verdict:  # fmt: skip
+    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
+) -> Verdict:
     """Judge a tree; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    case = Case(dict(document), arrays, X, y, sample_weight)
+    case = Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     exact = rigorous == "exact" and case.problem["criterion"] != "entropy"
     with np.errstate(all="ignore"):
@@ -47,15 +38,17 @@ def check(
             case.node_claims(claims)
             if all(claim.holds for claim in claims):
                 best_claims(case, claims, exact)
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    others = [str(name)[:40] for name in document["parameters"] if name not in _CHECKED]
-    unchecked = [*TIMES, "backend", "version", "names of features", "which of equally good splits"]
+    unchecked = []
     if not document["certificate"]["best"]:
         unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
-    if number(document["parameters"].get("ccp_alpha", 0.0) or 0.0) > 0:
-        unchecked.append("pruning")
+    if number(document["parameters"].get("ccp_alpha") or 0.0) > 0:
+        unchecked.append("pruning, beyond that no leaf is worth more than its price")
     if rigorous and not exact:
         unchecked.append("anything beyond float64: trees have fractions (rigorous='exact', not of entropies) or none")
-    return Verdict(
-        claims, [*unchecked, *(f"parameter {name}" for name in others[:40])], [], "exact" if exact else "float64"
-    )
+    return Verdict(claims, unchecked, [], "exact" if exact else "float64")
+
+
+KIND = Kind(
+    "Trees", ESTIMATORS, ("heuristic",), TABLES, flaw, array_forms, check,
+    ("which of equally good splits, and where between two values a threshold lies",),
+)  # fmt: skip

@@ -5,68 +5,121 @@ from __future__ import annotations
 from typing import Any
 
 from ..document import (
+    CLASSES,
+    CLOCK,
+    SHARED,
     STATUSES,
     TOP,
     Arrays,
-    Test,
+    Table,
+    agree,
     flaw_of_classes,
     flaw_of_parts,
+    free,
     is_count,
     is_dict,
-    is_number,
-    is_text,
+    is_flag,
+    is_size,
+    list_of,
+    number,
     one_of,
+    or_none,
 )
+from ..schema import derived, recomputed, unchecked
 
 CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
 ESTIMATORS = (CLASSIFIER, REGRESSOR)
 CRITERIA = {CLASSIFIER: ("gini", "entropy"), REGRESSOR: ("squared_error",)}
 
 
-def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _weights(value: Any) -> bool:
-    lists = isinstance(value, list) and all(isinstance(each, list) and all(map(is_number, each)) for each in value)
-    return value is None or lists
-
-
 def _outputs(value: Any) -> bool:
     return (is_count(value) and value > 0) or (isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)))
 
 
-_TOP: dict[str, Test] = {**TOP, "estimator": one_of(*ESTIMATORS), "classes": lambda v: v is None or is_dict(v)}
-_PROBLEM: dict[str, Test] = {
-    "criterion": one_of("gini", "entropy", "squared_error"),
-    "outputs": _outputs,  # the classes of each output, or the number of targets
-    "class_weight": _weights,  # of each output, for each class
-    "min_leaf": is_count,
-    "min_split": is_count,
-    "min_weight": is_number,
-    "max_features": is_count,
-    "exact": _is_bool,  # whether a threshold between any two values could be taken
-    "levels": lambda v: isinstance(v, list) and all(map(is_count, v)),  # categories of each feature; 0: numbers
-    "words": is_count,  # of 32 bits, that hold a set of categories
-    "missing": lambda v: isinstance(v, list) and all(map(is_count, v)),  # features with missing values
+_TOP: Table = {
+    **TOP,
+    "estimator": derived(one_of(*ESTIMATORS), "the criterion, the outputs, the parameters"),
+    "classes": derived(or_none(is_dict), "problem.outputs"),
+    "dtype": unchecked(one_of("float64", "float32"), "a tree reads float32, whatever it was given"),
 }
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("heuristic"),
-    "status": one_of(*STATUSES),
-    "error": is_number,
-    "nodes": is_count,
-    "leaves": is_count,
-    "depth": is_count,
-    "best": _is_bool,
-    "seconds": is_number,
-    "backend": is_text,
-    "fingerprint": is_dict,
+_PROBLEM: Table = {
+    "criterion": derived(one_of("gini", "entropy", "squared_error"), "parameter criterion"),
+    "outputs": recomputed(_outputs, "the labels, or the columns of y"),
+    "class_weight": recomputed(or_none(list_of(list_of(is_size))), "parameter class_weight and the labels"),
+    "min_leaf": derived(is_count, "parameter min_samples_leaf"),
+    "min_split": derived(is_count, "parameters min_samples_split and min_samples_leaf"),
+    "min_weight": derived(is_size, "parameter min_weight_fraction_leaf and the weights"),
+    "max_features": derived(is_count, "parameter max_features"),
+    "exact": unchecked(is_flag, "whether bins were used leaves no trace; splits are the best only where it is true"),
+    "levels": derived(list_of(is_count), "the array levels"),
+    "words": derived(is_count, "levels"),
+    "missing": recomputed(list_of(is_count), "the columns of X with missing values"),
 }
+_CERTIFICATE: Table = {
+    "kind": derived(one_of("heuristic"), "the only one"),
+    "status": derived(one_of(*STATUSES), "growth ends by itself"),
+    "error": recomputed(is_size, "the rows, sent through the tree"),
+    "nodes": derived(is_count, "the arrays"),
+    "leaves": recomputed(is_count, "the arrays left and right"),
+    "depth": recomputed(is_count, "the arrays left and right"),
+    "best": derived(is_flag, "problem.exact, parameters splitter and max_features; then every split is tried again"),
+    **CLOCK,
+    "fingerprint": derived(is_dict, "entry by entry below"),
+}
+_ARRAYS: Table = {
+    "feature": recomputed(is_dict, "every cut of every feature, where all were tried"),
+    "threshold": recomputed(is_dict, "the rows that it sends left; where between two values is not checked"),
+    "left": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
+    "right": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
+    "missing_left": recomputed(is_dict, "the rows that it sends left"),
+    "value": recomputed(is_dict, "the rows of the node"),
+    "impurity": recomputed(is_dict, "the rows of the node"),
+    "weighted_n": recomputed(is_dict, "the rows of the node"),
+    "n_samples": recomputed(is_dict, "the rows of the node"),
+    "categories": recomputed(is_dict, "the rows that it sends left"),
+    "levels": recomputed(is_dict, "rising; the rows that they send left"),
+}
+_LIMITS = (
+    "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
+    "max_features", "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha",
+)  # fmt: skip
+_FREE = free("random_state", "n_jobs", why="it leaves no trace where all splits are tried")
+_FREE |= free("categorical_features", "max_bins", "monotonic_cst", why="problem.levels and problem.exact stand for it")
+_PARAMETERS: dict[str, Table] = {
+    CLASSIFIER: agree(*_LIMITS, "class_weight", how="a limit that the tree keeps, or that the problem repeats") | _FREE,
+    REGRESSOR: agree(*_LIMITS, how="a limit that the tree keeps, or that the problem repeats") | _FREE,
+}
+TABLES: dict[str, Table] = {
+    "": _TOP,
+    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
+    "problem.": _PROBLEM,
+    "problem.outputs[].": CLASSES,
+    "certificate.": _CERTIFICATE,
+    "arrays.": _ARRAYS,
+    **SHARED,
+}
+
+
+def flaw_of_limits(p: dict[str, Any]) -> str | None:
+    """What is wrong with the parameters that limit growth; absent counts as fine."""
+    for name in ("max_depth", "max_leaf_nodes"):
+        if not or_none(is_count)(p.get(name)):
+            return f"the parameter {name} is no count"
+    for name in ("min_impurity_decrease", "ccp_alpha", "min_weight_fraction_leaf"):
+        if not is_size(p.get(name, 0.0)):
+            return f"the parameter {name} is no number >= 0"
+    for name, least in (("min_samples_split", 2), ("min_samples_leaf", 1)):
+        value = p.get(name, least)
+        if not ((is_count(value) and value >= least) or (isinstance(value, float) and 0.0 < value <= 1.0)):
+            return f"the parameter {name} is neither a count nor a share"
+    share = p.get("max_features")
+    good = share is None or share in ("sqrt", "log2") or is_count(share) or (is_size(share) and number(share) <= 1.0)
+    return None if good else "the parameter max_features is neither a count nor a share"
 
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, _TOP, _PROBLEM, _CERTIFICATE)
+    found = flaw_of_parts(document, TABLES) or flaw_of_limits(document["parameters"])
     if found:
         return found
     problem, outputs = document["problem"], document["problem"]["outputs"]
@@ -75,13 +128,11 @@ def flaw(document: Any) -> str | None:
     if isinstance(outputs, int) == (document["estimator"] == CLASSIFIER):
         return "problem.outputs does not go with the estimator"
     single = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else None
-    if document["classes"] != single:
+    if document["classes"] != single or (single is not None and document["classes"]["type"] != single["type"]):
         return "classes are not those of problem.outputs"
     for block in outputs if isinstance(outputs, list) else []:
-        found = flaw_of_classes(block)
-        if found and not found.startswith("there are 1 classes"):  # a tree of one class is a leaf
-            return found
-        if found and "values" in block and len(block["values"]) != 1:
+        found = flaw_of_classes(block, 1)  # a tree of one class is a leaf
+        if found:
             return found
     weights = problem["class_weight"]
     sizes = [0] if isinstance(outputs, int) else [len(block["values"]) for block in outputs]

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from ..compare import at_most, capped
 from ..document import number
 from ..errors import CertificateError
 from ..rounding import gamma
 from ..verdict import Claim
 
+#: What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.
+SHARE = 1e-6
 #: Scores that agree to this share are equal for the tree: it then takes the lowest feature and threshold.
 TIE = 2.0**-43
 #: Numbers that are summed up at a time.
@@ -26,15 +29,26 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     wanted = case.block["best"]
     gains = {t: _gain(case, case.rows[t], case.goes_left(t, case.rows[t])) for t in inner.tolist()}
     worst = min((gain / case.weight[t] for t, (gain, _) in gains.items()), default=0.0)
-    falls = all(gain >= -room for gain, room in gains.values())
+    falls = all(at_most(-gain, 0.0, room) for gain, room in gains.values())
     claims.append(Claim("impurity falls", "at every split", worst, falls, "the least decrease"))
+    fewest, outputs = number(case.parameters.get("min_impurity_decrease") or 0.0), _outputs(case)
+    enough = all(at_most(fewest * outputs * case.weight[0], gain, room) for gain, room in gains.values())
+    claims.append(Claim("min_impurity_decrease", fewest, worst / outputs, enough, "at every split"))
+    price, least = number(case.parameters.get("ccp_alpha") or 0.0), _cheapest(case)
+    note = "no branch is worth less than its price"
+    claims.append(Claim("ccp_alpha", price, least, price == 0.0 or at_most(price, least, 1e-9 * price), note))
+    small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
+    claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
     if not wanted:
+        # A split that was drawn may fail the limits of leaves; else there is one wherever there is a cut.
+        if case.problem["exact"] and case.problem["min_leaf"] == 1 and number(case.problem["min_weight"]) == 0.0:
+            _reason_claim(case, claims)
         return
     behind, bad = 0.0, -1
     for t in inner.tolist():
         gain, room = gains[t]
         found = _best(case, t)
-        if found is not None and found - gain > room + TIE * max(found, 0.0):
+        if found is not None and not at_most(found, gain, room + TIE * abs(found)):
             bad = t if bad < 0 else bad
         if found is not None:
             behind = max(behind, (found - gain) / max(abs(found), 1e-300) if found > room else 0.0)
@@ -42,9 +56,30 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     claims.append(Claim("every split is the best", f"{inner.size} splits", behind, bad < 0, note))
     if exact:
         _exact_claims(case, claims, inner)
-    p = case.parameters
-    free = p.get("max_leaf_nodes") is None and not p.get("ccp_alpha") and not p.get("min_impurity_decrease")
-    if free:
+    _reason_claim(case, claims)
+
+
+def _cheapest(case: Any) -> float:
+    """The least that a branch takes off the impurity for each leaf more, as a share of the whole weight."""
+    risk, leaves, least = case.weight * case.impurity / case.weight[0], np.zeros(case.left.size), 1e308
+    own = risk.copy()
+    for t in range(case.left.size - 1, -1, -1):  # children stand behind their parents
+        leaves[t] = 1.0
+        if not case.ends[t]:
+            leaves[t] = leaves[case.left[t]] + leaves[case.right[t]]
+            own[t] = own[case.left[t]] + own[case.right[t]]
+            least = min(least, float(risk[t] - own[t]) / float(leaves[t] - 1.0))
+    return float(least)
+
+
+def _outputs(case: Any) -> int:
+    return int(case.Y.shape[1]) if case.problem["criterion"] == "squared_error" else case.parts.size - 1
+
+
+def _reason_claim(case: Any, claims: list[Claim]) -> None:
+    """Where growth went best first and ended at max_leaf_nodes, a leaf needs no other reason."""
+    widest = case.parameters.get("max_leaf_nodes")
+    if widest is None or int(case.ends.sum()) < widest:
         lazy = [t for t in np.flatnonzero(case.ends).tolist() if not _has_reason(case, t)]
         note = f"node {lazy[0]} could have been split" if lazy else "pure, at a limit, or nothing to cut"
         claims.append(Claim("every leaf has a reason", int(case.ends.sum()), None, not lazy, note))
@@ -52,8 +87,7 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
 
 def _spread(case: Any, w: np.ndarray, Y: np.ndarray) -> float:
     """W times impurity times the outputs."""
-    scale = Y.shape[1] if case.problem["criterion"] == "squared_error" else case.parts.size - 1
-    return float(w.sum()) * case.impurity_of(w, Y) * scale
+    return float(w.sum()) * case.impurity_of(w, Y) * _outputs(case)
 
 
 def _gain(case: Any, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
@@ -72,7 +106,7 @@ def _room(case: Any, rows: np.ndarray) -> float:
     widest = case.parts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
     widest += (gamma(8) * float(np.abs(Y).max())) ** 2
     logs = 64.0 if case.problem["criterion"] == "entropy" else 1.0
-    return 64.0 * logs * gamma(4 * rows.size + 64) * float(w.sum()) * widest
+    return float(capped(64.0 * logs * gamma(4 * rows.size + 64), 1.0, SHARE)) * float(w.sum()) * widest
 
 
 def _best(case: Any, node: int) -> float | None:
@@ -183,7 +217,17 @@ def _has_reason(case: Any, node: int) -> bool:
     # A weight that vanishes in the sum of the others cannot be told from none.
     if case.weights[rows].min() <= gamma(4 * rows.size + 64) * case.weight[node]:
         return True
-    return _best(case, node) is None
+    best = _best(case, node)
+    if best is None:
+        return True
+    # W times the decrease of the impurity, as a share of the weight of the whole tree.
+    whole, room = _outputs(case) * float(case.weight[0]), _room(case, rows)
+    fewest = number(case.parameters.get("min_impurity_decrease") or 0.0)
+    if fewest > 0.0 and at_most(best, fewest * whole, room):
+        return True
+    # Pruning takes a branch of L leaves where it is worth no more than ccp_alpha (L - 1).
+    price = number(case.parameters.get("ccp_alpha") or 0.0) * (rows.size // max(1, least) - 1)
+    return price > 0.0 and at_most(best, price * whole, room)
 
 
 # -- in fractions

@@ -1,0 +1,101 @@
+"""Every entry of a document with its type, and what becomes of it: recomputed, derived, or unchecked with a reason.
+
+    recomputed   the judge makes the figure anew from the data and compares
+    derived      it follows from other entries, and has to agree with them
+    unchecked    it is listed as not checked, with the reason that stands here
+
+`Kind` is all that the judge knows of one family of documents. Keys that no table names are refused. ``python -m
+gapless.judge.tables`` prints the tables as the docs have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+Test = Callable[[Any], bool]
+Arrays = dict[str, tuple[str, list[int]]]
+KINDS = ("recomputed", "derived", "unchecked")
+
+
+class Entry(NamedTuple):
+    """``how``: from what the entry is made anew or derived, or why it is not checked."""
+
+    test: Test
+    kind: str
+    how: str
+    optional: bool = False
+
+
+Table = dict[str, Entry]
+
+
+def recomputed(test: Test, how: str) -> Entry:
+    return Entry(test, "recomputed", how)
+
+
+def derived(test: Test, how: str) -> Entry:
+    return Entry(test, "derived", how)
+
+
+def unchecked(test: Test, why: str) -> Entry:
+    return Entry(test, "unchecked", why)
+
+
+def optional(entry: Entry) -> Entry:
+    return entry._replace(optional=True)
+
+
+class Kind(NamedTuple):
+    """One family of documents. ``schema`` has a table for each block, under the path of the block: "" is the document
+    itself, "certificate." a block, "certificate.subproblems[]." each block of a list, "arrays." the arrays; "parameters."
+    stands once for each estimator, as "NAME.parameters."."""
+
+    name: str
+    estimators: tuple[str, ...]
+    certificate_kinds: tuple[str, ...]
+    schema: dict[str, Table]
+    flaw: Callable[[Any], str | None]
+    array_forms: Callable[[Any], Arrays]
+    check: Callable[..., Any]
+    unchecked: tuple[str, ...] = ()
+
+
+def table_of(schema: Mapping[str, Table], path: str, estimator: str) -> Table:
+    """The table of a block; parameters are those of an estimator."""
+    return schema.get(f"{estimator}.{path}" if path == "parameters." else path, {})
+
+
+def entries(
+    document: Mapping[str, Any], schema: Mapping[str, Table], path: str = "", block: Any = None
+) -> Iterator[tuple[str, Entry | None]]:
+    """(path, entry) of every key of a document, blocks inside it included; None where no table names the key.
+
+    What stands under a key whose own entry is the last word of the schema (a parameter, a text, a list of numbers) is not
+    entered: the entry speaks of all of it.
+    """
+    block = document if path == "" else block
+    table = table_of(schema, path, str(document.get("estimator")))
+    for key, value in block.items():
+        yield path + key, table.get(key)
+        inside = value if isinstance(value, list) else [value]
+        name = f"{path}{key}[]." if isinstance(value, list) else f"{path}{key}."
+        if name == "parameters." or name in schema:
+            for part in inside:
+                if isinstance(part, Mapping):
+                    yield from entries(document, schema, name, part)
+
+
+def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: Mapping[str, Table]) -> list[str]:
+    """Name and reason of everything in a document that nobody checks, each once."""
+    found: dict[str, None] = {}
+    for path, entry in entries(document, schema):
+        if entry is not None and entry.kind == "unchecked":
+            name = path.rpartition(".")[2]
+            place = "parameter " if path.startswith("parameters.") else ""
+            found[f"{place}{name}: {entry.how}"] = None
+    for name in arrays:
+        entry = schema.get("arrays.", {}).get(str(name))
+        if entry is not None and entry.kind == "unchecked":
+            found[f"array {name}: {entry.how}"] = None
+    return list(found)

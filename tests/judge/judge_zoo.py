@@ -1,0 +1,198 @@
+"""One honest fit of every estimator with its options, on small data: what the forger and the schema's tests work on.
+
+Every entry of ``ZOO`` is a name, a function that makes the model, and the kind of data it is fitted on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+import gapless
+from gapless._config import config_context
+
+
+class Data(NamedTuple):
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+class Fit(NamedTuple):
+    """A document with its arrays and the data that it speaks of."""
+
+    name: str
+    document: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    data: Data
+    model: Any = None
+
+
+def rows_of(kind: str) -> Data:
+    """The data of a fit, by a word for each of their traits."""
+    rng = np.random.default_rng(7)
+    n, d, traits = 30, 3, kind.split()
+    K = 3 if "three" in traits else 2
+    index = np.concatenate([np.arange(K), rng.integers(K, size=n - K)])
+    X = rng.normal(size=(n, d)) + 1.2 * rng.normal(size=(K, d))[index]
+    if "apart" in traits:
+        X[:, 0] += 12.0 * index
+    if "kernel" in traits:
+        K_ = X @ X.T + 1.0
+        X = K_ - 6.0 * np.eye(n) if "indefinite" in traits else K_
+    if "float32" in traits:
+        X = X.astype(np.float32)
+    if "gaps" in traits:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    if "codes" in traits:
+        X[:, 1] = rng.integers(5, size=n)
+    if "sparse" in traits:
+        X = sparse.csr_matrix(np.where(rng.random(X.shape) < 0.4, 0.0, X))
+    y: Any = index
+    if "texts" in traits:
+        y = np.array(["ash", "birch", "cedar"])[index]
+    if "bools" in traits:
+        y = index == 1
+    if "floats" in traits:
+        y = index - 0.5
+    if "numbers" in traits or "targets" in traits:
+        dense = np.asarray(X.todense()) if sparse.issparse(X) else np.nan_to_num(np.asarray(X, dtype=float))
+        y = dense[:, :3] @ np.array([1.0, -2.0, 0.5]) + rng.normal(size=n)
+        if "targets" in traits:
+            y = np.column_stack([y, dense[:, 0] ** 2])
+    weights = rng.integers(0, 4, n) * 0.5 + 0.25 if "weights" in traits else None
+    return Data(X, y, weights)
+
+
+Make = Callable[[], Any]
+ZOO: dict[str, tuple[Make, str]] = {
+    "LinearSVC": (lambda: gapless.LinearSVC(), "two"),
+    "LinearSVC hinge three": (lambda: gapless.LinearSVC(loss="hinge"), "three weights"),
+    "LinearSVC penalised": (
+        lambda: gapless.LinearSVC(penalize_intercept=True, intercept_scaling=3.0, class_weight="balanced"),
+        "two texts",
+    ),
+    "LinearSVC no offset sparse": (lambda: gapless.LinearSVC(fit_intercept=False, C=10.0), "two sparse"),
+    "LinearSVC hard margin": (lambda: gapless.LinearSVC(loss="hinge", C=np.inf), "two apart"),
+    "LinearSVC stopped": (
+        lambda: gapless.LinearSVC(loss="hinge", max_iter=2, solver="coordinate_descent", tol=1e-12),
+        "two bools",
+    ),
+    "LogisticRegression": (lambda: gapless.LogisticRegression(class_weight={0: 2.0}), "two"),
+    "LogisticRegression softmax": (lambda: gapless.LogisticRegression(), "three weights float32"),
+    "LogisticRegression no penalty": (lambda: gapless.LogisticRegression(C=np.inf), "two"),
+    "LogisticRegression no penalty three": (lambda: gapless.LogisticRegression(C=np.inf), "three weights"),
+    "LogisticRegression no penalty separable": (lambda: gapless.LogisticRegression(C=np.inf), "two apart"),
+    "LinearRegression": (lambda: gapless.LinearRegression(), "numbers"),
+    "LinearRegression targets": (lambda: gapless.LinearRegression(), "targets weights"),
+    "Ridge": (lambda: gapless.Ridge(alpha=0.7), "numbers weights"),
+    "Ridge targets": (lambda: gapless.Ridge(alpha=[0.5, 2.0], fit_intercept=False), "targets"),
+    "Ridge alpha 0": (lambda: gapless.Ridge(alpha=0.0), "numbers float32"),
+    "LeastSquaresClassifier": (lambda: gapless.LeastSquaresClassifier(class_weight="balanced"), "three"),
+    "LeastSquaresClassifier ridge": (lambda: gapless.LeastSquaresClassifier(alpha=1.0), "two texts"),
+    "SVC": (lambda: gapless.SVC(), "two"),
+    "SVC three": (lambda: gapless.SVC(C=3.0, class_weight="balanced"), "three weights"),
+    "SVC linear sparse": (lambda: gapless.SVC(kernel="linear"), "two sparse"),
+    "SVC poly": (lambda: gapless.SVC(kernel="poly", degree=2, coef0=1.0, gamma=0.5), "two"),
+    "SVC sigmoid": (lambda: gapless.SVC(kernel="sigmoid", gamma=0.1), "two"),
+    "SVC precomputed": (lambda: gapless.SVC(kernel="precomputed"), "two kernel"),
+    "SVC precomputed indefinite": (lambda: gapless.SVC(kernel="precomputed"), "two kernel indefinite"),
+    "SVC hard margin": (lambda: gapless.SVC(C=np.inf, kernel="linear"), "two apart"),
+    "SVC float32": (lambda: gapless.SVC(gamma="auto"), "two float32"),
+    "NuSVC": (lambda: gapless.NuSVC(nu=0.4), "two"),
+    "SVR": (lambda: gapless.SVR(C=2.0, epsilon=0.2), "numbers"),
+    "SVR sigmoid": (lambda: gapless.SVR(kernel="sigmoid", gamma=0.05), "numbers"),
+    "NuSVR": (lambda: gapless.NuSVR(nu=0.4), "numbers weights"),
+    "OneClassSVM": (lambda: gapless.OneClassSVM(nu=0.3), "two"),
+    "Perceptron": (lambda: gapless.Perceptron(), "two apart"),
+    "Perceptron overlap": (lambda: gapless.Perceptron(max_iter=20), "two"),
+    "Perceptron three": (lambda: gapless.Perceptron(max_iter=8, eta0=0.5), "three apart"),
+    "Perceptron averaged": (lambda: gapless.Perceptron(variant="averaged", max_iter=6), "two"),
+    "Perceptron voted": (lambda: gapless.Perceptron(variant="voted", max_iter=3), "two"),
+    "Perceptron pocket": (lambda: gapless.Perceptron(variant="pocket", max_iter=6, certify=False), "two weights"),
+    "Perceptron penalty": (lambda: gapless.Perceptron(penalty="l2", max_iter=5), "two"),
+    "Perceptron early": (lambda: gapless.Perceptron(early_stopping=True, max_iter=30), "two"),
+    "GaussianDiscriminant": (lambda: gapless.GaussianDiscriminant(), "three"),
+    "GaussianDiscriminant spherical": (lambda: gapless.GaussianDiscriminant(covariance="spherical"), "two weights"),
+    "GaussianDiscriminant per class": (
+        lambda: gapless.GaussianDiscriminant(covariance="per_class", shrinkage=0.2),
+        "three texts",
+    ),
+    "LinearDiscriminantAnalysis": (lambda: gapless.LinearDiscriminantAnalysis(), "three"),
+    "LinearDiscriminantAnalysis lsqr": (
+        lambda: gapless.LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto", priors=[0.2, 0.3, 0.5]),
+        "three",
+    ),
+    "LinearDiscriminantAnalysis eigen": (
+        lambda: gapless.LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.3),
+        "two float32",
+    ),
+    "QuadraticDiscriminantAnalysis": (lambda: gapless.QuadraticDiscriminantAnalysis(reg_param=0.1), "three"),
+    "AdaBoostClassifier": (lambda: gapless.AdaBoostClassifier(n_estimators=6), "two"),
+    "AdaBoostClassifier three": (
+        lambda: gapless.AdaBoostClassifier(n_estimators=5, learning_rate=0.7),
+        "three weights texts",
+    ),
+    "AdaBoostClassifier trees": (
+        lambda: gapless.AdaBoostClassifier(gapless.DecisionTreeClassifier(max_depth=2), n_estimators=4),
+        "two",
+    ),
+    "AdaBoostRegressor": (lambda: gapless.AdaBoostRegressor(n_estimators=4, random_state=0), "numbers"),
+    "BaggingClassifier": (lambda: gapless.BaggingClassifier(n_estimators=3, random_state=0, oob_score=True), "two"),
+    "BaggingClassifier without replacement": (
+        lambda: gapless.BaggingClassifier(n_estimators=3, random_state=0, bootstrap=False, max_samples=0.6),
+        "three texts",
+    ),
+    "BaggingRegressor": (
+        lambda: gapless.BaggingRegressor(n_estimators=3, random_state=0, bootstrap_features=True, max_features=0.7),
+        "numbers weights",
+    ),
+    "DecisionTreeClassifier": (lambda: gapless.DecisionTreeClassifier(), "three weights"),
+    "DecisionTreeClassifier limits": (
+        lambda: gapless.DecisionTreeClassifier(
+            criterion="entropy", max_depth=3, min_samples_leaf=2, class_weight="balanced"
+        ),
+        "two texts",
+    ),
+    "DecisionTreeClassifier leaves": (lambda: gapless.DecisionTreeClassifier(max_leaf_nodes=4), "three float32"),
+    "DecisionTreeClassifier decrease": (lambda: gapless.DecisionTreeClassifier(min_impurity_decrease=0.05), "three"),
+    "DecisionTreeClassifier pruned": (lambda: gapless.DecisionTreeClassifier(ccp_alpha=0.02), "three"),
+    "DecisionTreeClassifier missing": (lambda: gapless.DecisionTreeClassifier(max_depth=4), "two gaps"),
+    "DecisionTreeClassifier categories": (
+        lambda: gapless.DecisionTreeClassifier(categorical_features=[1], max_depth=3),
+        "two codes",
+    ),
+    "DecisionTreeClassifier random": (
+        lambda: gapless.DecisionTreeClassifier(splitter="random", random_state=1, max_features=2),
+        "two",
+    ),
+    "DecisionTreeRegressor": (lambda: gapless.DecisionTreeRegressor(max_depth=3), "numbers weights"),
+    "DecisionTreeRegressor targets": (lambda: gapless.DecisionTreeRegressor(min_samples_leaf=3), "targets"),
+}  # fmt: skip
+
+#: Fits of one session, made once.
+_MADE: dict[str, Fit] = {}
+
+
+def fitted(make: Make, data: Data) -> Any:
+    model = make()
+    with warnings.catch_warnings(), config_context(convergence="ignore"):
+        warnings.simplefilter("ignore")
+        y = None if isinstance(model, gapless.OneClassSVM) else data.y
+        weights = {} if data.sample_weight is None else {"sample_weight": data.sample_weight}
+        return model.fit(data.X, y, **weights)
+
+
+def fit_of(name: str) -> Fit:
+    """The honest fit of that name; nobody changes it."""
+    if name not in _MADE:
+        make, kind = ZOO[name]
+        data = rows_of(kind)
+        model = fitted(make, data)
+        certificate = model.certificate_
+        _MADE[name] = Fit(name, certificate.document(), dict(certificate.arrays), data, model)
+    return _MADE[name]

@@ -1,0 +1,107 @@
+"""Every key of every document has its kind; unknown ones are refused; the docs' tables are the judge's own."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from judge_zoo import ZOO, fit_of
+
+import gapless
+from gapless import judge
+from gapless.judge import CertificateError, check
+from gapless.judge.forms import KINDS, kind_of
+from gapless.judge.schema import KINDS as THREE
+from gapless.judge.schema import entries, table_of
+from gapless.judge.tables import as_markdown
+
+ROOT = Path(__file__).parents[2]
+OLD = Path(__file__).parent / "files_0_1_0"
+
+
+def without_kind(document, arrays) -> list[str]:
+    """Keys of a document, and arrays, that no table gives a kind to."""
+    schema = kind_of(document).schema
+    missing = [path for path, entry in entries(document, schema) if entry is None or entry.kind not in THREE]
+    known = schema["arrays."]
+    missing += [name for name in arrays if "." not in name and name not in known]
+    for k, learner in enumerate(document.get("learners") or []):
+        own = {name.partition(".")[2]: a for name, a in arrays.items() if name.startswith(f"{k}.")}
+        missing += [f"learner {k}: {name}" for name in without_kind(learner, own)]
+    return missing
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_key_has_its_kind(name):
+    fit = fit_of(name)
+    assert without_kind(fit.document, fit.arrays) == []
+    verdict = check(fit.document, fit.arrays, *fit.data)
+    assert verdict, verdict.failed
+    said = "; ".join(verdict.unchecked)
+    for path, entry in entries(fit.document, kind_of(fit.document).schema):
+        assert entry is not None
+        assert entry.how
+        if entry.kind == "unchecked":
+            assert f"{path.rpartition('.')[2]}: {entry.how}" in said
+
+
+def test_a_planted_key_is_found_and_refused():
+    for name in ("LinearSVC", "Perceptron", "DecisionTreeClassifier", "BaggingClassifier", "Ridge", "SVC"):
+        fit = fit_of(name)
+        places = ["", "parameters", "problem", "certificate"]
+        for place in places:
+            document = copy.deepcopy(fit.document)
+            (document[place] if place else document)["planted"] = 1
+            assert without_kind(document, fit.arrays) == [f"{place}.planted" if place else "planted"]
+            with pytest.raises(CertificateError, match="'planted' is unknown"):
+                check(document, fit.arrays, *fit.data)
+        assert without_kind(fit.document, {**fit.arrays, "planted": np.zeros(1)}) == ["planted"]
+        with pytest.raises(CertificateError, match="'planted' is unknown"):
+            check(fit.document, {**fit.arrays, "planted": np.zeros(1)}, *fit.data)
+
+
+def test_every_parameter_of_an_estimator_stands_in_its_table():
+    for kind in KINDS:
+        for name in kind.estimators:
+            known = table_of(kind.schema, "parameters.", name)
+            assert set(getattr(gapless, name)().get_params(deep=False)) <= set(known), name
+
+
+def test_no_two_families_judge_one_kind_of_document():
+    pairs = [(name, word) for kind in KINDS for name in kind.estimators for word in kind.certificate_kinds]
+    assert len(set(pairs)) == len(pairs)
+    assert {name for name, _ in pairs} == {fit_of(name).document["estimator"] for name in ZOO}
+
+
+def test_the_docs_have_the_tables_of_the_judge():
+    page = (ROOT / "docs" / "checked.md").read_text(encoding="utf-8")
+    assert page == as_markdown(), "python -m gapless.judge.tables > docs/checked.md"
+
+
+# -- files of the first release
+
+
+@pytest.mark.parametrize("path", sorted(OLD.glob("*.gapless")), ids=lambda path: path.stem)
+def test_files_of_the_first_release_load_and_verify(path):
+    document, arrays = judge.read(path)
+    assert document["version"] == "0.1.0"
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as archive:
+        data = {name: archive[name] for name in archive.files}
+    X = data.get("X")
+    if X is None:
+        from scipy import sparse
+
+        X = sparse.csr_matrix((data["X_data"], data["X_indices"], data["X_indptr"]), shape=tuple(data["X_shape"]))
+    verdict = check(document, arrays, X, data["y"], data.get("sample_weight"))
+    assert verdict, verdict.failed
+    assert without_kind(document, arrays) == []
+    model = gapless.load(path)
+    assert gapless.verify(model, X, data["y"], data.get("sample_weight"))
+    assert np.shape(model.predict(X))[0] == X.shape[0]
+
+
+def test_there_is_a_file_of_every_estimator():
+    kept = {judge.read(path)[0]["estimator"] for path in OLD.glob("*.gapless")}
+    assert kept == {name for kind in KINDS for name in kind.estimators}
