@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from judge_zoo import ZOO, fit_of
+from typer.testing import CliRunner
 
 import gapless
 from gapless import judge
+from gapless.cli import app
 from gapless.judge import CertificateError, check
+from gapless.judge.data import read_data
 from gapless.judge.forms import KINDS, kind_of
 from gapless.judge.schema import KINDS as THREE
 from gapless.judge.schema import entries, table_of
@@ -60,6 +63,76 @@ def test_a_planted_key_is_found_and_refused():
         assert without_kind(fit.document, {**fit.arrays, "planted": np.zeros(1)}) == ["planted"]
         with pytest.raises(CertificateError, match="'planted' is unknown"):
             check(fit.document, {**fit.arrays, "planted": np.zeros(1)}, *fit.data)
+
+
+# -- entries of the command line
+
+
+def of_a_table(tmp_path):
+    """Document, arrays, rows and labels of a file that was made of a table with dates, units, commas, texts and gaps."""
+    rng = np.random.default_rng(3)
+    lines = ["day;price;colour;size;y"]
+    for i in range(60):
+        size = "" if i % 11 == 5 else str(i % 7)
+        price = f"{rng.normal() * 3 + i % 2:.2f}".replace(".", ",")
+        lines.append(
+            f"{1 + i % 28:02d}.{1 + i % 12:02d}.20{10 + i % 9};{price} EUR;{('red', 'blue')[i % 3 > 0]};{size};{i % 2}"
+        )
+    path, out = tmp_path / "table.csv", tmp_path / "m.gapless"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    told = CliRunner().invoke(
+        app, ["train", str(path), "--target", "y", "--time-limit", "2", "--out", str(out), "--no-report"]
+    )
+    assert told.exit_code == 0, told.output
+    document, arrays = judge.read(out)
+    return document, arrays, *read_data(path, document)
+
+
+def test_every_key_of_a_file_of_the_command_line(tmp_path):
+    document, arrays, *data = of_a_table(tmp_path)
+    kinds = {column["kind"] for column in document["input"]["columns"]}
+    assert kinds == {"number", "category", "date"}
+    assert {"input", "origin", "tuning", "training_rows"} <= document.keys()
+    assert without_kind(document, arrays) == []
+    verdict = check(document, arrays, *data)
+    assert verdict, verdict.failed
+    for name in ("input", "origin", "tuning"):
+        assert any(line.startswith(f"{name}: ") for line in verdict.unchecked)
+    date = next(k for k, each in enumerate(document["input"]["columns"]) if each["kind"] == "date")
+    places = [("input",), ("input", "columns", 0), ("input", "columns", date, "parts", 0), ("input", "target")]
+    places += [("origin",), ("origin", "split"), ("tuning",), ("training_rows",)]
+    for place in places:
+        forged = copy.deepcopy(document)
+        block = forged
+        for key in place:
+            block = block[key]
+        block["planted"] = 1
+        assert len(without_kind(forged, arrays)) == 1
+        with pytest.raises(CertificateError, match="'planted' is unknown"):
+            check(forged, arrays, *data)
+
+
+def test_the_hashes_of_training_rows_are_recomputed(tmp_path):
+    document, arrays, *data = of_a_table(tmp_path)
+    hashes = arrays["training_rows"]
+    other = hashes.copy()
+    other[3] += np.uint64(1)
+    for twins in (1, 10**6):
+        assert not check({**document, "training_rows": {"distinct": hashes.size, "twins": twins}}, arrays, *data)
+    for wrong in (other, hashes[::-1].copy()):
+        assert not check(document, {**arrays, "training_rows": wrong}, *data)
+    for wrong in (hashes[:-1], hashes.astype(np.float64)):
+        with pytest.raises(CertificateError, match="training_rows"):
+            check(document, {**arrays, "training_rows": wrong}, *data)
+    for block in (None, [], {}, {"distinct": -1, "twins": 0}, {"distinct": hashes.size, "twins": 0, "more": 1}):
+        with pytest.raises(CertificateError, match="training_rows"):
+            check({**document, "training_rows": block}, arrays, *data)
+    for given in ({name: a for name, a in arrays.items() if name != "training_rows"}, {**arrays, "planted": hashes}):
+        with pytest.raises(CertificateError, match="training_rows|planted"):
+            check(document, given, *data)
+    bare = {key: value for key, value in document.items() if key != "training_rows"}
+    with pytest.raises(CertificateError, match="training_rows"):
+        check(bare, arrays, *data)
 
 
 def test_every_parameter_of_an_estimator_stands_in_its_table():

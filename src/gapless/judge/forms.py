@@ -11,6 +11,7 @@ from .bounds.document import flaw as flaw_of_bounds
 from .document import Arrays, flaw_of_tuning
 from .ensemble import KIND as ENSEMBLE
 from .gradient import KIND as GRADIENT
+from .inputs import TABLES as INPUTS
 from .inputs import flaw_of_input, flaw_of_origin, without_input
 from .kernel_machines import KIND as KERNEL
 from .least_squares import KIND as LEAST_SQUARES
@@ -23,7 +24,8 @@ from .tree import KIND as TREE
 
 def _with_shared(schema: dict[str, Table]) -> dict[str, Table]:
     """The tables of a family with those of the entries that any document may have."""
-    return {**schema, **BOUNDS, **training_rows.TABLES, "arrays.": {**schema["arrays."], **training_rows.ARRAYS}}
+    shared = {**BOUNDS, **INPUTS, **training_rows.TABLES}
+    return {**schema, **shared, "arrays.": {**schema["arrays."], **training_rows.ARRAYS}}
 
 
 KINDS = tuple(

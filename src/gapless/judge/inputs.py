@@ -14,67 +14,73 @@ from typing import Any
 import numpy as np
 
 from .cells import days, numbers, parts_of
-from .document import Test, flaw_of, is_count, is_number, number, one_of
+from .document import (
+    flaw_of,
+    is_count,
+    is_dict,
+    is_finite,
+    is_flag,
+    is_number,
+    is_positive,
+    is_text,
+    list_of,
+    number,
+    one_of,
+    or_none,
+)
+from .schema import Entry, Table, Test, optional, unchecked
 
 
-def _is_name(value: Any) -> bool:
-    return value is None or isinstance(value, str)
+def _told(test: Test) -> Entry:
+    return unchecked(test, "the judge is given features; reading a file it makes them by this entry")
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
+def _made(test: Test) -> Entry:
+    return unchecked(test, "how a model was made leaves no trace in it; reading a file the judge takes these rows")
 
 
-_TOP: dict[str, Test] = {
-    "columns": lambda value: isinstance(value, list) and len(value) > 0,
-    "dtype": one_of("float64", "float32"),
+_COLUMN: Table = {"name": _told(or_none(is_text)), "kind": _told(one_of("number", "category", "date"))}
+_SCALED: Table = {"fill": _told(is_finite), "mean": _told(is_finite), "scale": _told(is_positive)}
+_WRITTEN: Table = {
+    "decimal": optional(_told(one_of(".", ","))),
+    "unit": optional(_told(lambda value: is_text(value) and value != "")),
 }
-_ORIGIN: dict[str, Test] = {
-    "command": lambda value: value is None or isinstance(value, str),
-    "dtype": one_of("float64", "float32"),
-    "split": lambda value: value is None or isinstance(value, dict),
+_COLUMNS: dict[str, Table] = {
+    "number": {**_COLUMN, **_SCALED, **_WRITTEN, "indicator": _told(is_flag)},
+    "category": {
+        **_COLUMN,
+        "levels": _told(lambda value: list_of(is_text)(value) and len(set(value)) == len(value)),
+        "missing": _told(is_flag),
+    },
+    "date": {
+        **_COLUMN,
+        "order": _told(one_of("dmy", "mdy")),
+        "parts": _told(list_of(is_dict, 1)),
+        "indicator": _told(is_flag),
+    },
 }
-_NUMBER: dict[str, Test] = {
-    "name": _is_name,
-    "kind": one_of("number"),
-    "fill": lambda value: is_number(value) and np.isfinite(number(value)),
-    "mean": lambda value: is_number(value) and np.isfinite(number(value)),
-    "scale": lambda value: is_number(value) and np.isfinite(number(value)) and number(value) > 0,
-    "indicator": _is_flag,
-}
-_CATEGORY: dict[str, Test] = {
-    "name": _is_name,
-    "kind": one_of("category"),
-    "levels": lambda value: (
-        isinstance(value, list) and all(isinstance(each, str) for each in value) and len(set(value)) == len(value)
-    ),
-    "missing": _is_flag,
-}
-_WRITTEN: dict[str, Test] = {
-    "decimal": one_of(".", ","),
-    "unit": lambda value: isinstance(value, str) and value != "",
-}
-_DATE: dict[str, Test] = {
-    "name": _is_name,
-    "kind": one_of("date"),
-    "order": one_of("dmy", "mdy"),
-    "parts": lambda value: isinstance(value, list) and len(value) > 0,
-    "indicator": _is_flag,
-}
-_PART: dict[str, Test] = {
-    "part": one_of("year", "month", "weekday", "hour", "days"),
-    **{key: _NUMBER[key] for key in ("fill", "mean", "scale")},
-}
-_MORE: dict[str, Test] = {  # of a table that was not written in plain numbers and texts
-    "target": lambda value: (
-        isinstance(value, dict) and "decimal" in value and flaw_of(value, _given(value), "") is None
-    ),
-    "missing": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
-}
-_SPLIT: dict[str, Test] = {
-    "rows": is_count,
-    "share": lambda value: is_number(value) and 0.0 < number(value) < 1.0,
-    "seed": lambda value: is_count(value) and value < 2**32,
+#: For the schema of every document.
+TABLES: dict[str, Table] = {
+    "input.": {
+        "columns": _told(list_of(is_dict, 1)),
+        "dtype": _told(one_of("float64", "float32")),
+        # Of a table that was not written in plain numbers and texts, both:
+        "target": optional(_told(is_dict)),
+        "missing": optional(_told(list_of(is_text))),
+    },
+    "input.columns[].": {key: entry for table in _COLUMNS.values() for key, entry in table.items()},
+    "input.columns[].parts[].": {"part": _told(one_of("year", "month", "weekday", "hour", "days")), **_SCALED},
+    "input.target.": {**_WRITTEN, "decimal": _told(one_of(".", ","))},
+    "origin.": {
+        "command": _made(or_none(is_text)),
+        "dtype": _made(one_of("float64", "float32")),
+        "split": _made(or_none(is_dict)),
+    },
+    "origin.split.": {
+        "rows": _made(is_count),
+        "share": _made(lambda value: is_number(value) and 0.0 < number(value) < 1.0),
+        "seed": _made(lambda value: is_count(value) and value < 2**32),
+    },
 }
 
 
@@ -83,37 +89,22 @@ def flaw_of_input(document: dict[str, Any]) -> str | None:
     if "input" not in document:
         return None
     block = document["input"]
-    if not isinstance(block, dict):
-        return "the entry input is no object"
-    found = flaw_of(block, {**_TOP, **(_MORE if {"target", "missing"} & block.keys() else {})}, "input.")
+    found = _flaw_of_block(block, "input.")
     if found:
         return found
+    if ("target" in block) != ("missing" in block):
+        return "of the entries input.target and input.missing one is missing"
+    found = _flaw_of_block(block["target"], "input.target.") if "target" in block else None
     for k, column in enumerate(block["columns"]):
-        if not isinstance(column, dict):
-            return f"the entry input.columns[{k}] is no object"
-        known = {"category": _CATEGORY, "date": _DATE}
-        tests = known.get(str(column.get("kind"))) or {**_NUMBER, **_given(column)}
-        found = flaw_of(column, tests, f"input.columns[{k}].") or _flaw_of_parts(column, f"input.columns[{k}].")
-        if found:
-            return found
+        where = f"input.columns[{k}]."
+        found = found or flaw_of(column, _COLUMNS.get(str(column.get("kind")), _COLUMNS["number"]), where)
+        for i, part in enumerate([] if found else column.get("parts", [])):
+            found = found or flaw_of(part, TABLES["input.columns[].parts[]."], f"{where}parts[{i}].")
+    if found:
+        return found
     width = sum(map(width_of, block["columns"]))
     if width != document.get("n_features"):
         return f"input gives {width} features, the model has {document.get('n_features')}"
-    return None
-
-
-def _given(entry: dict[str, Any]) -> dict[str, Test]:
-    """The tests of the entries that say how numbers are written, those that are there."""
-    return {key: test for key, test in _WRITTEN.items() if key in entry}
-
-
-def _flaw_of_parts(column: dict[str, Any], where: str) -> str | None:
-    for k, part in enumerate(column["parts"] if column["kind"] == "date" else []):
-        if not isinstance(part, dict):
-            return f"the entry {where}parts[{k}] is no object"
-        found = flaw_of(part, _PART, f"{where}parts[{k}].")
-        if found:
-            return found
     return None
 
 
@@ -122,12 +113,14 @@ def flaw_of_origin(document: Any) -> str | None:
     if not isinstance(document, dict) or "origin" not in document:
         return None
     block = document["origin"]
-    if not isinstance(block, dict):
-        return "the entry origin is no object"
-    found = flaw_of(block, _ORIGIN, "origin.")
+    found = _flaw_of_block(block, "origin.")
     if found is None and block["split"] is not None:
-        found = flaw_of(block["split"], _SPLIT, "origin.split.")
+        found = _flaw_of_block(block["split"], "origin.split.")
     return found
+
+
+def _flaw_of_block(block: Any, path: str) -> str | None:
+    return flaw_of(block, TABLES[path], path) if is_dict(block) else f"the entry {path[:-1]} is no object"
 
 
 def without_input(document: dict[str, Any]) -> dict[str, Any]:

@@ -87,10 +87,13 @@ def entries(
 
 
 def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: Mapping[str, Table]) -> list[str]:
-    """Name and reason of everything in a document that nobody checks, each once."""
+    """Name and reason of everything in a document that nobody checks, each once; a block that nobody checks is named as a
+    whole."""
     found: dict[str, None] = {}
+    whole: list[str] = []
     for path, entry in entries(document, schema):
-        if entry is not None and entry.kind == "unchecked":
+        if entry is not None and entry.kind == "unchecked" and not path.startswith(tuple(whole)):
+            whole += [path + ".", path + "[]."]
             name = path.rpartition(".")[2]
             place = "parameter " if path.startswith("parameters.") else ""
             found[f"{place}{name}: {entry.how}"] = None
