@@ -12,7 +12,7 @@ from .document import Arrays, flaw_of_tuning
 from .ensemble import KIND as ENSEMBLE
 from .gradient import KIND as GRADIENT
 from .inputs import TABLES as INPUTS
-from .inputs import flaw_of_input, flaw_of_origin, without_input
+from .inputs import flaw_of_input, flaw_of_origin
 from .kernel_machines import KIND as KERNEL
 from .least_squares import KIND as LEAST_SQUARES
 from .linear import KIND as LINEAR
@@ -49,14 +49,10 @@ def _first(name: Any) -> Kind:
 
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    if isinstance(document, dict) and "input" in document:
-        wrong = flaw_of_input(document)
-        if wrong:
-            return wrong
-        document = without_input(document)
-    found = kind_of(document).flaw(document)
-    found = found or flaw_of_tuning(document) or flaw_of_origin(document)
-    found = found or training_rows.flaw(document)
+    if not isinstance(document, dict):
+        return "the document is no JSON object"
+    found = flaw_of_input(document) or flaw_of_tuning(document) or flaw_of_origin(document)
+    found = found or training_rows.flaw(document) or kind_of(document).flaw(document)
     return found or (flaw_of_bounds(document["bounds"]) if "bounds" in document else None)
 
 

@@ -55,14 +55,14 @@ _COLUMNS: dict[str, Table] = {
     "date": {
         **_COLUMN,
         "order": _told(one_of("dmy", "mdy")),
-        "parts": _told(list_of(is_dict, 1)),
+        "parts": _told(lambda value: isinstance(value, list) and len(value) > 0),
         "indicator": _told(is_flag),
     },
 }
 #: For the schema of every document.
 TABLES: dict[str, Table] = {
     "input.": {
-        "columns": _told(list_of(is_dict, 1)),
+        "columns": _told(lambda value: isinstance(value, list) and len(value) > 0),
         "dtype": _told(one_of("float64", "float32")),
         # Of a table that was not written in plain numbers and texts, both:
         "target": optional(_told(is_dict)),
@@ -89,17 +89,18 @@ def flaw_of_input(document: dict[str, Any]) -> str | None:
     if "input" not in document:
         return None
     block = document["input"]
-    found = _flaw_of_block(block, "input.")
+    found = _flaw_of_block(block, TABLES["input."], "input")
     if found:
         return found
     if ("target" in block) != ("missing" in block):
         return "of the entries input.target and input.missing one is missing"
-    found = _flaw_of_block(block["target"], "input.target.") if "target" in block else None
+    found = _flaw_of_block(block["target"], TABLES["input.target."], "input.target") if "target" in block else None
     for k, column in enumerate(block["columns"]):
-        where = f"input.columns[{k}]."
-        found = found or flaw_of(column, _COLUMNS.get(str(column.get("kind")), _COLUMNS["number"]), where)
+        where = f"input.columns[{k}]"
+        table = _COLUMNS.get(str(column.get("kind")) if is_dict(column) else "", _COLUMNS["number"])
+        found = found or _flaw_of_block(column, table, where)
         for i, part in enumerate([] if found else column.get("parts", [])):
-            found = found or flaw_of(part, TABLES["input.columns[].parts[]."], f"{where}parts[{i}].")
+            found = found or _flaw_of_block(part, TABLES["input.columns[].parts[]."], f"{where}.parts[{i}]")
     if found:
         return found
     width = sum(map(width_of, block["columns"]))
@@ -113,14 +114,14 @@ def flaw_of_origin(document: Any) -> str | None:
     if not isinstance(document, dict) or "origin" not in document:
         return None
     block = document["origin"]
-    found = _flaw_of_block(block, "origin.")
+    found = _flaw_of_block(block, TABLES["origin."], "origin")
     if found is None and block["split"] is not None:
-        found = _flaw_of_block(block["split"], "origin.split.")
+        found = _flaw_of_block(block["split"], TABLES["origin.split."], "origin.split")
     return found
 
 
-def _flaw_of_block(block: Any, path: str) -> str | None:
-    return flaw_of(block, TABLES[path], path) if is_dict(block) else f"the entry {path[:-1]} is no object"
+def _flaw_of_block(block: Any, table: Table, where: str) -> str | None:
+    return flaw_of(block, table, where + ".") if is_dict(block) else f"the entry {where} is no object"
 
 
 def without_input(document: dict[str, Any]) -> dict[str, Any]:
