@@ -14,6 +14,8 @@ from scipy import sparse
 
 import gapless
 from gapless._config import config_context
+from gapless.certificates.training_rows import RowHashes
+from gapless.certificates.verify import rows_as_named
 
 
 class Data(NamedTuple):
@@ -39,6 +41,11 @@ def rows_of(kind: str) -> Data:
     K = 3 if "three" in traits else 2
     index = np.concatenate([np.arange(K), rng.integers(K, size=n - K)])
     X = rng.normal(size=(n, d)) + 1.2 * rng.normal(size=(K, d))[index]
+    if "rare" in traits:
+        index[index == 0] = 1
+        index[-2:] = 0
+    if "twins" in traits:
+        X[5:8], index[5:8] = X[4], index[4]
     if "apart" in traits:
         X[:, 0] += 12.0 * index
     if "kernel" in traits:
@@ -82,6 +89,7 @@ ZOO: dict[str, tuple[Make, str]] = {
         lambda: gapless.LinearSVC(loss="hinge", max_iter=2, solver="coordinate_descent", tol=1e-12),
         "two bools",
     ),
+    "LinearSVC of the command line": (lambda: gapless.LinearSVC(), "two twins hashes"),
     "LogisticRegression": (lambda: gapless.LogisticRegression(class_weight={0: 2.0}), "two"),
     "LogisticRegression softmax": (lambda: gapless.LogisticRegression(), "three weights float32"),
     "LogisticRegression no penalty": (lambda: gapless.LogisticRegression(C=np.inf), "two"),
@@ -110,6 +118,7 @@ ZOO: dict[str, tuple[Make, str]] = {
     "OneClassSVM": (lambda: gapless.OneClassSVM(nu=0.3), "two"),
     "Perceptron": (lambda: gapless.Perceptron(), "two apart"),
     "Perceptron overlap": (lambda: gapless.Perceptron(max_iter=20), "two"),
+    "Perceptron stopped at once": (lambda: gapless.Perceptron(time_limit=1e-9, shuffle=False), "two rare"),
     "Perceptron three": (lambda: gapless.Perceptron(max_iter=8, eta0=0.5), "three apart"),
     "Perceptron averaged": (lambda: gapless.Perceptron(variant="averaged", max_iter=6), "two"),
     "Perceptron voted": (lambda: gapless.Perceptron(variant="voted", max_iter=3), "two"),
@@ -170,6 +179,10 @@ ZOO: dict[str, tuple[Make, str]] = {
         lambda: gapless.DecisionTreeClassifier(splitter="random", random_state=1, max_features=2),
         "two",
     ),
+    "DecisionTreeRegressor of the command line": (
+        lambda: gapless.DecisionTreeRegressor(max_depth=2),
+        "numbers twins hashes",
+    ),
     "DecisionTreeRegressor": (lambda: gapless.DecisionTreeRegressor(max_depth=3), "numbers weights"),
     "DecisionTreeRegressor targets": (lambda: gapless.DecisionTreeRegressor(min_samples_leaf=3), "targets"),
 }  # fmt: skip
@@ -194,5 +207,10 @@ def fit_of(name: str) -> Fit:
         data = rows_of(kind)
         model = fitted(make, data)
         certificate = model.certificate_
-        _MADE[name] = Fit(name, certificate.document(), dict(certificate.arrays), data, model)
+        document, arrays = certificate.document(), dict(certificate.arrays)
+        if "hashes" in kind.split():  # as in the files of the command line
+            known = RowHashes.of(certificate.fingerprint["rows"], rows_as_named(certificate, data.X))
+            document["training_rows"] = {"distinct": known.hashes.size, "twins": known.twins}
+            arrays["training_rows"] = known.hashes
+        _MADE[name] = Fit(name, document, arrays, data, model)
     return _MADE[name]

@@ -401,3 +401,22 @@ def accepted_plain(document, fit):
         return bool(check(document, fit.arrays, *fit.data))
     except CertificateError:
         return False
+
+
+def test_a_constant_is_the_one_that_the_rows_give():
+    """A perceptron that was stopped may be a constant: the share by which a class outweighs the other, and no other one."""
+    X = np.random.default_rng(1).normal(size=(40, 2)) + 5.0
+    fit = of(gapless.Perceptron(time_limit=1e-9, shuffle=False), X, np.arange(40) < 36)
+    assert fit.document["certificate"]["status"] == "time_limit"
+    assert not fit.arrays["coef"].any()
+    assert fit.arrays["intercept"][0] == pytest.approx((36 - 4) / 40)
+    assert honest(fit)
+    for offset in (0.8 * (1 + 1e-6), 0.5, 1.0, 1e18):  # all of them err on the same rows
+        assert not accepted(fit, lambda document, arrays, b=offset: arrays["intercept"].fill(b))
+    ended = {"status": "max_iter"}
+
+    def another_ending(document, arrays):
+        document["certificate"].update(ended)
+        document["certificate"]["subproblems"][0].update(ended)
+
+    assert not accepted(fit, another_ending)
