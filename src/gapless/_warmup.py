@@ -258,9 +258,9 @@ def _steps() -> Iterator[Step]:
         rows, start = as_rows(X, 1.0), np.zeros(X.shape[1] + 1)
         for fast in {id(kind): kind for kind in (rows, compact(rows, worth=0))}.values():
             for variant in ("plain", "pocket", "voted"):
-                Run(rows, y, np.arange(y.size), start.copy(), shuffle=True, variant=variant, fast=fast).advance(
-                    _nothing
-                )
+                made = Run(rows, y, np.arange(y.size), start.copy(), shuffle=True, variant=variant, fast=fast)
+                made.advance(_nothing)
+                made.weights()
         Run(rows, y, np.arange(y.size), start, penalty=Penalty(1e-4, 0.5)).advance(_nothing)
         with config_context(convergence="ignore"):
             Perceptron(max_iter=3).fit(X, y)

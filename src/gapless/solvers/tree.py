@@ -132,8 +132,8 @@ def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: L
     if target.unit != 1.0:
         value, impurity = value * target.unit, impurity * target.unit * target.unit
     return Tree(
-        nodes.feature.astype(np.int32), nodes.threshold, nodes.left.astype(np.int32), nodes.right.astype(np.int32),
-        nodes.goes_left, value, impurity, nodes.weight, nodes.samples, sets, depth,
+        nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.goes_left, value, impurity, nodes.weight,
+        nodes.samples, sets, depth,
     )  # fmt: skip
 
 

@@ -229,14 +229,13 @@ def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any
 
 def grow_nodes(columns: Any, target: Any, weights: np.ndarray | None, limits: Any, seed: int) -> Any:
     """The nodes of a tree on the rows of positive weight, the sets of its splits of categories, and its depth."""
-    # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
-    w = np.ones(columns.n_rows) if weights is None else np.array(weights, dtype=np.float64)
-    rows = np.flatnonzero(w > 0.0)
+    w = np.ones(columns.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
+    rows = (w > 0.0).nonzero()[0]
     of_rows = w[rows]
     n, d, by_gain = rows.size, columns.codes.shape[0], limits.max_leaves >= 0
     stops = Stops(
         int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
-        float(limits.min_decrease), float(np.cumsum(of_rows)[-1]),
+        float(limits.min_decrease), float(of_rows.cumsum()[-1]),
     )  # fmt: skip
     room = 2 * n - 1
     if by_gain:
@@ -251,8 +250,10 @@ def grow_nodes(columns: Any, target: Any, weights: np.ndarray | None, limits: An
     if n <= part:
         count, depth = grow_part(columns, target, of_rows, rows, (0, -1, 0), stops, entropy, nodes, 0)
         return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
-    growth = Growth(columns, target, w, rows, part, limits, stops, entropy, nodes, seed)
+    # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
+    growth = Growth(columns, target, w.copy(), rows, part, limits, stops, entropy, nodes, seed)
     count, depth, sets = growth.run()
+    nodes.close(count)
     return nodes.first(count), sets[:count] * (nodes.left[:count] >= 0)[:, None], depth
 
 

@@ -154,7 +154,8 @@ def write_node(
             nodes.left[parent] = node
         else:
             nodes.right[parent] = node
-    nodes.feature[node], nodes.left[node], nodes.right[node], nodes.goes_left[node] = -2, -1, -1, 0
+    nodes.feature[node], nodes.threshold[node], nodes.goes_left[node] = -2, -2.0, 0
+    nodes.left[node], nodes.right[node] = -1, -1
     nodes.samples[node], nodes.weight[node], nodes.impurity[node] = n, W, impurity
     for k in range(mean.size):
         nodes.value[node, k] = mean[k]

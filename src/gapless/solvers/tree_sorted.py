@@ -301,8 +301,9 @@ def grow_part(
     columns: Any, target: Any, w: np.ndarray, rows: np.ndarray, root: tuple[int, int, int], stops: Stops, entropy: Any,
     nodes: Nodes, count: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """Add the subtree of these rows, with these weights, whose root is (depth, parent, whether left), to the nodes; how many
-    there are then, and the depth of the deepest."""
+    """Add the subtree of these rows to the nodes; how many there are then, and the depth of the deepest.
+
+    ``w`` are the weights of the rows, which are moved; ``root`` is (depth, parent, whether left)."""
     m, d, M = rows.size, columns.codes.shape[0], target.M
     keys, ends, usual = _keys(columns, rows, root[1] < 0)
     y, k, t = None, None, np.empty(m)
@@ -313,7 +314,7 @@ def grow_part(
     else:
         np.multiply(w, target.y[rows], out=t)
     part = Part(
-        keys, usual, rows.astype(np.uint32), w.copy(), t, np.empty(m, dtype=np.uint16), np.empty(m, dtype=np.uint32), np.empty(m)
+        keys, usual, rows.astype(np.uint32), w, t, np.empty(m, dtype=np.uint16), np.empty(m, dtype=np.uint32), np.empty(m)
     )  # fmt: skip
     stack = Stack.of(ROOM, d, M)
     stack.column[0, 0], stack.column[0, 1], stack.column[0, 2] = np.arange(d), ends[:-1], ends[1:]

@@ -82,11 +82,16 @@ class Nodes(NamedTuple):
         )  # fmt: skip
 
     def first(self, count: int) -> Nodes:
-        """The first so many, where those without children cut nothing."""
-        nodes = Nodes(*(a[:count].copy() for a in self))
-        leaf = nodes.left < 0
-        nodes.feature[leaf], nodes.threshold[leaf], nodes.goes_left[leaf] = -2, -2.0, 0
-        return nodes
+        """The first so many."""
+        feature, threshold, left, right, *others = (a[:count] for a in self)
+        return Nodes(
+            feature.astype(np.int32), threshold.copy(), left.astype(np.int32), right.astype(np.int32), *(a.copy() for a in others)
+        )  # fmt: skip
+
+    def close(self, count: int) -> None:
+        """Nodes without children cut nothing, also those whose cut was found and not made."""
+        leaf = np.flatnonzero(self.left[:count] < 0)
+        self.feature[leaf], self.threshold[leaf], self.goes_left[leaf] = -2, -2.0, 0
 
 
 class Source(NamedTuple):
