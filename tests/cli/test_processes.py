@@ -180,7 +180,8 @@ def test_demo(gapless_process):
     ):
         assert word in text
     assert "\x1b" not in text  # no colour in a pipe
-    assert max(map(len, text.splitlines())) <= 100
+    # Commands are to be copied: they stand on one line, however long the path of this Python is.
+    assert max(len(line) for line in text.splitlines() if " gapless-demo" not in line) <= 100
     assert result.stderr.replace("gapless: compiling kernels", "").count("Traceback") == 0
 
 

@@ -318,4 +318,4 @@ def test_the_key_of_a_kernel_covers_what_its_module_imports():
             found += len(wanted)
     assert found > 100
     assert "gapless.problems.linear_erm" in _sources.imports("gapless.solvers.newton")
-    assert "gapless.solvers.tree_scan" in _sources.imports("gapless.solvers.tree_grow")
+    assert "gapless.solvers.tree_column" in _sources.imports("gapless.solvers.tree_grow")

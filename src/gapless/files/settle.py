@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally, facts, sentences
-from gapless.files.csv_words import line_at, name
+from gapless.files.csv_words import line_at, name, too_many
 from gapless.files.dataset import Expected, Reading, data_error, listed
 from gapless.files.dates import is_date
 from gapless.files.labels import is_number
@@ -110,12 +110,15 @@ def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> di
 
     change: dict[int, int] = {}
     for slot, j in enumerate(plan.texts):
-        if j not in plan.roles.features or j in options.texts:
+        if j not in plan.roles.features:
             continue
+        # Each thread has seen fewer than that, or it would have said so; all of them together may have seen more.
         parts = [worker[slot] for worker in table.texts]
         if sum(map(len, parts)) > scan.MOST_TEXTS and len({*chain.from_iterable(parts)}) > scan.MOST_TEXTS:
+            if j in plan.all_texts:
+                raise data_error(too_many(plan, j), plan.path, column=name(plan, j))
             change[j] = scan.SKIP
-        if j in changed or j in change:
+        if j in changed or j in change or j in options.texts:
             continue
         texts = {text for worker in table.texts for text in worker[slot][:LOOKED_AT] if text}
         some = [text for text in texts if any(map(str.isdigit, text))]
