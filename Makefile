@@ -10,7 +10,7 @@ SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
-.PHONY: help demo test test-cold test-matrix lint bench docs dist clean
+.PHONY: help demo test test-cold test-forgeries test-matrix lint bench docs dist clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -18,6 +18,7 @@ help:
 	@echo "make demo         train, certify, check, save and load models on data that scikit-learn ships"
 	@echo "make test         the tests, in two workers"
 	@echo "make test-cold    every estimator and command in a new process without compiled kernels (up to 20 minutes)"
+	@echo "make test-forgeries  a million altered model documents, each judged (hours)"
 	@echo "make test-matrix  every estimator x data x option combination (up to 40 minutes)"
 	@echo "make lint         ruff, mypy and the arrows between the rooms"
 	@echo "make bench        gapless against its peers, same objective, one judge"
@@ -36,6 +37,10 @@ test: $(VENV)/.test
 test-cold: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	$(PY) -m pytest -n 2 --dist worksteal -m cold
+
+test-forgeries: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	GAPLESS_FORGERIES=1000000 $(PY) -m pytest -s -m slow tests/judge/test_generic_forger.py
 
 test-matrix: $(VENV)/.test
 	@$(PY) -m gapless warmup
