@@ -15,16 +15,16 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo         train, certify, check, save and load models on data that scikit-learn ships"
-	@echo "make test         the tests, in two workers"
-	@echo "make test-cold    every estimator and command in a new process without compiled kernels (up to 20 minutes)"
-	@echo "make test-forgeries  a million altered model documents, each judged (hours)"
-	@echo "make test-matrix  every estimator x data x option combination (up to 40 minutes)"
-	@echo "make lint         ruff, mypy and the arrows between the rooms"
-	@echo "make bench        gapless against its peers, same objective, one judge"
-	@echo "make docs         the documentation, into docs/_build/html"
-	@echo "make dist         source archive, wheel, and a wheel with compiled kernels, into dist/"
-	@echo "make clean        remove everything that these commands made"
+	@echo "make demo            train, certify, check, save and load models on data that scikit-learn ships"
+	@echo "make test            the tests, in two workers"
+	@echo "make test-cold       every estimator and command in a new process without compiled kernels (up to 20 minutes)"
+	@echo "make test-forgeries  a million altered model documents, each judged (half an hour)"
+	@echo "make test-matrix     every estimator x data x option combination (up to 40 minutes)"
+	@echo "make lint            ruff, mypy and the arrows between the rooms"
+	@echo "make bench           gapless against its peers, same objective, one judge"
+	@echo "make docs            the documentation, into docs/_build/html"
+	@echo "make dist            source archive, wheel, and a wheel with compiled kernels, into dist/"
+	@echo "make clean           remove everything that these commands made"
 
 demo: $(VENV)/.report
 	@$(PY) -m gapless demo
