@@ -55,7 +55,7 @@ signal.signal(signal.SIGALRM, ring)
 warnings.simplefilter("ignore")
 heard, other = 0, []
 for kind in kinds:
-    longest = 0.5
+    longest = 0.15  # a compile of one kernel takes as long
     if not cold:
         fit(kind)
         started = time.perf_counter()
@@ -100,7 +100,7 @@ def alarms(kinds: list[str], seed: int, wanted: int, cache: Path | None = None) 
 
 
 def test_alarms_while_kernels_are_compiled(tmp_path):
-    assert alarms(["Ridge"], 0, 30, tmp_path) >= 5
+    assert alarms(["Ridge"], 0, 60, tmp_path) >= 3
 
 
 @pytest.mark.cold
@@ -109,7 +109,7 @@ def test_alarms_while_kernels_are_compiled(tmp_path):
     "kinds", [["LinearSVC", "SVC"], ["LogisticRegression"], ["Ridge", "Perceptron"], ["DecisionTreeClassifier", "SVR"]]
 )
 def test_alarms_of_cold_fits(kinds, seed, tmp_path):
-    assert alarms(kinds, seed, 30, tmp_path) >= 5
+    assert alarms(kinds, seed, 60, tmp_path) >= 3
 
 
 @pytest.mark.slow

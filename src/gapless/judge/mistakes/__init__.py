@@ -40,6 +40,8 @@ from .document import ESTIMATORS, TABLES, array_forms, flaw
 TIE = 2.0**-40
 #: No room for the last weights is wider than this share of them, of the first ones and of one correction together.
 SHARE = 1e-6
+#: Squares of rows between these are neither rounded to 0 nor to infinity.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
 
 
 def check(
@@ -199,15 +201,24 @@ class _Case:
         found[self.d] += self.constant * math.fsum((u * y).tolist())
         size[self.d] += self.constant * math.fsum(u.tolist())
         # A mistake does not lengthen theta by more than its correction: |theta|^2 <= |start|^2 + rate^2 sum m c^2 |x|^2.
-        squares = np.concatenate([block.squares() for block in self.rows.blocks()]) + self.constant
-        steps = self.rate * self.rate * self.c * self.c * squares
-        longest = math.sqrt(float(start @ start) + float(updates @ steps))
+        steps = self.rate * self.c * self._row_lengths()
+        longest = _length(np.append(start, np.sqrt(updates) * steps))
         room = 4.0 * gamma(total + 64) * longest + 2.0 * gamma(self.rows.shape[0] + 64) * size
-        whole = np.linalg.norm(last) + np.linalg.norm(start) + math.sqrt(float(steps.max(initial=0.0)))
+        whole = _length(last) + _length(start) + float(steps.max(initial=0.0))
         room = capped(room, whole, SHARE)
         holds = equal(last, found, room) and not updates[~self.counted].any()
         note = "start + rate sum m y x; the largest difference over what rounding allows"
         return Claim(which + "last weights", "as recomputed", worst(last, found, room), holds, note)
+
+    def _row_lengths(self) -> np.ndarray:
+        """|(x, constant)| of each row; the sum of its absolute values, which is no less, where squares leave the range of floats."""
+        found = []
+        ones = np.ones((1, self.d))
+        for block in self.rows.blocks():
+            squares = block.squares()
+            safe = (squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE)
+            found.append(np.where(safe, np.sqrt(squares), block.absolute().scores(ones)[:, 0]))
+        return np.concatenate(found) + self.constant
 
     def _is_constant(self, model: np.ndarray, positive: int) -> bool:
         """No weights, and as offset the share of the weight of rows by which the class outweighs the others; TIE of none."""
@@ -341,3 +352,9 @@ def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
 KIND = Kind(
     "Perceptrons", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, ("which ending, if not converged",)
 )
+
+
+def _length(v: np.ndarray) -> float:
+    """|v|, also where its square is beyond the range of floats."""
+    largest = float(np.abs(v).max(initial=0.0))
+    return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
