@@ -211,7 +211,7 @@ class _Case:
         return Claim(which + "last weights", "as recomputed", worst(last, found, room), holds, note)
 
     def _row_lengths(self) -> np.ndarray:
-        """|(x, constant)| of each row; the sum of its absolute values, which is no less, where squares leave the range of floats."""
+        """An upper bound on |(x, constant)| of each row, by sums of absolute values where squares leave the range of floats."""
         found = []
         ones = np.ones((1, self.d))
         for block in self.rows.blocks():
