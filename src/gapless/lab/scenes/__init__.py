@@ -1,0 +1,31 @@
+"""The scenes of the lab, in the order of the start page. A scene's module is imported when somebody opens it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from ..scene import Scene
+
+NAMES = (
+    "perceptron",
+    "margin",
+    "kernels",
+    "descent",
+    "three_models",
+    "ensembles",
+    "bias_variance",
+    "generalisation",
+    "convexity",
+    "your_data",
+)
+WITH_FILES = ("your_data",)  #: scenes whose state can hold a file
+
+
+@functools.cache
+def scene(name: str) -> Scene:
+    """The scene of that name; KeyError where there is none."""
+    if name not in NAMES:
+        raise KeyError(name)
+    found: Scene = importlib.import_module(f"{__name__}.{name}").SCENE
+    return found
