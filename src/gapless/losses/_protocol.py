@@ -1,6 +1,6 @@
 """What a loss offers to a kernel: seven verbs on scalars.
 
-A loss is a NamedTuple (its fields are its parameters) with plain functions as verbs::
+A loss is a NamedTuple (its fields are its parameters) to which `_verbs` binds plain functions as verbs::
 
     value(loss, z, y)        l(y, z)
     slope(loss, z, y)        a derivative in z; at a kink the one of smallest absolute value
@@ -16,10 +16,11 @@ the call is inlined, and numba finds the kernel in its disk cache (function and 
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload, register_jitable
+from numba import extending
 
 from gapless._inline import inlined
 
@@ -27,86 +28,88 @@ VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "d
 _functions: dict[tuple[type, str], Callable[..., float]] = {}
 
 
-def loss(**verbs: Callable[..., float]) -> Callable[[type], type]:
-    """Bind the verbs of a loss to its class: ``@loss(value=value, slope=slope, ...)``."""
+def bind(loss: type, **verbs: Callable[..., float]) -> None:
+    """Bind the verbs of a loss to its class: ``bind(Hinge, value=value, slope=slope, ...)``."""
     missing = set(VERBS) - set(verbs)
     if missing:
         raise TypeError(f"a loss needs all of {VERBS}; missing: {sorted(missing)}")
+    for name, function in verbs.items():
+        _functions[loss, name] = function
 
-    def bind(cls: type) -> type:
-        for name, function in verbs.items():
-            _functions[cls, name] = function
-        return cls
 
-    return bind
+def function(loss: type, verb: str) -> Callable[..., float]:
+    """The function of a verb; the verbs of our own losses are bound when the first of them is asked for."""
+    if (loss, verb) not in _functions:
+        importlib.import_module("gapless.losses._verbs")
+    return _functions[loss, verb]
 
 
 def _jitable(cls: type, verb: str) -> Any:
-    return register_jitable(_functions[cls, verb])
+    return extending.register_jitable(function(cls, verb))
 
 
 def value(loss: Any, z: float, y: float) -> float:
-    return _functions[type(loss), "value"](loss, z, y)
+    return function(type(loss), "value")(loss, z, y)
 
 
 def slope(loss: Any, z: float, y: float) -> float:
-    return _functions[type(loss), "slope"](loss, z, y)
+    return function(type(loss), "slope")(loss, z, y)
 
 
 def curvature(loss: Any, z: float, y: float) -> float:
-    return _functions[type(loss), "curvature"](loss, z, y)
+    return function(type(loss), "curvature")(loss, z, y)
 
 
 def conjugate(loss: Any, v: float, y: float) -> float:
-    return _functions[type(loss), "conjugate"](loss, v, y)
+    return function(type(loss), "conjugate")(loss, v, y)
 
 
 def dual_of(loss: Any, z: float, y: float) -> float:
-    return _functions[type(loss), "dual_of"](loss, z, y)
+    return function(type(loss), "dual_of")(loss, z, y)
 
 
 def dual_slope(loss: Any, u: float, z: float, c: float, y: float) -> float:
-    return _functions[type(loss), "dual_slope"](loss, u, z, c, y)
+    return function(type(loss), "dual_slope")(loss, u, z, c, y)
 
 
 def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> float:
-    return _functions[type(loss), "dual_step"](loss, u, z, q, c, y)
+    return function(type(loss), "dual_step")(loss, u, z, q, c, y)
 
 
 # Those that loops over examples ask for, often together, are inlined by numba, so that what they share is computed once.
 @inlined(value)
 def _value(loss, z, y):
-    return _functions[loss.instance_class, "value"]
+    return function(loss.instance_class, "value")
 
 
 @inlined(slope)
 def _slope(loss, z, y):
-    return _functions[loss.instance_class, "slope"]
+    return function(loss.instance_class, "slope")
 
 
 @inlined(curvature)
 def _curvature(loss, z, y):
-    return _functions[loss.instance_class, "curvature"]
+    return function(loss.instance_class, "curvature")
 
 
 @inlined(conjugate)
 def _conjugate(loss, v, y):
-    return _functions[loss.instance_class, "conjugate"]
+    return function(loss.instance_class, "conjugate")
 
 
-@overload(dual_of)
+@extending.overload(dual_of)
 def _dual_of(loss, z, y):
     f = _jitable(loss.instance_class, "dual_of")
     return lambda loss, z, y: f(loss, z, y)
 
 
-@overload(dual_slope)
+@extending.overload(dual_slope)
 def _dual_slope(loss, u, z, c, y):
     f = _jitable(loss.instance_class, "dual_slope")
     return lambda loss, u, z, c, y: f(loss, u, z, c, y)
 
 
-@overload(dual_step)
+@extending.overload(dual_step)
 def _dual_step(loss, u, z, q, c, y):
     f = _jitable(loss.instance_class, "dual_step")
     return lambda loss, u, z, q, c, y: f(loss, u, z, q, c, y)

@@ -3,57 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gapless.losses._protocol import loss
+import numpy as np
 
-
-def value(loss, z, y):
-    return max(0.0, 1.0 - y * z)
+from gapless.losses.arrays import answer, numbers, signs, told_apart
 
 
-def slope(loss, z, y):
-    return -y if y * z < 1.0 else 0.0
-
-
-def curvature(loss, z, y):
-    return 0.0
-
-
-def conjugate(loss, v, y):
-    a = -v * y
-    return -a if 0.0 <= a <= 1.0 else math.inf
-
-
-def dual_of(loss, z, y):
-    return y if y * z < 1.0 else 0.0
-
-
-def dual_slope(loss, u, z, c, y):
-    return z - y
-
-
-def dual_step(loss, u, z, q, c, y):
-    # D is quadratic in alpha = uy with slope 1 - yz and curvature -q: its top, pulled back into [0, c].
-    alpha = u * y
-    g = 1.0 - y * z
-    if q > 0.0:
-        alpha = min(max(alpha + g / q, 0.0), c)
-    elif g > 0.0:
-        alpha = c
-    elif g < 0.0:
-        alpha = 0.0
-    return alpha * y
-
-
-@loss(
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+@told_apart
 class Hinge(NamedTuple):
-    """max(0, 1 - yz)"""
+    """``max(0, 1 - yz)``, the loss of the support vector machine: 0 from the margin yz = 1 on.
+
+    ``y`` is -1 or +1, ``z`` the score. Numbers give a number; arrays are broadcast.
+    """
+
+    @property
+    def largest_curvature(self) -> float:
+        """The largest second derivative; infinite where the slope jumps."""
+        return math.inf
+
+    def value(self, z: Any, y: Any) -> Any:
+        """The loss of the score z."""
+        return answer(np.maximum(0.0, 1.0 - signs(y) * numbers("z", z)))
+
+    def slope(self, z: Any, y: Any) -> Any:
+        """Its derivative in z: -y below the margin, 0 from there on; at the kink yz = 1 the one nearest to 0."""
+        y = signs(y)
+        return answer(np.where(y * numbers("z", z) < 1.0, -y, 0.0))
+
+    def conjugate(self, v: Any, y: Any) -> Any:
+        """``sup over z of vz - loss``: vy where -1 <= vy <= 0, infinite elsewhere, at ``v``."""
+        product = numbers("v", v) * signs(y)
+        return answer(np.where((product >= -1.0) & (product <= 0.0), product, math.inf))

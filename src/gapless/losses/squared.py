@@ -2,47 +2,32 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gapless.losses._protocol import loss
-
-
-def value(loss, z, y):
-    return 0.5 * (y - z) * (y - z)
+from gapless.losses.arrays import answer, numbers, told_apart
 
 
-def slope(loss, z, y):
-    return z - y
-
-
-def curvature(loss, z, y):
-    return 1.0
-
-
-def conjugate(loss, v, y):
-    return v * (y + 0.5 * v)
-
-
-def dual_of(loss, z, y):
-    return y - z
-
-
-def dual_slope(loss, u, z, c, y):
-    return z - y + u / c
-
-
-def dual_step(loss, u, z, q, c, y):
-    return u + (y - z - u / c) / (q + 1.0 / c)
-
-
-@loss(
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+@told_apart
 class Squared(NamedTuple):
-    """(y - z)^2 / 2"""
+    """``(y - z)^2 / 2``: the loss of least squares.
+
+    ``y`` is any number, ``z`` the score. Numbers give a number; arrays are broadcast.
+    """
+
+    @property
+    def largest_curvature(self) -> float:
+        """The second derivative, the same everywhere."""
+        return 1.0
+
+    def value(self, z: Any, y: Any) -> Any:
+        """The loss of the score z."""
+        return answer(0.5 * (numbers("y", y) - numbers("z", z)) ** 2)
+
+    def slope(self, z: Any, y: Any) -> Any:
+        """Its derivative in z."""
+        return answer(numbers("z", z) - numbers("y", y))
+
+    def conjugate(self, v: Any, y: Any) -> Any:
+        """``sup over z of vz - loss``: vy + v^2/2, finite for every v."""
+        v = numbers("v", v)
+        return answer(v * (numbers("y", y) + 0.5 * v))

@@ -3,52 +3,35 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gapless.losses._protocol import loss
+import numpy as np
 
-
-def value(loss, z, y):
-    xi = max(0.0, 1.0 - y * z)
-    return xi * xi
+from gapless.losses.arrays import answer, numbers, signs, told_apart
 
 
-def slope(loss, z, y):
-    return -2.0 * y * max(0.0, 1.0 - y * z)
-
-
-def curvature(loss, z, y):
-    return 2.0 if y * z < 1.0 else 0.0
-
-
-def conjugate(loss, v, y):
-    a = -v * y
-    return a * (0.25 * a - 1.0) if a >= 0.0 else math.inf
-
-
-def dual_of(loss, z, y):
-    return 2.0 * y * max(0.0, 1.0 - y * z)
-
-
-def dual_slope(loss, u, z, c, y):
-    return z - y + 0.5 * u / c
-
-
-def dual_step(loss, u, z, q, c, y):
-    # D is quadratic in alpha = uy with slope 1 - yz - alpha/(2c) and curvature -(q + 1/(2c)).
-    alpha = u * y
-    half = 0.5 / c
-    return y * max(0.0, alpha + (1.0 - y * z - alpha * half) / (q + half))
-
-
-@loss(
-    value=value,
-    slope=slope,
-    curvature=curvature,
-    conjugate=conjugate,
-    dual_of=dual_of,
-    dual_slope=dual_slope,
-    dual_step=dual_step,
-)
+@told_apart
 class SquaredHinge(NamedTuple):
-    """max(0, 1 - yz)^2"""
+    """``max(0, 1 - yz)^2``: the hinge without its kink.
+
+    ``y`` is -1 or +1, ``z`` the score. Numbers give a number; arrays are broadcast.
+    """
+
+    @property
+    def largest_curvature(self) -> float:
+        """The largest second derivative."""
+        return 2.0
+
+    def value(self, z: Any, y: Any) -> Any:
+        """The loss of the score z."""
+        return answer(np.maximum(0.0, 1.0 - signs(y) * numbers("z", z)) ** 2)
+
+    def slope(self, z: Any, y: Any) -> Any:
+        """Its derivative in z."""
+        y = signs(y)
+        return answer(-2.0 * y * np.maximum(0.0, 1.0 - y * numbers("z", z)))
+
+    def conjugate(self, v: Any, y: Any) -> Any:
+        """``sup over z of vz - loss``: vy + v^2/4 where vy <= 0, infinite elsewhere."""
+        a = -numbers("v", v) * signs(y)
+        return answer(np.where(a >= 0.0, a * (0.25 * a - 1.0), math.inf))
