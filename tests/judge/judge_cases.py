@@ -360,6 +360,7 @@ def make_case(
     X = rng.normal(size=(n, d)) + rng.normal(size=(n_classes, d))[index]
     if sparse:
         X[rng.random(X.shape) < 0.5] = 0.0
+    X = X.astype(dtype).astype(np.float64)  # rows that are said to be float32 are
     values = {
         "int": list(range(n_classes)),
         "float": [float(k) - 1 for k in range(n_classes)],

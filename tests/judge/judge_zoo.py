@@ -32,6 +32,7 @@ class Fit(NamedTuple):
     arrays: dict[str, np.ndarray]
     data: Data
     model: Any = None
+    new: Data | None = None  #: the test rows of a held-out bound
 
 
 def rows_of(kind: str) -> Data:
@@ -46,8 +47,16 @@ def rows_of(kind: str) -> Data:
         index[-2:] = 0
     if "twins" in traits:
         X[5:8], index[5:8] = X[4], index[4]
+    if "columns" in traits:  # the first one twice
+        X = np.column_stack([X, X[:, 0]])
     if "apart" in traits:
         X[:, 0] += 12.0 * index
+    if "steps" in traits:
+        X[:, 0], X[:, 1] = X[:, 0] + 12.0 * index, 30.0 * (index == 1) + X[:, 1]
+    if "touch" in traits:
+        X[:, 0] = np.where(np.arange(n) < 6, 0.0, np.abs(X[:, 0]) * np.where(index == 1, 1.0, -1.0))
+        X[:6, 1:] = np.round(X[:6, 1:])
+        X[1], X[2], index[1], index[2] = X[0], X[0], 1 - index[0], index[0]
     if "kernel" in traits:
         K_ = X @ X.T + 1.0
         X = K_ - 6.0 * np.eye(n) if "indefinite" in traits else K_
@@ -72,6 +81,8 @@ def rows_of(kind: str) -> Data:
         if "targets" in traits:
             y = np.column_stack([y, dense[:, 0] ** 2])
     weights = rng.integers(0, 4, n) * 0.5 + 0.25 if "weights" in traits else None
+    weights = (index != 2).astype(float) if "weightless" in traits else weights
+    weights = np.where(np.arange(n) % 4 == 3, 0.0, 1.5) if "zeros" in traits else weights
     return Data(X, y, weights)
 
 
@@ -85,6 +96,7 @@ ZOO: dict[str, tuple[Make, str]] = {
     ),
     "LinearSVC no offset sparse": (lambda: gapless.LinearSVC(fit_intercept=False, C=10.0), "two sparse"),
     "LinearSVC hard margin": (lambda: gapless.LinearSVC(loss="hinge", C=np.inf), "two apart"),
+    "LinearSVC hard margin stopped at once": (lambda: gapless.LinearSVC(C=np.inf, time_limit=1e-9), "three apart"),
     "LinearSVC stopped": (
         lambda: gapless.LinearSVC(loss="hinge", max_iter=2, solver="coordinate_descent", tol=1e-12),
         "two bools",
@@ -110,6 +122,7 @@ ZOO: dict[str, tuple[Make, str]] = {
     "SVC precomputed": (lambda: gapless.SVC(kernel="precomputed"), "two kernel"),
     "SVC precomputed indefinite": (lambda: gapless.SVC(kernel="precomputed"), "two kernel indefinite"),
     "SVC hard margin": (lambda: gapless.SVC(C=np.inf, kernel="linear"), "two apart"),
+    "SVC hard margin stopped at once": (lambda: gapless.SVC(C=np.inf, time_limit=1e-9), "three apart"),
     "SVC float32": (lambda: gapless.SVC(gamma="auto"), "two float32"),
     "NuSVC": (lambda: gapless.NuSVC(nu=0.4), "two"),
     "SVR": (lambda: gapless.SVR(C=2.0, epsilon=0.2), "numbers"),
@@ -185,7 +198,43 @@ ZOO: dict[str, tuple[Make, str]] = {
     ),
     "DecisionTreeRegressor": (lambda: gapless.DecisionTreeRegressor(max_depth=3), "numbers weights"),
     "DecisionTreeRegressor targets": (lambda: gapless.DecisionTreeRegressor(min_samples_leaf=3), "targets"),
+    "LinearSVC bounds": (lambda: gapless.LinearSVC(loss="hinge"), "two bounds"),
+    "LogisticRegression bounds": (lambda: gapless.LogisticRegression(), "two bounds"),
+    "SVC linear bounds": (lambda: gapless.SVC(kernel="linear"), "two bounds trained"),
+    "BaggingClassifier bounds": (lambda: gapless.BaggingClassifier(n_estimators=3, random_state=0), "two bounds trained"),
+    "SVC class without weight": (lambda: gapless.SVC(gamma=0.2), "three weightless"),
+    "SVC sigmoid class without weight": (lambda: gapless.SVC(kernel="sigmoid", gamma=0.1), "three weightless"),
+    "NuSVC class without weight": (lambda: gapless.NuSVC(nu=0.3), "three weightless"),
+    "LinearSVC zeros": (lambda: gapless.LinearSVC(loss="hinge", class_weight="balanced"), "three zeros"),
+    "LinearRegression equal columns": (lambda: gapless.LinearRegression(), "numbers columns"),
+    "LogisticRegression no penalty equal columns": (lambda: gapless.LogisticRegression(C=np.inf), "two columns"),
+    "LinearDiscriminantAnalysis equal columns": (lambda: gapless.LinearDiscriminantAnalysis(), "three columns"),
+    "LinearDiscriminantAnalysis lsqr equal columns": (
+        lambda: gapless.LinearDiscriminantAnalysis(solver="lsqr"),
+        "three columns",
+    ),
+    "SVC poly negative": (lambda: gapless.SVC(kernel="poly", degree=2, coef0=-0.01, gamma=0.5), "two"),
+    "NuSVR zeros": (lambda: gapless.NuSVR(kernel="linear"), "numbers zeros"),
+    "AdaBoostClassifier zeros": (lambda: gapless.AdaBoostClassifier(n_estimators=4), "two zeros"),
+    "BaggingClassifier some features": (
+        lambda: gapless.BaggingClassifier(n_estimators=3, max_features=2, random_state=1),
+        "two",
+    ),
+    "DecisionTreeClassifier leaves zeros": (
+        lambda: gapless.DecisionTreeClassifier(max_leaf_nodes=5, criterion="entropy"),
+        "three zeros",
+    ),
+    "DecisionTreeRegressor leaves": (lambda: gapless.DecisionTreeRegressor(max_leaf_nodes=6), "numbers zeros"),
+    "LinearDiscriminantAnalysis directions": (lambda: gapless.LinearDiscriminantAnalysis(tol=0.3), "three"),
 }  # fmt: skip
+#: Proofs of separation: the kind of data, and whether there is an offset.
+PROOFS: dict[str, tuple[str, bool]] = {
+    "separability complete": ("two apart", True),
+    "separability overlap": ("two weights", True),
+    "separability overlap three": ("three", False),
+    "separability complete three": ("three steps", True),
+    "separability quasi": ("two touch", True),
+}
 
 #: Fits of one session, made once.
 _MADE: dict[str, Fit] = {}
@@ -202,15 +251,27 @@ def fitted(make: Make, data: Data) -> Any:
 
 def fit_of(name: str) -> Fit:
     """The honest fit of that name; nobody changes it."""
-    if name not in _MADE:
+    if name not in _MADE and name in PROOFS:
+        kind, offset = PROOFS[name]
+        data = rows_of(kind)
+        proof = gapless.separability(data.X, data.y, fit_intercept=offset, sample_weight=data.sample_weight)
+        _MADE[name] = Fit(name, proof.document(), {}, data)
+    elif name not in _MADE:
         make, kind = ZOO[name]
         data = rows_of(kind)
         model = fitted(make, data)
+        new = None
+        if "bounds" in kind.split():
+            seen = data.X[:12] + np.arange(12)[:, None] % 4 * 0.3  # three of these occur in training
+            new = None if "trained" in kind.split() else Data(seen, data.y[:12])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                gapless.bounds(model, data.X, data.y, **({} if new is None else {"X_test": new.X, "y_test": new.y}))
         certificate = model.certificate_
         document, arrays = certificate.document(), dict(certificate.arrays)
         if "hashes" in kind.split():  # as in the files of the command line
             known = RowHashes.of(certificate.fingerprint["rows"], rows_as_named(certificate, data.X))
             document["training_rows"] = {"distinct": known.hashes.size, "twins": known.twins}
             arrays["training_rows"] = known.hashes
-        _MADE[name] = Fit(name, document, arrays, data, model)
+        _MADE[name] = Fit(name, document, arrays, data, model, new)
     return _MADE[name]

@@ -8,33 +8,12 @@ import math
 
 import numpy as np
 import pytest
-from judge_zoo import Data, Fit, fit_of, fitted
+from judge_accepts import accepted, honest, of
+from judge_zoo import fit_of
 from sklearn.datasets import make_classification, make_regression
 
 import gapless
 from gapless.judge import CertificateError, check
-
-
-def of(model, X, y, sample_weight=None) -> Fit:
-    data = Data(X, y, sample_weight)
-    certificate = fitted(lambda: model, data).certificate_
-    return Fit(type(model).__name__, certificate.document(), dict(certificate.arrays), data)
-
-
-def accepted(fit, change, rigorous=False) -> bool:
-    """Whether the judge accepts the fit with its document and arrays changed."""
-    document, arrays = copy.deepcopy(fit.document), {name: array.copy() for name, array in fit.arrays.items()}
-    change(document, arrays)
-    try:
-        return bool(check(document, arrays, *fit.data, rigorous))
-    except CertificateError as error:
-        if "cannot be judged" in str(error):
-            raise AssertionError("the judge fell") from error
-        return False
-
-
-def honest(fit) -> bool:
-    return accepted(fit, lambda document, arrays: None)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", None, "text", 1e300, -1.0])
@@ -177,7 +156,8 @@ def test_a_gap_is_not_excused_by_where_the_rows_lie():
     values = Values(as_rows(X), fit.document["problem"]["kernel"], np.arange(n), False)
     f, off = values.sums(u)
     R2 = float(values.norms.max()) ** 2 * (1.0 + 1e-9)
-    found = evaluate(posed("nu_svc", np.ones(n), np.where(y == 1, 1.0, -1.0), 0.5, 0.0), u, np.zeros(2), f, off, R2)
+    problem = posed("nu_svc", np.ones(n), np.where(y == 1, 1.0, -1.0), 0.5, 0.0)
+    found = evaluate(problem, u, np.zeros(2), f, off, R2, values.rough(u))
     if not all(map(math.isfinite, (found.primal.low, found.gap.up))):
         return
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from judge_cases import file_bytes, make_case
 
-from gapless.judge import DataError
+from gapless.judge import CertificateError, DataError, check
 from gapless.judge.__main__ import main
 from gapless.judge.data import read_data
 
@@ -239,3 +239,80 @@ def test_broken_npz(tmp_path):
     np.savez(tmp_path / "shape.npz", X_data=[1.0], X_indices=[0], X_indptr=[0, 1], X_shape=[1.0, 2.0], y=[0])
     with pytest.raises(DataError, match="two whole numbers"):
         read_data(tmp_path / "shape.npz", DOCUMENT)
+
+
+# ------------------------------------------------------------------- what train read
+
+
+def test_files_without_a_header(tmp_path):
+    for text in ("1.5,2,0\n3,4,1\n", "1.5;2;0\n3;4;1\n", "1,5;2;0\n3;4;1\n", "\n1.5\t2\t0\n3\t4\t1"):
+        style = {
+            "name": None,
+            "kind": "number",
+            "fill": 0.0,
+            "mean": 0.0,
+            "scale": 1.0,
+            "indicator": False,
+            "decimal": ",",
+        }
+        commas = {"input": {"columns": [style, style], "dtype": "float64"}} if "1,5" in text else {}
+        data = reading(tmp_path, text, **commas)
+        assert data.X.tolist() == [[1.5, 2], [3, 4]]
+        assert data.y.tolist() == [0, 1]
+    texts = {"type": "str", "values": ["no", "yes"]}
+    assert reading(tmp_path, "1.5,2,no\n3,4,yes\n", classes=texts).y.tolist() == ["no", "yes"]
+    # Names that are numbers: a frame's, that count from 0, and names that leave as many rows as the fit had.
+    assert reading(tmp_path, "0,1,y\n1.5,2,0\n3,4,1\n").X.shape == (2, 2)
+    fit = {"certificate": {"fingerprint": {"n_rows": 2}}}
+    assert reading(tmp_path, "2019,2020,y\n1.5,2,0\n3,4,1\n", **fit).X.shape == (2, 2)
+
+
+def test_the_label_by_its_number(tmp_path):
+    (tmp_path / "data.csv").write_text("0,1.5,2\n1,3,4\n")
+    data = read_data(tmp_path / "data.csv", DOCUMENT, "1")
+    assert data.X.tolist() == [[1.5, 2], [3, 4]]
+    assert data.y.tolist() == [0, 1]
+
+
+def test_the_weights_by_the_name_in_the_file(tmp_path):
+    origin = {"command": None, "dtype": "float64", "split": None, "weights": "w"}
+    data = reading(tmp_path, "a,w,b,y\n1,5,2,0\n3,6,4,1\n", origin=origin)
+    assert data.X.tolist() == [[1, 2], [3, 4]]
+    assert data.sample_weight.tolist() == [5, 6]
+
+
+def test_names_of_columns_are_compared(tmp_path, folder):
+    named = {"feature_names": ["a", "b"]}
+    assert reading(tmp_path, "b,other,a,y\n2,9,1,0\n4,9,3,1\n", **named).X.tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(DataError, match=r"no column 'b', which is a feature of the model; there are a, c, y"):
+        reading(tmp_path, "a,c,y\n1,2,0\n3,4,1\n", **named)
+    X, y = np.array([[2.0, 1.0], [4.0, 3.0]]), np.array([0, 1])
+    np.savez(tmp_path / "names.npz", X=X, y=y, feature_names=["b", "a"])
+    assert read_data(tmp_path / "names.npz", {**DOCUMENT, **named}).X.tolist() == [[1, 2], [3, 4]]
+    np.savez(tmp_path / "names.npz", X=X, y=y, feature_names=["b", "c"])
+    with pytest.raises(DataError, match="no column 'a', which is a feature of the model"):
+        read_data(tmp_path / "names.npz", {**DOCUMENT, **named})
+
+
+def test_names_of_a_frame_are_compared():
+    pd = pytest.importorskip("pandas")
+    case = make_case(1, "hinge", "free")
+    case.document["feature_names"] = ["a", "b", "c"]
+    frame = pd.DataFrame(case.X, columns=["a", "b", "c"])
+    assert check(case.document, case.arrays, frame, case.y)
+    with pytest.raises(CertificateError, match="column 2 of X is 'x', the model's feature is 'b'"):
+        check(case.document, case.arrays, frame.rename(columns={"b": "x"}), case.y)
+    with pytest.raises(CertificateError, match="column 1 of X is 'c', the model's feature is 'a'"):
+        check(case.document, case.arrays, frame[["c", "a", "b"]], case.y)
+    with pytest.raises(CertificateError, match="column 4 of X is 'd', the model's feature is None"):
+        check(case.document, case.arrays, frame.assign(d=1.0), case.y)
+
+
+def test_a_number_of_many_digits_is_too_large_and_not_infinite(tmp_path):
+    with pytest.raises(DataError, match=r"999999999999… of 100000 characters is not finite, or beyond the range"):
+        reading(tmp_path, f"a,b,y\n1,2,0\n3,{'9' * 100_000},1\n")
+
+
+def test_huge_cells_among_the_first_lines_are_an_error_of_the_file(tmp_path):
+    with pytest.raises(DataError, match="field larger than field limit"):
+        reading(tmp_path, f"a,b,y\n{'9' * 200_000},2,0\n3,4,1\n", feature_names=["a", "b"])

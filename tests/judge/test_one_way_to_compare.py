@@ -61,10 +61,12 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
         "least_squares/figures.py": {
             "below > 0",
+            "case.alpha[:, None] > 0.0",
             "case.s > 0",
             "edge > 0",
             "length > 0",
             "raw > 0",
+            "scale > CONSTANT * raw",
         },
         "linear.py": {
             "class_weight[index] > 0.0",
@@ -75,13 +77,13 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "updates > 0",
         },
         "moments/__init__.py": {
-            "(1.0 + NEAR) * number(self.parameters.get('tol') or 0.0) * S[0] >= S",
+            "S > edge * least",
             "deviation > 0",
             "scale <= 10.0 * np.finfo(float).eps * largest",
             "self.weights > 0",
         },
         "separation/case.py": {
-            "np.bincount(index[self.keep], minlength=len(document['classes']['values'])) > 0",
+            "np.bincount(index[self.keep], minlength=len(values)) > 0",
             "weights > 0",
         },
         "tree/case.py": {
@@ -132,7 +134,6 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "kernel_machines/__init__.py": {
             "S > 1",
             "len(self.subs) > 1",
-            "np.diff(starts) < 0",
             "self.kernel['degree'] > 0",
         },
         "least_squares/case.py": {
@@ -174,7 +175,6 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "bad < 0",
             "bad >= 0",
             "case.depth[node] >= deepest",
-            "int(case.ends.sum()) < widest",
             "n - nl >= least",
             "n < least",
             "nl >= least",
@@ -260,10 +260,9 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
         "moments/__init__.py": {
             "beta > 0",
-            "least > 0",
             "plain[0] > 0",
-            "view.values > (1.0 - NEAR) * tol * tol - 64.0 * d * UNIT * top",
-            "view.values > max(4e-09, (1.0 + NEAR) * tol * tol) * top",
+            "view.values > max(2.0 * d * UNIT * top, (1.0 - NEAR) * tol * tol)",
+            "view.values > max(4e-09 * top, (1.0 + NEAR) * tol * tol)",
             "view.values[-1] > 0",
         },
         "tree/__init__.py": {
@@ -272,6 +271,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "tree/splits.py": {
             "W > 0",
             "W >= light",
+            "best > behind",
             "case.weight[node] <= 2.0 * number(case.problem['min_weight']) * (1.0 + 1e-09)",
             "case.weights[rows].min() <= gamma(4 * rows.size + 64) * case.weight[node]",
             "fewest > 0.0",
@@ -287,12 +287,6 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
     },
     "an array of the model against a bound that holds for no NaN": {
         "boosting/__init__.py": {
-            "classes < self.K",
-            "classes >= 0",
-            "feature < self.document['n_features']",
-            "feature >= -1",
-            "np.diff(ends, prepend=0) >= 0",
-            "self.arrays['answers'] <= self.K",
             "self.arrays['stage_weights'] > 0.0",
         },
         "mistakes/__init__.py": {
@@ -300,16 +294,8 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "votes > 0",
         },
         "tree/case.py": {
-            "children < N",
-            "counts[self.left[t]] > counts[self.right[t]]",
-            "feature[inner] < self.d",
-            "feature[inner] >= 0",
+            "counts[self.left[node]] > counts[self.right[node]]",
             "left < 0",
-            "left[inner] > own[inner]",
-            "np.diff(each) > 0",
-            "right < 0",
-            "right[inner] > own[inner]",
-            "self.arrays['missing_left'] <= 1",
         },
     },
     "integers and fractions: exact": {

@@ -1,5 +1,5 @@
-"""``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an
-error."""
+"""``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an error, 4 where the
+verdict cannot be written."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from .check import Rigour, check
 from .data import read_data
@@ -25,15 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m gapless.judge",
         description="Check the certificate of a model file against its training data, trusting nobody.",
-        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged",
+        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged, 4 the verdict cannot be written",
     )
     parser.add_argument("model", help="model file written by gapless, or a proof of separation (.json)")
-    parser.add_argument("data", help="training data: CSV with a header, svmlight, or npz with X, y[, sample_weight]")
+    parser.add_argument("data", help="training data: CSV, svmlight, or npz with X, y[, sample_weight]")
     parser.add_argument(
         "--target",
         metavar="NAME",
         action="append",
-        help="label column (CSV; repeat it for several targets) or array (npz)",
+        help="label column (CSV, by its name or number; repeat it for several targets) or array (npz)",
     )
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
     parser.add_argument(
@@ -52,16 +53,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         test = (None, None) if new is None else (new.X, new.y)
         verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous, *test)
     except (CertificateError, DataError, ModelFileError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _stop(2, f"{error}")
     except Exception as error:  # 1 would say "false": a fault of the judge must not be taken for a verdict
-        print(f"error: the judge failed ({type(error).__name__}: {error})", file=sys.stderr)
-        return 2
+        return _stop(2, f"the judge failed ({type(error).__name__}: {error})")
+    text, encoding = verdict.to_json() if options.json else str(verdict), sys.stdout.encoding or "utf-8"
     try:
-        print(verdict.to_json() if options.json else verdict, flush=True)
-    except BrokenPipeError:  # who read has enough (| head): the exit code still says it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at the end
+        if not isinstance(error, BrokenPipeError):  # who read has enough (| head): the exit code still says it
+            told = "TRUE" if verdict else "FALSE"
+            return _stop(4, f"the verdict, which is {told}, cannot be written ({error.strerror or error})")
     return 0 if verdict else 1
+
+
+def _stop(code: int, text: str) -> int:
+    """One line on stderr, if that can be written, and the exit code."""
+    with suppress(OSError):
+        print(f"error: {' '.join(text.split())}", file=sys.stderr, flush=True)
+    return code
 
 
 if __name__ == "__main__":

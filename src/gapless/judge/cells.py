@@ -18,106 +18,26 @@ import numpy as np
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
 NO_LABEL = ("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A")
 #: Words for no value among numbers and dates, in lower case.
-WORDS = frozenset(
-    (
-        *(
-            "na",
-            "nan",
-            "null",
-            "none",
-            "nil",
-            "nd",
-            "nat",
-            "unk",
-            "unknown",
-            "missing",
-            "undefined",
-            "not known",
-            "not available",
-        ),
-        *(
-            "not applicable",
-            "no data",
-            "no answer",
-            "no value",
-            "keine angabe",
-            "keine daten",
-            "k.a.",
-            "k.a",
-            "k. a.",
-            "n/d",
-        ),
-        *(
-            "n.d.",
-            "n.a.",
-            "n.a",
-            "n/a",
-            "n/v",
-            "#n/a",
-            "#na",
-            "#n/v",
-            "#nv",
-            "#null!",
-            "#div/0!",
-            "#value!",
-            "#ref!",
-            "#name?",
-        ),
-        *("#num!", "<na>", "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "1.#ind", "-1.#ind"),
-        *("1.#qnan", "-1.#qnan"),
-    )
-)
+WORDS = frozenset((
+    "#div/0!", "#n/a", "#n/v", "#na", "#name?", "#null!", "#num!", "#nv", "#ref!", "#value!", "(blank)", "(empty)",
+    "(missing)", "(null)", "-1.#ind", "-1.#qnan", "1.#ind", "1.#qnan", "<na>", "<null>", "[null]", "\\n", "k. a.", "k.a",
+    "k.a.", "keine angabe", "keine daten", "missing", "n.a", "n.a.", "n.d.", "n/a", "n/d", "n/v", "na", "nan", "nat",
+    "nd", "nil", "no answer", "no data", "no value", "none", "not applicable", "not available", "not known", "null",
+    "undefined", "unk", "unknown",
+))  # fmt: skip
 STROKES = frozenset("-.*?_…·/\\")
 STROKED = frozenset("-–—.*?_…/\\")  # among labels
 ALIKE = {ord(sign): " " for sign in "\u00a0\u202f\u2009\u2007\u2002\u2003\u200a"}
 ALIKE |= {ord(sign): "-" for sign in "\u2212\u2012\u2013\u2014\ufe63\uff0d"}
 ALIKE |= {ord(sign): "'" for sign in "\u2019\u2018\u00b4`\u02bc"}
 ALIKE |= {0xFF05: "%", 0x200B: None, 0xFEFF: None}  # type: ignore[dict-item]
-MONEY = sorted(
-    (
-        *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
-        *(
-            "usd",
-            "eur",
-            "gbp",
-            "chf",
-            "jpy",
-            "inr",
-            "cad",
-            "aud",
-            "nzd",
-            "sek",
-            "nok",
-            "dkk",
-            "pln",
-            "czk",
-            "huf",
-            "brl",
-            "zar",
-        ),
-        *(
-            "cny",
-            "rmb",
-            "mxn",
-            "try",
-            "rub",
-            "sgd",
-            "hkd",
-            "krw",
-            "ils",
-            "ron",
-            "bgn",
-            "r$",
-            "us$",
-            "a$",
-            "c$",
-            "sfr.",
-            "sfr",
-        ),
-        *("fr.", "fr", "kr.", "kr", "zł", "kč", "ft", "rs.", "rs", "dm"),
-    ),
-    key=lambda sign: -len(sign),
-)
+#: Signs of currencies, the longest first.
+MONEY = (
+    "sfr.", "usd", "eur", "gbp", "chf", "jpy", "inr", "cad", "aud", "nzd", "sek", "nok", "dkk", "pln", "czk", "huf",
+    "brl", "zar", "cny", "rmb", "mxn", "try", "rub", "sgd", "hkd", "krw", "ils", "ron", "bgn", "us$", "sfr", "fr.",
+    "kr.", "rs.", "r$", "a$", "c$", "fr", "kr", "zł", "kč", "ft", "rs", "dm",
+    *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
+)  # fmt: skip
 DIGITS = frozenset("0123456789")
 FLAGS = (
     ({"yes", "y", "true", "t", "on", "1", "1.0"}, {"no", "n", "false", "f", "off", "0", "0.0"}),
@@ -264,7 +184,7 @@ def moment(text: str, order: str) -> float | None:
             rest = rest.rstrip(" ").removesuffix(",")
         else:
             return None
-    parts = _iso(rest, clock is None) or _numbered(rest, order) or _named(rest)
+    parts = _numbered(rest, order, clock is None) or _named(rest)
     if parts is None:
         return None
     year, month, day = parts
@@ -293,32 +213,19 @@ def _seconds(
     return total + float("0." + fraction) if fraction else float(total)
 
 
-def _iso(text: str, alone: bool) -> tuple[str, str, str] | None:
-    for sign in "-/.":
-        parts = text.split(sign)
-        if len(parts) == 3 and len(parts[0]) == 4 and all(map(_is_digits, parts)) and max(map(len, parts[1:])) <= 2:
-            return parts[0], parts[1], parts[2]
-    parts = text.split("-")
-    if alone and list(map(len, parts)) == [4, 2] and all(map(_is_digits, parts)):
-        return parts[0], parts[1], "1"
-    return None
-
-
-def _numbered(text: str, order: str) -> tuple[str, str, str] | None:
-    text = _without_weekday(text)
-    for sign in "-/.":
-        parts = text.split(sign)
-        if len(parts) != 3:
-            continue
-        first, second, year = parts[0], parts[1].removeprefix(" "), parts[2].removeprefix(" ")
-        if (
-            not all(map(_is_digits, (first, second, year)))
-            or len(year) not in (2, 4)
-            or max(len(first), len(second)) > 2
-        ):
-            continue
-        return (year, second, first) if order == "dmy" or sign == "." else (year, first, second)
-    return None
+def _numbered(text: str, order: str, alone: bool) -> tuple[str, str, str] | None:
+    """Year, month and day of 2020-12-31, of 2020-12 where no time follows, and of 31.12.2020, 31/12/20 or 12/31/20."""
+    iso = re.fullmatch(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})", text, re.ASCII)
+    if iso is not None:
+        return iso[1], iso[3], iso[4]
+    month = re.fullmatch(r"(\d{4})-(\d\d)", text, re.ASCII) if alone else None
+    if month is not None:
+        return month[1], month[2], "1"
+    found = re.fullmatch(r"(\d{1,2})([-/.]) ?(\d{1,2})\2 ?(\d\d|\d{4})", _without_weekday(text), re.ASCII)
+    if found is None:
+        return None
+    first, sign, second, year = found.groups()
+    return (year, second, first) if order == "dmy" or sign == "." else (year, first, second)
 
 
 def _named(text: str) -> tuple[str, str, str] | None:
@@ -344,10 +251,6 @@ def _month(name: str) -> str:
             if name[:length] in known.split():
                 return str(number)
     return "0"
-
-
-def _is_digits(text: str) -> bool:
-    return bool(text) and DIGITS.issuperset(text)
 
 
 # -- columns

@@ -7,16 +7,20 @@ nobody checks is listed by its name and its reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
+
+import numpy as np
 
 from . import bounds, separation, training_rows
 from .document import flaw_of_tuning, nesting
 from .errors import CertificateError
-from .forms import kind_of
+from .forms import array_forms, kind_of
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .linear import Rigour
+from .rows import in_float32
 from .schema import not_checked
-from .verdict import Verdict
+from .verdict import Claim, Verdict
 
 
 def check(
@@ -42,13 +46,30 @@ def check(
     if not isinstance(document, Mapping) or not nesting(document):
         raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
     try:
-        return _judge(dict(document), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+        with np.errstate(all="ignore"):  # what is not finite holds nowhere (`compare`)
+            return _judge(dict(document), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
     except CertificateError:
         raise
     except MemoryError:
         raise CertificateError("the certificate cannot be judged: it does not fit in memory") from None
     except Exception as error:  # a fault of the judge is no verdict, and what it means is that nothing was checked
         raise CertificateError(f"the certificate cannot be judged ({type(error).__name__}: {error})") from error
+
+
+def _same_names(document: Mapping[str, Any], X: Any) -> None:
+    """Rows in a frame whose columns are not called as the model's features, in their order, are other data."""
+    wanted, given = document.get("feature_names"), getattr(X, "columns", None)
+    if (
+        not isinstance(wanted, list)
+        or given is None
+        or "input" in document
+        or not all(isinstance(n, str) for n in given)
+    ):
+        return
+    for k, (name, other) in enumerate(zip_longest(wanted, given)):
+        if name != other:
+            told = f"column {k + 1} of X is {other!r}, the model's feature is {name!r}"
+            raise CertificateError(f"other data: {told} (give the judge the columns of the fit, in their order)")
 
 
 def _judge(
@@ -61,6 +82,7 @@ def _judge(
     """What is claimed of the fit, and of new rows."""
     if separation.speaks_of(document):  # exact whatever is asked
         return separation.check(document, *data)
+    _same_names(document, data[0])
     beside = flaw_of_input(document) or flaw_of_tuning(document) or flaw_of_origin(document)
     beside = beside or training_rows.flaw(document)
     if beside:
@@ -74,6 +96,11 @@ def _judge(
     verdict = kind.check(training_rows.without(plain), own, *data, rigorous)
     if named:
         verdict.claims.append(training_rows.claim(document, arrays, data[0]))
+    if document["dtype"] == "float32" and kind.schema[""]["dtype"].kind != "unchecked":
+        verdict.claims.append(Claim("dtype", "float32", None, in_float32(data[0]), "every value of X is one"))
+    if "arrays" in document:
+        forms = {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in array_forms(document).items()}
+        verdict.claims.append(Claim("arrays", "dtype, shape", None, document["arrays"] == forms, "as they are"))
     listed = [*not_checked(document, arrays, kind.schema), *kind.unchecked, *verdict.unchecked]
     verdict = Verdict(
         [claim._replace(holds=bool(claim.holds)) for claim in verdict.claims], listed, verdict.bounds, verdict.tier

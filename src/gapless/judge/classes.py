@@ -128,4 +128,5 @@ def _from_pairs(pairs: list[Any], classes: Sequence[Any]) -> list[float] | None:
         if key in given:
             return None
         given[key] = float(value)
-    return [given.get(value, 1.0) for value in classes]
+    known = set(given) <= set(classes) or set(classes) <= set(given)  # else no fit was made with these
+    return [given.get(value, 1.0) for value in classes] if known else None

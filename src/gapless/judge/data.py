@@ -1,5 +1,4 @@
-"""The judge's own readers of data files: CSV with a header, svmlight, npz. Errors name file, line and
-column."""
+"""The judge's own readers of data files: CSV, svmlight, npz. Errors name file, line and column."""
 
 from __future__ import annotations
 
@@ -63,7 +62,7 @@ def _read(
         if str(where).lower().endswith(".npz"):
             if len(names) > 1:
                 raise DataError(f"{where}: several targets are one array of an npz file, not {len(names)}", str(where))
-            return _npz(str(where), names[0] if names else None, weights)
+            return _npz(str(where), names[0] if names else None, weights, document)
         with open(path, "rb") as stream:
             lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read()))
     except UnicodeDecodeError:
@@ -96,7 +95,8 @@ def _number(text: str, file: str, line: int, column: int | str) -> float:
         what = f"{text[:40]!r} is not a number" if text.strip() else "the cell is empty"
         raise _error(what, file, line, column) from None
     if not math.isfinite(value):
-        raise _error(f"the value {text[:40]!r} is not finite", file, line, column)
+        told = f"{text[:40]!r}" if len(text) <= 40 else f"{text[:12]}… of {len(text)} characters"
+        raise _error(f"the value {told} is not finite, or beyond the range of float64", file, line, column)
     return value
 
 
@@ -122,25 +122,24 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
 
 
 def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[str], weights: str | None) -> Data:
-    given = document.get("input")
-    wanted = document.get("feature_names")
+    given, wanted, origin = document.get("input"), document.get("feature_names"), document.get("origin") or {}
+    n_columns = document["n_features"] if given is None else len(given["columns"])
     if given is not None:
-        wanted = (
-            None if any(each["name"] is None for each in given["columns"]) else [c["name"] for c in given["columns"]]
-        )
-    names, table, numbers_, header = table_of(lines, file, [*(wanted or []), *targets])
+        wanted = [column["name"] for column in given["columns"]]
+        wanted = None if None in wanted else wanted
+    split, mark = origin.get("split"), document.get("certificate", {}).get("fingerprint", {})
+    rows = split["rows"] if split else mark.get("n_rows")
+    needed = [*(wanted or []), *(each for each in targets if not each.isdigit())]
+    names, table, numbers_, header = table_of(lines, file, needed, rows)
     width = len(names)
     marked = [_column(names, each, "label", file) for each in targets] or [_column(names, None, "label", file)]
+    weights = origin.get("weights") if weights is None and origin.get("weights") in names else weights
     weight = None if weights is None else _column(names, weights, "weights", file)
     features = [j for j in range(width) if j not in marked and j != weight]
     if wanted is not None:
-        missing = [name for name in wanted if name not in names]
-        if missing:
-            raise _error(f"there is no column {missing[0][:40]!r}, which is a feature of the model", file, header)
-        features = [names.index(name) for name in wanted]
-    elif len(features) != (document["n_features"] if given is None else len(given["columns"])):
-        n = document["n_features"] if given is None else len(given["columns"])
-        raise _error(f"has {len(features)} feature columns, the model {n}", file, header)
+        features = _in_order(names, wanted, file)
+    elif len(features) != n_columns:
+        raise _error(f"has {len(features)} feature columns, the model {n_columns}", file, header)
     words = [] if given is None else given.get("missing", [])
     for row, line in zip(table, numbers_, strict=True):
         if len(row) != width:
@@ -150,16 +149,18 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     kept, where = [table[i] for i in some], [numbers_[i] for i in some]  # nobody can learn from the others
     if not kept:
         raise _error("there is a header and no rows" if not table else "no row has a label", file, header)
-    w = (
-        [_number(row[weight], file, line, names[weight]) for row, line in zip(kept, where)]
-        if weight is not None
-        else None
-    )
-    answers = _answers([[row[label] for label in marked] for row in kept], where, marked, names, file, document)
-    weighed = None if w is None else np.array(w)
+
+    def numbers_in(columns: list[int]) -> np.ndarray:
+        return np.array([[_number(row[j], file, line, names[j]) for j in columns] for row, line in zip(kept, where)])
+
+    weighed = None if weight is None else numbers_in([weight])[:, 0]
+    if document["classes"] is None and "target" not in (given or {}):
+        answers = numbers_in(marked)
+        answers = answers[:, 0] if len(marked) == 1 else answers
+    else:
+        answers = _answers([[row[label] for label in marked] for row in kept], file, document)
     if given is None:
-        rows = [[_number(row[j], file, line, names[j]) for j in features] for row, line in zip(kept, where)]
-        return Data(np.array(rows), answers, weighed)
+        return Data(numbers_in(features), answers, weighed)
     cells = [
         _cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)
     ]
@@ -188,13 +189,11 @@ def _no_labels(texts: set[str], document: dict[str, Any], words: list[str]) -> s
     return no_labels(texts, classes["values"] if classes["type"] == "str" else [], words)
 
 
-def _answers(
-    y: list[list[str]], lines: list[int], marked: list[int], names: list[str], file: str, document: dict[str, Any]
-) -> np.ndarray:
-    """Labels, or for a regression numbers: a vector, or a column for each target."""
+def _answers(y: list[list[str]], file: str, document: dict[str, Any]) -> np.ndarray:
+    """Labels, or numbers that are not written plainly: a vector, or a column for each target."""
     written = (document.get("input") or {}).get("target")
     if document["classes"] is not None:
-        if len(marked) > 1:
+        if len(y[0]) > 1:
             raise _error("a classifier has one label column", file, 1)
         texts, kind = [row[0] for row in y], document["classes"]["type"]
         if kind == "str":
@@ -204,21 +203,24 @@ def _answers(
             if not np.isnan(found).any():
                 return found.astype(np.int64) if (found == np.trunc(found)).all() else found
         return labels(texts, kind)
-    if written is not None:
-        columns = [
-            numbers([row[k] for row in y], written["decimal"], written.get("unit"), []) for k in range(len(marked))
-        ]
-        return columns[0] if len(marked) == 1 else np.column_stack(columns)
-    places = [names[label] for label in marked]
-    values = [
-        [_number(text, file, line, name) for text, name in zip(row, places, strict=True)]
-        for row, line in zip(y, lines, strict=True)
-    ]
-    return np.array(values)[:, 0] if len(marked) == 1 else np.array(values)
+    assert written is not None
+    columns = [numbers(list(column), written["decimal"], written.get("unit"), []) for column in zip(*y)]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def _in_order(names: list[str], wanted: list[str], file: str) -> list[int]:
+    """Where the features of the model are, whatever the order of the columns and whatever others there are."""
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        told = f"there is no column {missing[0][:40]!r}, which is a feature of the model"
+        raise _error(f"{told}; there are {', '.join(names)[:200]}", file, 1)
+    return [names.index(name) for name in wanted]
 
 
 def _column(names: list[str], name: str | None, what: str, file: str) -> int:
     if name is not None:
+        if name not in names and name.isascii() and name.isdigit() and 0 < int(name[:9]) <= len(names):
+            return int(name) - 1
         if name not in names:
             raise _error(f"there is no column {name[:40]!r} ({what}); there are {', '.join(names)[:200]}", file, 1)
         return names.index(name)
@@ -271,8 +273,9 @@ def _svmlight(lines: list[str], file: str, document: dict[str, Any]) -> Data:
         raise _error(f"the index {max(columns)} is beyond the model's {d} features", file, numbers[row])
     index = np.array(columns, dtype=np.int64) - base
     X = as_rows(_Parts(np.array(data, dtype=np.float64), index, np.array(starts, dtype=np.int64), (len(texts), d)))
-    answers = [[text] for text in texts]
-    return Data(X, _answers(answers, numbers, [0], ["label"], file, document), None)
+    if document["classes"] is not None:
+        return Data(X, _answers([[text] for text in texts], file, document), None)
+    return Data(X, np.array([_number(text, file, line, "label") for text, line in zip(texts, numbers)]), None)
 
 
 class _Parts(NamedTuple):
@@ -285,10 +288,10 @@ class _Parts(NamedTuple):
 # -- npz
 
 
-def _npz(file: str, target: str | None, weights: str | None) -> Data:
+def _npz(file: str, target: str | None, weights: str | None, document: dict[str, Any]) -> Data:
     try:
         with np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+            arrays = {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
     except OSError as error:
         raise _error(f"cannot be read ({error.strerror or error})", file) from None
     except MemoryError:
@@ -309,6 +312,15 @@ def _npz(file: str, target: str | None, weights: str | None) -> Data:
         X = _Parts(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (int(shape[0]), int(shape[1])))
     else:
         raise _error(f"there is no array X (or {', '.join(CSR_PARTS)})", file)
+    rows = (X.shape if isinstance(X, _Parts) or X.ndim == 2 else (-1,))[0]
+    if any(array is not None and array.shape[:1] != (rows,) for array in (arrays[label], arrays.get(weight))):
+        raise _error(f"X is no table, or {label} or {weight} has not a row for each of its rows", file)
+    wanted, named = document.get("feature_names"), arrays.get("feature_names")
+    if wanted is not None and named is not None and "input" not in document and named.tolist() != wanted:
+        order = _in_order(list(map(str, named.tolist())), wanted, file)
+        if "X" not in arrays or X.ndim != 2 or X.shape[1] != len(named):
+            raise _error("feature_names are not those of the model, in its order", file)
+        X = X[:, order]
     return Data(X, arrays[label], arrays.get(weight))
 
 

@@ -140,7 +140,7 @@ TOP: Table = {
     "parameters": derived(is_dict, "entry by entry below"),
     "classes": derived(is_dict, "entry by entry below"),
     "n_features": recomputed(is_count, "the columns of X"),
-    "feature_names": unchecked(is_names, "the judge compares numbers, not names"),
+    "feature_names": unchecked(is_names, "compared with the names of the columns, where the data have any"),
     "target": unchecked(or_none(is_text), "the judge compares numbers, not names"),
     "dtype": derived(one_of("float64", "float32"), "the arrays are of this type"),
     "problem": derived(is_dict, "entry by entry below"),
@@ -196,13 +196,19 @@ _ARRAYS: Table = {
     "intercept": recomputed(is_dict, "the primal"),
     "dual": recomputed(is_dict, "the dual: feasible without rounding"),
 }
+#: Parameters that a model reads when it answers.
+_READ_BY_ANSWERS: dict[str, Test] = {
+    "n_jobs": or_none(lambda value: isinstance(value, int) and abs(value) <= MOST_COUNT),
+    "decision_function_shape": one_of("ovr", "ovo"),
+    "break_ties": lambda value: is_flag(value) or is_count(value),
+}
 #: Parameters that decide nothing about what is optimal, nor about what is claimed.
 _FREE = "it does not change what is optimal"
 
 
 def free(*names: str, why: str = _FREE) -> Table:
     """Parameters that nobody checks."""
-    return {name: optional(unchecked(is_parameter, why)) for name in names}
+    return {name: optional(unchecked(_READ_BY_ANSWERS.get(name, is_parameter), why)) for name in names}
 
 
 def agree(*names: str, how: str = "has to agree with the problem") -> Table:
@@ -215,10 +221,10 @@ _LINEAR: Table = {
     "penalize_intercept": optional(derived(is_flag, "the offset, where there is one and a penalty")),
     "intercept_scaling": optional(derived(is_positive, "offset_scale, where the offset is penalised")),
 }
-_LINEAR_FREE = ("dual", "verbose", "random_state", "max_iter", "solver", "time_limit", "warm_start", "init", "n_jobs")
+_LINEAR_FREE = ("dual", "verbose", "random_state", "max_iter", "solver", "schedule", "time_limit", "warm_start", "init")
 PARAMETERS: dict[str, Table] = {
-    "LinearSVC": agree("loss") | _LINEAR | free(*_LINEAR_FREE, "device"),
-    "LogisticRegression": _LINEAR | free(*_LINEAR_FREE, "device", "on_separation"),
+    "LinearSVC": agree("loss") | _LINEAR | free(*_LINEAR_FREE, "n_jobs", "device"),
+    "LogisticRegression": _LINEAR | free(*_LINEAR_FREE, "n_jobs", "device", "on_separation"),
 }
 TABLES: dict[str, Table] = {
     "": TOP,

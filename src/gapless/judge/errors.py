@@ -14,15 +14,18 @@ class ModelFileError(ValueError):
 
 
 class DataError(ValueError):
-    """The data file cannot be read; ``file``, ``line`` and ``column`` say where."""
+    """The data file cannot be read.
+
+    Attributes
+    ----------
+    file, line, column : where
+    """
 
     def __init__(
         self, message: str, file: str | None = None, line: int | None = None, column: int | str | None = None
     ) -> None:
         super().__init__(message, file, line, column)
-        self.file = file
-        self.line = line
-        self.column = column
+        self.file, self.line, self.column = file, line, column
 
     def __str__(self) -> str:
         return str(self.args[0])

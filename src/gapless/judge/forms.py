@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import training_rows
@@ -54,6 +55,19 @@ def flaw(document: Any) -> str | None:
     found = flaw_of_input(document) or flaw_of_tuning(document) or flaw_of_origin(document)
     found = found or training_rows.flaw(document) or kind_of(document).flaw(document)
     return found or (flaw_of_bounds(document["bounds"]) if "bounds" in document else None)
+
+
+def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+    """The first array, of a document without a flaw or of a learner in it, that points outside of another one, or that is
+    no tree."""
+    own = {name: array for name, array in arrays.items() if "." not in name}
+    found = kind_of(document).flaw_of_arrays(document, own)
+    for k, learner in enumerate(document.get("learners") or []):
+        start = f"{k}."
+        part = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        inside = None if found else flaw_of_arrays(learner, part)
+        found = f"learner {k}: {inside}" if inside else found
+    return found
 
 
 def array_forms(document: dict[str, Any]) -> Arrays:

@@ -75,6 +75,7 @@ TABLES: dict[str, Table] = {
         "command": _made(or_none(is_text)),
         "dtype": _made(one_of("float64", "float32")),
         "split": _made(or_none(is_dict)),
+        "weights": optional(_made(is_text)),
     },
     "origin.split.": {
         "rows": _made(is_count),

@@ -22,7 +22,7 @@ from .rounding import UNIT, Interval
 from .rows import as_rows
 from .schema import Kind
 from .softmax import evaluate_softmax, exact_softmax
-from .statement import ESTIMATORS, same_data, statement_claims
+from .statement import ESTIMATORS, same_data, statement_claims, unused
 from .verdict import Claim, Verdict
 
 #: A certificate may admit at most this many times the textbook bound for plain sums in float64.
@@ -79,7 +79,7 @@ def check(
             proved = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     claims.append(Claim("figures", "recomputed", None, len(proved) == len(subs), "from the data"))
     _total_claims(claims, document)
-    return Verdict(claims, [], proved if rigorous else [], TIERS[rigorous])
+    return Verdict(claims, unused(document), proved if rigorous else [], TIERS[rigorous])
 
 
 def inside(claimed: float, found: Interval, room: float, size: float) -> bool:
@@ -120,6 +120,10 @@ def _figure_claims(
             gap = float_interval((low, high))
         bounds.append((primal.up, below.low, gap.up))
         which = f"[{k}] " if len(subs) > 1 else ""
+        if task.loss == HARD and unbounded(sub):
+            claims.append(margins_not_proved(which, sub, not dual[k].any()))
+            bounds[-1] = math.inf, 0.0, math.inf
+            continue
         if task.loss == HARD:
             claims.append(
                 Claim(which + "margins kept", True, found.kept, found.kept, "y f >= 1 for every row, for certain")
@@ -145,17 +149,39 @@ def _subproblem_claims(
     most = ROUNDING_FACTOR * found.textbook
     honest = computed and between(values["rounding"], 0.0, most)
     claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
-    # Half an ulp of a figure is no error: it is how a float is written.
+    # Half an ulp of a figure is no error: it is how a float is written. A dual point gives the primal no room.
     room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size
-    for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
-        holds = computed and inside(values[name], interval, room, size)
+    alone = size_of(primal, primal) + null
+    near = min(room, ROUNDING_FACTOR * found.own + 4.0 * UNIT * alone)
+    for name, interval, reach, whole in (
+        ("primal", primal, near, alone),
+        ("dual", dual, room, size),
+        ("gap", gap, room, size),
+    ):
+        holds = computed and inside(values[name], interval, reach, whole)
         middle = 0.5 * interval.low + 0.5 * interval.up
         claims.append(Claim(which + name, values[name], middle, holds, "" if computed else "overflows"))
 
 
+def unbounded(block: dict[str, Any]) -> bool:
+    """Whether figures say that nothing is known: P and the gap are infinite, and there is no relative gap."""
+    infinite = number(block["primal"]) == number(block["gap"]) == math.inf
+    return infinite and math.isnan(number(block["relative_gap"]))
+
+
+def margins_not_proved(which: str, sub: dict[str, Any], silent: bool = True) -> Claim:
+    """A hard margin whose margins are not proved kept has an infinite P; of the optimum it may say no more than P* >= 0, which
+    holds whether or not they are kept."""
+    plain = silent and number(sub["dual"]) == number(sub["rounding"]) == 0.0 and sub["status"] != "converged"
+    return Claim(which + "margins proved kept", False, None, plain, "P is infinite, and P* >= 0 is all it says")
+
+
 def gap_claims(claims: list[Claim], which: str, block: dict[str, Any], tol: float, parts: int = 1) -> bool:
     """gap = primal - dual, relative_gap and converged follow from the block's own figures; returns
-    relative_gap <= tol.  What the figures differ by is what the block admits as its rounding, which is judged elsewhere."""
+    relative_gap <= tol.  What the figures differ by is what the block admits as its rounding, which is judged elsewhere; an
+    infinite P, too."""
+    if unbounded(block):
+        return False
     primal, dual, gap, relative = (number(block[key]) for key in ("primal", "dual", "gap", "relative_gap"))
     difference, size = primal - dual, max(abs(primal), abs(dual))
     room = number(block["rounding"]) + (12.0 + 4.0 * parts) * UNIT * size
@@ -188,9 +214,9 @@ def sum_claims(claims: list[Claim], block: dict[str, Any], names: tuple[str, ...
         total = sum(parts)
         total = math.fsum(parts) if math.isfinite(total) else total
         room = (len(subs) + 2) * UNIT * sum(map(abs, parts)) if len(subs) > 1 else 0.0
-        claims.append(
-            Claim(f"total {name}", number(block[name]), total, equal(number(block[name]), total, room), "the sum")
-        )
+        claimed = number(block[name])
+        holds = claimed == total if total == math.inf else equal(claimed, total, room)
+        claims.append(Claim(f"total {name}", claimed, total, holds, "the sum"))
 
 
 def status_claim(claims: list[Claim], status: str, parts: Sequence[str]) -> None:

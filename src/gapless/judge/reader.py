@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import struct
 import zipfile
@@ -19,10 +20,13 @@ import numpy as np
 
 from .document import is_count, newer_schema
 from .errors import ModelFileError
-from .forms import array_forms, flaw
+from .forms import array_forms, flaw, flaw_of_arrays
 
 COMMENT_BYTES = 64
-MOST_JSON_BYTES = 1 << 26
+#: model.json has at most these bytes more than 4 times the file: its arrays are about as long as what it says of them.
+MOST_JSON_BYTES = 1 << 23
+#: What parsing may take, beside 16 times the file: an object of Python has some 64 bytes, a block 232 more; 0 has none.
+MOST_PARSED_BYTES = 3 << 24
 MOST_ARRAY_BYTES = 1 << 34
 #: Deflate packs at most 1032 to 1: a member that declares more lies about its size.
 MOST_RATIO = 1100
@@ -79,7 +83,13 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
             members[info.filename] = info
         if "model.json" not in members:
             raise ModelFileError(f"{where}: is no gapless model (no model.json)")
-        document = _json(_bytes(archive, members["model.json"], MOST_JSON_BYTES, where), where)
+        size = os.fstat(stream.fileno()).st_size
+        content = _bytes(archive, members["model.json"], MOST_JSON_BYTES + 4 * size, where)
+        several = content.count(b"[") + content.count(b",") - content.count(b" 0,")
+        parsed = 64 * several + 296 * content.count(b"{")
+        if parsed > MOST_PARSED_BYTES + 16 * size:
+            raise ModelFileError(f"{where}: model.json is of more parts than a file of {size} bytes speaks of")
+        document = _json(content, where)
         newer = newer_schema(document)
         if newer:
             raise ModelFileError(f"{where}: was {newer}")
@@ -92,18 +102,19 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
             odd = sorted(members.keys() ^ expected)[0]
             raise ModelFileError(f"{where}: the member {odd[:60]!r} is {'missing' if odd in expected else 'unknown'}")
         shapes = _shapes(document, implied, where)
+        for name, (dtype, shape) in shapes.items():  # of all members before one is read
+            needed, given = dtype.itemsize * math.prod(shape), members[f"{name}.bin"].file_size
+            if given != needed:
+                raise ModelFileError(
+                    f"{where}: {name}.bin has {given} bytes, its declared shape {shape} needs {needed}"
+                )
         arrays = {}
         for name, (dtype, shape) in shapes.items():
-            size = dtype.itemsize * int(np.prod(shape, dtype=object))
-            info = members[f"{name}.bin"]
-            if info.file_size != size:
-                raise ModelFileError(
-                    f"{where}: {name}.bin has {info.file_size} bytes, its declared shape {shape} needs {size}"
-                )
-            content = _bytes(archive, info, MOST_ARRAY_BYTES, where)
-            arrays[name] = (
-                np.frombuffer(content, dtype=dtype).astype(dtype.newbyteorder("="), copy=False).reshape(shape)
-            )
+            flat = np.frombuffer(_bytes(archive, members[f"{name}.bin"], MOST_ARRAY_BYTES, where), dtype=dtype)
+            arrays[name] = flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)
+    found = flaw_of_arrays(document, arrays)
+    if found:
+        raise ModelFileError(f"{where}: {found}")
     document.pop("arrays")
     return document, arrays
 

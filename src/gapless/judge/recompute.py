@@ -63,8 +63,9 @@ class Figures:
     primal: Interval
     dual: Interval
     feasible: bool
-    #: What plain float64 sums in any order may be off by, generously; `check` caps claims with it.
+    #: What plain float64 sums in any order may be off by, generously; `check` caps claims with it: P - D, and P by itself.
     textbook: float
+    own: float
     #: A hard margin: whether y f >= 1 holds for every row, for certain.
     kept: bool = True
 
@@ -165,8 +166,8 @@ class _Pass:
         self.kept, self.broken = np.ones(S, dtype=bool), np.zeros(S, dtype=bool)
         self.square = ZERO
         self.largest_target = np.zeros(S)
-        # For the textbook bound, in plain floats: sums of c |l'| |x|, |u| |x|, |dual terms|, |u|, c.
-        self.rough = np.zeros((5, S))
+        # For the textbook bound, in plain floats: sums of c |l'| |x|, roots of c |l''| |x|^2, |u| |x|, |dual terms|, |u|, c.
+        self.rough = np.zeros((6, S))
         self.n = 0
         constant = {"none": 0.0, "penalised": task.offset_scale, "free": 1.0}[task.offset]
         self.constant2 = constant * constant
@@ -206,31 +207,35 @@ class _Pass:
             self.plus.add(np.where(y > 0, c, 0.0))
             self.minus.add(np.where(y > 0, 0.0, c))
             self.largest_target = np.maximum(self.largest_target, np.abs(y).max(axis=1))
-        slope = np.sqrt(high) if task.loss.startswith("squared") else float(not hard)  # |l'|, or half of it
-        norms = np.sqrt(norm_up + self.constant2)
-        size = np.abs(u)
+        bent = task.loss.startswith("squared")
+        slope = np.sqrt(high) if bent else float(not hard)  # |l'|, or half of it
+        norms = np.maximum(np.sqrt(norm_up + self.constant2), TINY)
+        size, lengths = np.abs(u), np.sqrt(norm_up) if hard and task.offset == "free" else norms
         self.rough += [
             (c * slope * norms * np.ones_like(u)).sum(1),
-            size @ norms,
+            np.full(len(u), float(bent) * float(norms.max()) * math.sqrt(float(c @ (norms / norms.max()) ** 2))),
+            size @ lengths,
             np.maximum(np.abs(d_low), np.abs(d_high)).sum(1),
             size.sum(1),
             np.full(len(u), 0.0 if hard else c.sum()),
         ]
         self.n += block.n
 
-    def textbook(self, s: int, primal: float, combined: float, w: float, bound: float) -> float:
-        """What P - D may be off by in plain float64: gamma_d for scores, sums over rows in blocks of 1024.
+    def textbook(self, s: int, primal: float, combined: float, w: float, bound: float) -> tuple[float, float]:
+        """What P - D, and P by itself, may be off by in plain float64: gamma_d for scores, sums over rows in blocks of 1024.
 
         Cauchy-Schwarz in place of |x|.|w|, and generous constants: this caps claims, it proves nothing.
         """
         # Blocks have up to 512 rows, and a fit need not say that its own were shorter.
         n, d = max(128, min(self.n, 1024)) + self.n / 512 + 64, self.task.rows.shape[1] + 64
-        slopes, lengths, terms, sizes, weights = self.rough[:, s].tolist()
+        slopes, bends, lengths, terms, sizes, weights = self.rough[:, s].tolist()
         theta = math.sqrt(w + (float(self.b[s]) ** 2 / self.constant2 if self.constant2 else 0.0))
-        total = 2.0 * d * slopes * theta + (n + d) * (primal + terms + sizes + combined) + 64 * weights
-        total += bound * n * sizes if sizes > 0.0 else 0.0
+        own = 2.0 * d * slopes * theta + (n + d) * primal + 64 * weights
+        total = own + (n + d) * (terms + sizes + combined) + (bound * n * sizes if sizes > 0.0 else 0.0)
         off = n * UNIT * lengths
-        return total * UNIT + off * (math.sqrt(combined) + off)
+        shaken = d * UNIT * theta * bends
+        second = shaken * shaken
+        return total * UNIT + off * (math.sqrt(combined) + off) + second, own * UNIT + second
 
 
 def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Figures]:
@@ -249,11 +254,11 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
         figures = []
         for s in range(len(W)):
             primal = HALF * w2[s] + Interval(loss_low[s].low, loss_up[s].up)
-            dual = Interval(term_low[s].low, term_up[s].up) - HALF * v2[s]
             bound = 0.0
-            if task.offset == "penalised":
+            if task.offset == "penalised":  # one more weight, of a column of constants
                 primal = primal + HALF * (exactly(abs(float(b[s]))) / scale).square()
-                dual = dual - HALF * (scale * sums[s]).square()
+                v2[s] = v2[s] + (scale * sums[s]).square()
+            dual = Interval(term_low[s].low, term_up[s].up) - HALF * v2[s]
             primal = primal.positive()
             if not done.kept[s]:
                 primal = Interval(math.inf if done.broken[s] else primal.low, math.inf)
@@ -264,7 +269,7 @@ def evaluate(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Fi
             if not done.feasible[s]:
                 dual = Interval(-math.inf, -math.inf)
             rough = done.textbook(s, primal.up, v2[s].up, w2[s].up, bound)
-            figures.append(Figures(primal, dual, bool(done.feasible[s]), rough, bool(done.kept[s])))
+            figures.append(Figures(primal, dual, bool(done.feasible[s]), *rough, bool(done.kept[s])))
     return figures
 
 

@@ -58,6 +58,12 @@ def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
     return s, (x - (s - z)) + (y - z)
 
 
+def less(x: Any, y: Any) -> tuple[Any, Any]:
+    """Floats below and above x - y, which are that itself where it is a float."""
+    s, e = two_sum(x, -y)
+    return np.where(e >= 0.0, s, down(s)), np.where(e <= 0.0, s, up(s))
+
+
 def sum_pairs(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over the last axis: (s, e, radius) with |s + e - exact| <= radius.
 

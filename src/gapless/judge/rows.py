@@ -281,6 +281,13 @@ def single(rows: Rows) -> Rows:
     return SparseRows(rows.data.astype(np.float32), rows.indices, rows.indptr, rows.n_features)
 
 
+def in_float32(X: Any) -> bool:
+    """Whether every value is a float32: else no fit of that type was made on them."""
+    rows = as_rows(X)
+    parts = [rows.data] if isinstance(rows, SparseRows) else (block.values for block in rows.blocks())
+    return all(bool((part == part.astype(np.float32)).all()) for part in parts)
+
+
 def first_non_finite(rows: Rows) -> int | None:
     """The number of the first row with a value that is not finite."""
     if isinstance(rows, SparseRows):

@@ -49,7 +49,8 @@ def optional(entry: Entry) -> Entry:
 class Kind(NamedTuple):
     """One family of documents. ``schema`` has a table for each block, under the path of the block: "" is the document
     itself, "certificate." a block, "certificate.subproblems[]." each block of a list, "arrays." the arrays; "parameters."
-    stands once for each estimator, as "NAME.parameters."."""
+    stands once for each estimator, as "NAME.parameters.". ``flaw_of_arrays`` says whether places in arrays (of columns, classes,
+    nodes, other arrays) are outside of them; type and shape are those of ``array_forms``."""
 
     name: str
     estimators: tuple[str, ...]
@@ -59,6 +60,7 @@ class Kind(NamedTuple):
     array_forms: Callable[[Any], Arrays]
     check: Callable[..., Any]
     unchecked: tuple[str, ...] = ()
+    flaw_of_arrays: Callable[[Any, Mapping[str, Any]], str | None] = lambda document, arrays: None
 
 
 def table_of(schema: Mapping[str, Table], path: str, estimator: str) -> Table:

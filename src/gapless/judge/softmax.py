@@ -241,8 +241,8 @@ class _Pass:
         self.rough += [c @ norms, terms_up.sum(), size.sum(), c.sum()]
         self.n += block.n
 
-    def textbook(self, primal: float, combined: float, r: np.ndarray, bound: float) -> float:
-        """What P - D may be off by in plain float64; as `recompute` has it, with K sums in place of one.
+    def textbook(self, primal: float, combined: float, r: np.ndarray, bound: float) -> tuple[float, float]:
+        """What P - D, and P by itself, may be off by in plain float64; as `recompute` has it, with K sums in place of one.
 
         The loss of a row changes by at most twice the change of its largest score.  However few the rows are, a
         claim may speak of blocks of up to 1024; and B may have been rounded up by 1e-11 of itself.
@@ -253,11 +253,11 @@ class _Pass:
         combined += self.constant2 * float(r @ r)
         v2 = self.b**2 / self.constant2 if self.constant2 else np.zeros(K)
         theta = math.sqrt(float(((self.W**2).sum(axis=1) + v2).max()))
-        total = 2.0 * d * slopes * theta + (n + d) * (primal + terms + sizes) + (n + K * d) * combined
-        total += 64.0 * K * weights + (bound * n * sizes if sizes > 0.0 else 0.0)
+        own = 2.0 * d * slopes * theta + (n + d) * primal + 64.0 * K * weights
+        total = own + (n + d) * (terms + sizes) + (n + K * d) * combined + (bound * n * sizes if sizes > 0.0 else 0.0)
         off = n * UNIT * float(np.linalg.norm(self.lengths))
         extra = 1e-11 * bound * float(r.sum()) if r.any() else 0.0
-        return total * UNIT + off * (math.sqrt(combined) + off) + extra
+        return total * UNIT + off * (math.sqrt(combined) + off) + extra, own * UNIT
 
 
 def evaluate_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[Figures]:
@@ -295,7 +295,7 @@ def evaluate_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) ->
         if not done.feasible:
             dual = Interval(-math.inf, -math.inf)
         sizes = np.array([max(abs(r.low), abs(r.up)) for r in sums])
-        return [Figures(primal, dual, done.feasible, done.textbook(primal.up, v2.up, sizes, bound))]
+        return [Figures(primal, dual, done.feasible, *done.textbook(primal.up, v2.up, sizes, bound))]
 
 
 def exact_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[ExactFigures]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import numpy as np
 from .classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
 from .document import is_finite, is_number, number
 from .errors import CertificateError
-from .fingerprint import fingerprint
+from .fingerprint import digest, row_hashes
 from .rows import Rows, first_non_finite
 from .verdict import Claim
 
+ADVICE = "give the judge exactly what fit was given"
 #: Estimators, the losses they have, and parameters that would make another problem of it (absent counts as
 #: fine).
 ESTIMATORS: dict[str, tuple[str, ...]] = {
@@ -29,28 +31,34 @@ _L2_ONLY: dict[str, tuple[Any, ...]] = {
 
 def same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
     """Class indices and weights of the rows; CertificateError unless they are those of the fit."""
-    claimed = document["certificate"]["fingerprint"]
-    n, d = rows.shape
-    if claimed["n_features"] != document["n_features"]:
-        raise CertificateError("the certificate cannot be read: it gives two numbers of features")
-    if (n, d) != (claimed["n_rows"], claimed["n_features"]):
-        fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
+    index = label_index(y, document["classes"], rows.shape[0])
+    weights = same_rows(document, rows, sample_weight)
+    same_targets(document, index, "<i8")
+    return index, weights
+
+
+def same_rows(document: Mapping[str, Any], rows: Rows, sample_weight: Any, gaps: bool = False) -> np.ndarray:
+    """The weights of the rows; CertificateError unless both are those of the fit. ``gaps``: values may be missing."""
+    mark, (n, d) = document["certificate"]["fingerprint"], rows.shape
+    if (n, d) != (mark["n_rows"], mark["n_features"]) or d != document["n_features"]:
+        fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
         raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
-    bad = first_non_finite(rows)
+    bad = None if gaps else first_non_finite(rows)
     if bad is not None:
         raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
+    if digest(row_hashes(rows), "<u8") != mark["rows"]:
+        raise CertificateError(f"other data: the rows of X are not those of the fit ({ADVICE})")
     weights = weights_of_rows(sample_weight, n)
-    index = label_index(y, document["classes"], n)
-    found = fingerprint(rows, index, weights)
-    advice = "give the judge exactly what fit was given"
-    if found["rows"] != claimed["rows"]:
-        raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
-    if found["labels"] != claimed["labels"]:
-        raise CertificateError(f"other labels: y is not that of the fit ({advice})")
-    if found["weights"] != claimed["weights"]:
+    if digest(weights, "<f8") != mark["weights"]:
         missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-        raise CertificateError(f"other weights: {missing} ({advice})")
-    return index, weights
+        raise CertificateError(f"other weights: {missing} ({ADVICE})")
+    return weights
+
+
+def same_targets(document: Mapping[str, Any], targets: np.ndarray, kind: str, name: str = "labels") -> None:
+    """CertificateError unless the labels, or targets, are those of the fit."""
+    if digest(targets, kind) != document["certificate"]["fingerprint"]["labels"]:
+        raise CertificateError(f"other {name}: y is not that of the fit ({ADVICE})")
 
 
 def statement_claims(
@@ -95,10 +103,25 @@ def statement_claims(
     resolved = [number(w) for w in problem["class_weight"]]
     agree, expected = class_weights_agree(parameters.get("class_weight", ""), values, resolved, index, weights)
     claims.append(Claim("class weights", resolved, expected, agree))
-    claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
-    present = np.unique(index).size
-    claims.append(Claim("classes of y", len(values), present, present == len(values), "each has a row"))
+    claims.append(classes_claim(values, index))
     return good_C
+
+
+def classes_claim(values: list[Any], index: np.ndarray) -> Claim:
+    """That the classes are the labels."""
+    present = np.unique(index).size
+    holds = sorted_unique(values) and present == len(values)
+    return Claim("classes", len(values), present, holds, "sorted, each once, each has a row")
+
+
+def unused(document: dict[str, Any]) -> list[str]:
+    """Parameters of an offset that the problem has no use for."""
+    offset, free = document["problem"]["offset"], document["certificate"]["kind"] == "gradient"
+    idle = ["penalize_intercept"] if free or offset == "none" else []
+    idle += (
+        ["intercept_scaling"] if offset == "none" or (document["parameters"].get("penalize_intercept") and free) else []
+    )
+    return [f"parameter {name}: no offset is penalised" for name in idle]
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -6,26 +6,15 @@ import csv
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from .cells import numeral
 from .errors import DataError
 
 SEPARATORS = "\t;|,"
 MOST_TITLES = 40
-SUMS = frozenset(
-    (
-        "total",
-        "totals",
-        "sum",
-        "sums",
-        "subtotal",
-        "summe",
-        "gesamt",
-        "gesamtsumme",
-        "insgesamt",
-        "totale",
-        "somme",
-        "suma",
-    )
-) | {"overall", "grand total", "total général", "total general"}
+SUMS = frozenset((
+    "gesamt", "gesamtsumme", "grand total", "insgesamt", "overall", "somme", "subtotal", "sum", "suma", "summe", "sums",
+    "total", "total general", "total général", "totale", "totals",
+))  # fmt: skip
 
 
 class Table(NamedTuple):
@@ -52,14 +41,27 @@ def text_of(raw: bytes) -> str:
     return raw.decode("latin-1")
 
 
-def table_of(lines: Sequence[str], file: str, needed: Collection[str]) -> Table:
-    """The table below the line that has all names that are needed; below the first one where there is no such line."""
+def table_of(lines: Sequence[str], file: str, needed: Collection[str], rows: int | None = None) -> Table:
+    """The table below the line that has all names that are needed; else below the first one, which has the names unless it
+    looks like data; ``rows`` is how many there should be."""
     for separator in _likely(lines):
         at = _header(lines, separator, needed)
         if at is not None:
             return _below(lines, file, separator, at)
     first = next(k for k, line in enumerate(lines) if line.strip())
-    return _below(lines, file, max(SEPARATORS, key=lambda mark: (lines[first].count(mark), mark == ",")), first)
+    sign = max(SEPARATORS, key=lambda mark: len(_split(lines[first], mark)))
+    found = _below(lines, file, sign, first)
+    return _below(lines, file, sign, first, True) if _is_data(found.names) and len(found.rows) != rows else found
+
+
+def _is_data(cells: Sequence[str]) -> bool:
+    """Whether some of the cells are numbers, and these do not count columns as the names of a frame do."""
+    found = [
+        cell
+        for cell in cells
+        if any(numeral(cell, mark) is not None for mark in ".,") and not cell.startswith("column")
+    ]
+    return len(found) > 0 and found != [str(k) for k in range(len(found))]
 
 
 def _likely(lines: Sequence[str]) -> list[str]:
@@ -72,11 +74,17 @@ def _header(lines: Sequence[str], separator: str, needed: Collection[str]) -> in
     if not needed:
         return None
     for k, line in enumerate(lines[:MOST_TITLES]):
-        cells = next(csv.reader([line], delimiter=separator), [])
-        bare = [cell.strip() for cell in cells]
+        bare = [cell.strip() for cell in _split(line, separator)]
         if {*needed} <= {*_named(bare), *_named(["", *bare])}:
             return k
     return None
+
+
+def _split(line: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=separator), [])
+    except csv.Error:  # a cell beyond 131,072 characters
+        return []
 
 
 def _named(cells: Sequence[str]) -> list[str]:
@@ -92,7 +100,7 @@ def _named(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def _below(lines: Sequence[str], file: str, separator: str, at: int) -> Table:
+def _below(lines: Sequence[str], file: str, separator: str, at: int, bare: bool = False) -> Table:
     reader = csv.reader(lines[at:], delimiter=separator, strict=True)
     records: list[list[str]] = []
     where: list[int] = []
@@ -106,6 +114,8 @@ def _below(lines: Sequence[str], file: str, separator: str, at: int) -> Table:
     except csv.Error as error:
         line = at + reader.line_num
         raise DataError(f"{file}:{line}: cannot be read as CSV ({error})", file, line) from None
+    if bare:  # no line has the names
+        records, where = [[""] * len(records[0]), *records], [where[0], *where]
     first, rows = records[0], records[1:]
     rows, where_rows = _without_sums(rows, where[1:], len(first))
     sizes = {len(row) for row in rows}

@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import sorted_unique
 from ..compare import at_most, capped, equal
 from ..document import is_count, is_number, number, read_arrays, refuse_unreadable
 from ..rows import Rows, SparseRows, as_rows
 from ..schema import Kind
-from ..statement import same_data
+from ..statement import classes_claim, same_data
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, TABLES, array_forms, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw, flaw_of_arrays
 
 #: What two ways of adding up float64 may differ by, relatively: n u for n up to 10^8, with the exponents' own error.
 ROOM = 1e-8
@@ -47,10 +46,10 @@ def check(
     refuse_unreadable(document, flaw)
     case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
-    with np.errstate(all="ignore"):
-        if case.statement_claims(claims):
-            case.round_claims(claims)
-    return Verdict(claims, ["that stumps have the least impurity"] if case.stumps else [], [], "float64")
+    if case.statement_claims(claims):
+        case.round_claims(claims)
+    open_ = ["that stumps have the least impurity", "where between two values a threshold lies"]
+    return Verdict(claims, open_ if case.stumps else [], [], "float64")
 
 
 class _Case:
@@ -63,7 +62,7 @@ class _Case:
         read = read_arrays(document, arrays, array_forms(document))
         self.arrays = {name: array for name, array in read.items() if "." not in name}  # others are the learners'
         self.there = weights > 0.0
-        self.index, self.all_weights = index[self.there], weights
+        self.labels, self.index, self.all_weights = index, index[self.there], weights
         self.first = weights[self.there] / math.fsum(weights[self.there].tolist())
         self.columns = _Columns(rows, self.there)
 
@@ -76,25 +75,13 @@ class _Case:
         fewer = self.block["status"] != "converged" or bool(self.arrays["errors"][-1] == 0.0)
         made = is_count(most) and (self.T == most or (fewer and at_most(self.T, most)))
         claims.append(Claim("rounds", self.T, most, made, "as many as asked for, or no more"))
-        values = self.document["classes"]["values"]
-        claims.append(Claim("classes", f"{self.K} classes", None, sorted_unique(values), "sorted, each once"))
+        claims.append(classes_claim(self.document["classes"]["values"], self.labels))
         finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values() if a.dtype.kind == "f")
         claims.append(Claim("finite", "all numbers", None, finite))
         positive = bool((self.arrays["stage_weights"] > 0.0).all())
         claims.append(Claim("votes", "stage weights", None, positive, "each is positive"))
-        if self.stumps:
-            feature, classes = self.arrays["feature"], self.arrays["classes"]
-            fine = bool(((feature >= -1) & (feature < self.document["n_features"])).all())
-            fine = fine and bool(((classes >= 0) & (classes < self.K)).all())
-            claims.append(Claim("stumps", f"{self.T}", None, fine, "features and classes that there are"))
-        if "cuts" in self.arrays:
-            ends = self.arrays["cut_ends"]
-            rising = bool((np.diff(ends, prepend=0) >= 0).all()) and int(ends[-1]) == self.arrays["cuts"].size
-            claims.append(Claim("thresholds", "of each feature", None, rising))
-        if "answers" in self.arrays:
-            # Of a learner that does not know a class, the answer K stands for none.
-            known = bool((self.arrays["answers"] <= self.K).all())
-            claims.append(Claim("answers", "classes", None, known))
+        fine = flaw_of_arrays(self.document, self.arrays) is None
+        claims.append(Claim("rounds name", "columns and classes", None, fine, "that there are"))
         there = math.isfinite(float(self.first.sum())) and self.index.size > 0
         claims.append(Claim("row weights", "finite, not all 0", None, there))
         return all(claim.holds for claim in claims)
@@ -185,15 +172,8 @@ class _Case:
         claims.append(self._clean_claim(clean))
         bounds = np.cumprod(claimed["factors"])
         held = at_most(claimed["training"], bounds, ROOM * bounds)
-        claims.append(
-            Claim(
-                "bound",
-                float(bounds[-1]),
-                float(claimed["training"][-1]),
-                held,
-                "training error <= prod Z_t, after each round",
-            )
-        )
+        last = float(bounds[-1]), float(claimed["training"][-1])
+        claims.append(Claim("bound", *last, held, "training error <= prod Z_t, after each round"))
         exponent = math.exp(min(float(np.log(factors).sum()), 700.0))
         loss = float((self.first * np.exp(s - total / 2.0)).sum())
         same = equal(number(self.block["loss"]), loss, ROOM * loss) and equal(exponent, loss, 1e-7 * loss)
@@ -225,6 +205,12 @@ class _Case:
             return
         claims.append(_series("edges", self.arrays["edges"], edges, 1e-7))
         low, high = float(margins.min()), float(edges.min())
+        if "against" in self.arrays:
+            w, claimed = self.arrays["against"][self.there], number(self.block["best"])
+            w = w / w.max()  # so that no sum of them overflows
+            best = float(self._edges(w[None, :] / w.sum())[0])
+            claims.append(Claim("best", claimed, best, at_most(0.0, w) and equal(claimed, best, 1e-9)))
+            high = min(high, best)
         claims.append(
             Claim("bracket", f"[{low:.6g}, {high:.6g}]", None, at_most(low, high, TIE), "of the best smallest margin")
         )
@@ -264,7 +250,7 @@ class _Case:
         if claimed is None:
             claims.append(Claim("enough rounds", None, None, not at_most(wanted, 2.0**52), "no number is claimed"))
             return
-        near = equal(claimed, wanted, 1.0 + 1e-6 * wanted)
+        near = at_most(wanted, claimed, 1e-6 * wanted) and at_most(claimed, wanted, 1.0 + 1e-6 * wanted)
         sure = self.T < claimed or mistakes == 0
         claims.append(Claim("enough rounds", claimed, math.ceil(wanted) if wanted < 2.0**52 else None, near and sure))
 
@@ -307,4 +293,4 @@ class _Columns:
         return out
 
 
-KIND = Kind("AdaBoost", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check)
+KIND = Kind("AdaBoost", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, (), flaw_of_arrays)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from ..document import (
     CLOCK,
@@ -21,6 +24,7 @@ from ..document import (
     is_size,
     is_text,
     one_of,
+    optional,
     or_none,
 )
 from ..ensemble.document import flaw_of_learners, forms_of_learners, is_learners
@@ -51,6 +55,7 @@ _CERTIFICATE: Table = {
     "loss": recomputed(is_size, "the errors and stage weights on the rows"),
     "margin": recomputed(is_finite, "the votes on the rows"),
     "median_margin": recomputed(is_finite, "the votes on the rows"),
+    "best": optional(recomputed(is_finite, "the array against and every threshold of every feature")),
     **CLOCK,
     "fingerprint": derived(is_dict, "entry by entry below"),
 }
@@ -67,6 +72,7 @@ _ARRAYS: Table = {
     "masses": recomputed(is_dict, "the weights of the rows on each side"),
     "counts": recomputed(is_dict, "the rows on each side"),
     "edges": recomputed(is_dict, "every threshold of every feature"),
+    "against": unchecked(is_dict, "any weights prove a bound on the margin; which bound is recomputed"),
     "cuts": unchecked(is_dict, "which thresholds stumps could have is how the rows were coded"),
     "cut_ends": derived(is_dict, "the array cuts"),
 }
@@ -90,9 +96,29 @@ def flaw(document: Any) -> str | None:
         return found
     if document["problem"]["cuts"] is not None and document["problem"]["learner"] != "stump":
         return "problem.cuts is of stumps alone"
+    two_and_stumps = len(document["classes"]["values"]) == 2 and document["problem"]["learner"] == "stump"
+    if "best" in document["certificate"] and not two_and_stumps:
+        return "certificate.best is of two classes and stumps alone"
     if document["learners"] is not None and document["problem"]["learner"] == "stump":
         return "learners stand beside stumps"
     return flaw_of_learners(document, document["problem"]["rounds"])
+
+
+def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+    """The first array that names columns, classes or thresholds that there are not."""
+    d, K = document["n_features"], len(document["classes"]["values"])
+    if "feature" in arrays and not ((arrays["feature"] >= -1) & (arrays["feature"] < d)).all():
+        return f"the array feature names columns beyond the {d} of the model"
+    if "classes" in arrays and not ((arrays["classes"] >= 0) & (arrays["classes"] < K)).all():
+        return f"the array classes names classes beyond the {K} of the model"
+    # Of a learner that does not know a class, the answer K stands for none.
+    if "answers" in arrays and not (arrays["answers"] <= K).all():
+        return f"the array answers names classes beyond the {K} of the model"
+    if "cuts" in arrays:
+        ends = np.concatenate(([0], arrays["cut_ends"]))
+        if not ((ends[1:] >= ends[:-1]).all() and ends[-1] == arrays["cuts"].size):
+            return "the array cut_ends does not part the array cuts"
+    return None
 
 
 def array_forms(document: dict[str, Any]) -> Arrays:
@@ -106,6 +132,7 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     forms |= {"masses": ("<f8", [T, 2, K]), "counts": ("<i8", [T, 2])}
     if K == 2:
         forms["edges"] = ("<f8", [T])
+        forms |= {"against": ("<f8", [n])} if "best" in document["certificate"] else {}
     if problem["cuts"] is not None:
         forms |= {"cuts": ("<f8", [problem["cuts"]]), "cut_ends": ("<i8", [d])}
     return forms

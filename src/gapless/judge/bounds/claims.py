@@ -194,7 +194,7 @@ def _kept(case: Case, k: int) -> tuple[int, str]:
     ends = 0 if tied or bool(inner.any()) else 2
     support = int(np.count_nonzero(alpha > 0.0)) + ends
     sub = case.document["certificate"]["subproblems"][0]
-    if at_most(number(sub["relative_gap"]), EXACT_GAP) and support <= k:
+    if sub["relative_gap"] is not None and at_most(number(sub["relative_gap"]), EXACT_GAP) and support <= k:
         return min(case.n, support), "rows with alpha > 0 at a gap of rounding size"
     if hard:
         return case.n, "no row of a hard margin is proved to be free of it"

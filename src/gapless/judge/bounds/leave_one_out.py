@@ -34,9 +34,9 @@ def leave_one_out(case: Case, row: dict[str, Any]) -> list[Claim]:
     name, linear = "bounds: leave-one-out", case.document["estimator"] == "LinearSVC"
     machine = (linear and case.problem["loss"] == "hinge") or case.document["estimator"] == "SVC"
     kept = machine and len(case.document["classes"]["values"]) == 2 and case.alike and n == case.n <= MOST
-    claims = [
-        Claim(f"{name}, conditions", "kept", None, bool(kept), "a support vector machine, few rows that count alike")
-    ]
+    kept = kept and row["randomised"] is None
+    note = "a support vector machine, few rows that count alike; nothing is drawn"
+    claims = [Claim(f"{name}, conditions", "kept", None, bool(kept), note)]
     if not kept:
         return claims
     alpha = np.abs(np.asarray(case.arrays["dual"])[0])

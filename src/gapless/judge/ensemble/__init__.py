@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import label_index, sorted_unique, weights_of_rows
+from ..classes import label_index
 from ..compare import at_most, between, equal
 from ..document import is_count, is_finite, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
-from ..fingerprint import digest, row_hashes
 from ..rows import as_rows
 from ..schema import Kind
+from ..statement import classes_claim, same_rows, same_targets
 from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, TABLES, array_forms, flaw
+from .document import ESTIMATORS, TABLES, array_forms, flaw, flaw_of_arrays
 
 #: Bags whose rows are counted, as many as a fit counts.
 COUNTED = 200
@@ -33,7 +33,7 @@ def check(
 ) -> Verdict:
     """Judge what can be judged; the verdict and the errors are those of ``judge.check``."""
     refuse_unreadable(document, flaw)
-    weights = _same_data(document, X, y, sample_weight)
+    weights, targets = _same_data(document, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     read = read_arrays(document, arrays, array_forms(document))
     problem, most = document["problem"], document["parameters"].get("n_estimators")
@@ -43,13 +43,18 @@ def check(
     known = is_count(most) and (problem["members"] == most or (fewer and at_most(problem["members"], most)))
     claims.append(Claim("members", problem["members"], most, known, "as many as asked for, or no more"))
     if document["classes"] is not None:
-        claims.append(Claim("classes", "sorted, each once", None, sorted_unique(document["classes"]["values"])))
+        claims.append(classes_claim(document["classes"]["values"], targets))
     if document["estimator"] != "AdaBoostRegressor":
         _problem_claims(claims, document, weights)
         _bag_claims(claims, document, read, weights)
     else:
         _round_claims(claims, document, read["errors"], read["stage_weights"])
-    return Verdict(claims, [], [], "float64")
+    drawn = problem["features"] == document["n_features"] or problem["features_replacement"]
+    unchecked = [] if drawn else ["array feature_lists: how some features are drawn is another library's"]
+    unchecked += (
+        ["in_bag_share: bags of some features are not drawn again"] if unchecked and problem["replacement"] else []
+    )
+    return Verdict(claims, unchecked, [], "float64")
 
 
 def _round_claims(claims: list[Claim], document: dict[str, Any], errors: np.ndarray, alphas: np.ndarray) -> None:
@@ -143,21 +148,12 @@ def _bag_claims(
     claims.append(Claim("in-bag share", claimed, share, equal(number(claimed), share, 1e-12)))
 
 
-def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> np.ndarray:
-    """The sample weights; CertificateError unless the data are those of the fit."""
-    mark, rows = document["certificate"]["fingerprint"], as_rows(X)
-    n, d = rows.shape
-    if (n, d) != (mark["n_rows"], mark["n_features"]) or d != document["n_features"]:
-        fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
-        raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
-    advice = "give the judge exactly what fit was given"
-    if digest(row_hashes(rows), "<u8") != mark["rows"]:
-        raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
-    weights = weights_of_rows(sample_weight, n)
-    if digest(weights, "<f8") != mark["weights"]:
-        raise CertificateError(f"other weights: sample_weight is not that of the fit ({advice})")
+def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The sample weights and targets; CertificateError unless the data are those of the fit."""
+    rows = as_rows(X)
+    weights = same_rows(document, rows, sample_weight, gaps=True)
     if document["classes"] is not None:
-        targets, kind = label_index(y, document["classes"], n), "<i8"
+        targets, kind = label_index(y, document["classes"], rows.shape[0]), "<i8"
     else:
         kind = "<i8" if document["problem"]["labels"] == "i" else "<f8"
         try:
@@ -166,9 +162,10 @@ def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> 
             targets = targets.astype(np.dtype(kind))
         except (TypeError, ValueError) as error:
             raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
-    if len(targets) != n or digest(targets, kind) != mark["labels"]:
-        raise CertificateError(f"other targets: y is not that of the fit ({advice})")
-    return weights
+    same_targets(document, targets, kind, "targets")
+    return weights, targets
 
 
-KIND = Kind("Ensembles that optimise nothing", ESTIMATORS, ("heuristic",), TABLES, flaw, array_forms, check)
+KIND = Kind(
+    "Ensembles that optimise nothing", ESTIMATORS, ("heuristic",), TABLES, flaw, array_forms, check, (), flaw_of_arrays
+)

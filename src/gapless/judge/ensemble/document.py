@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..document import (
@@ -104,6 +105,15 @@ def flaw(document: Any) -> str | None:
     return flaw_of_learners(document, document["problem"]["members"])
 
 
+def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+    """The first array that names columns that there are not, or that is no seed."""
+    lists, d = arrays.get("feature_lists"), document["n_features"]
+    if lists is not None and not ((lists >= 0) & (lists < d)).all():
+        return f"the array feature_lists names columns beyond the {d} of the model"
+    good = ((arrays["seeds"] >= 0) & (arrays["seeds"] < 2**32)).all()
+    return None if good else "the array seeds is not of whole numbers below 2^32"
+
+
 def array_forms(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document."""
     problem = document["problem"]
@@ -131,10 +141,30 @@ def flaw_of_learners(document: dict[str, Any], members: int) -> str | None:
     from ..forms import flaw as flaw_of_any
 
     for k, learner in enumerate(learners):
-        found = flaw_of_any(learner)
+        found = flaw_of_any(learner) or _misfit(document, learner)
         if found:
             return f"learner {k}: {found}"
     return None
+
+
+def _misfit(document: dict[str, Any], learner: dict[str, Any]) -> str | None:
+    """Why a learner cannot answer for an ensemble: other columns, several outputs, or other classes."""
+    bagged = document["estimator"] != "AdaBoostRegressor" and "features" in document["problem"]
+    width = document["problem"]["features"] if bagged else document["n_features"]
+    if learner["n_features"] != width:
+        return f"it has {learner['n_features']} features, and is given {width}"
+    outputs = learner["problem"].get("outputs", 1)
+    if (outputs != 1 and (isinstance(outputs, int) or len(outputs) != 1)) or learner["problem"].get("columns_of_y"):
+        return "it has several outputs"
+    own, inner = document["classes"], learner["classes"]
+    if own is None:
+        return "its answers are no numbers" if inner is not None and inner["type"] == "str" else None
+    if inner is None:
+        return "it is no classifier" if bagged or own["type"] == "str" else None
+    # A bag's learner answers with the number of a class, a round's with the class.
+    kind, values = ("int", range(len(own["values"]))) if bagged else (own["type"], own["values"])
+    good = inner["type"] == kind and {*inner["values"]} <= {*values}
+    return None if good else "its classes are not those of the ensemble"
 
 
 def forms_of_learners(document: dict[str, Any]) -> Arrays:

@@ -15,7 +15,7 @@ from ..linear import Rigour
 from ..recompute import row_weights
 from ..rounding import UNIT
 from ..rows import as_rows
-from ..statement import same_data, statement_claims
+from ..statement import same_data, statement_claims, unused
 from ..verdict import Claim, Verdict
 from .document import NUMBERS, array_forms, flaw
 from .figures import Columns, Found, Model, columns_of, figures
@@ -59,16 +59,15 @@ def check(
         if K > 2:  # what all scores have in common changes nothing, and is left out of every figure and every room
             coef, intercept = coef - coef[0], intercept - intercept[0]
         model = Model(rows, index, c, coef, intercept, K, offset)
-        with np.errstate(all="ignore"):
-            columns = columns_of(model, block["rank"], document["dtype"])
-            figure = figures(model, columns)
-            _figure_claims(claims, block, columns, figure, float(c.sum()) * math.log(K))
-            if rigorous:
-                bounds.append(prove(model, columns, figure))
+        columns = columns_of(model, block["rank"], document["dtype"])
+        figure = figures(model, columns)
+        _figure_claims(claims, block, columns, figure, float(c.sum()) * math.log(K))
+        if rigorous:
+            bounds.append(prove(model, columns, figure))
     else:
         claims.append(Claim("figures", "recomputed", None, False, "from the data"))
     _status_claims(claims, block)
-    return Verdict(claims, [], bounds, "proved bounds, float64" if rigorous else "float64")
+    return Verdict(claims, unused(document), bounds, "proved bounds, float64" if rigorous else "float64")
 
 
 def bound(lam: float, reach: float, loss: float) -> float:

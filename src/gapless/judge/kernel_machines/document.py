@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from ..document import (
     CLOCK,
@@ -69,11 +72,13 @@ _SUPPORT: Table = {
     "stored": derived(one_of("dense", "csr", "none"), "the arrays"),
     "values": derived(is_count, "the arrays"),
 }
+#: None where there is no dual bound.
+GAP_FIGURES = ("dual", "gap", "relative_gap")
 _GAP: Table = {
     "primal": recomputed(is_number, "dual point, scalars and data"),
-    "dual": recomputed(is_number, "dual point and data; nan where the kernel is not positive semidefinite"),
-    "gap": recomputed(is_number, "dual point, scalars and data; nan with the dual"),
-    "relative_gap": derived(is_number, "gap, primal and dual; nan with the dual"),
+    "dual": recomputed(or_none(is_number), "dual point and data; null where the kernel is not positive semidefinite"),
+    "gap": recomputed(or_none(is_number), "dual point, scalars and data; null with the dual"),
+    "relative_gap": derived(or_none(is_number), "gap, primal and dual; null with the dual"),
     "rounding": recomputed(is_number, "at most what float64 sums of this size can need"),
 }
 _CERTIFICATE: Table = {
@@ -151,10 +156,16 @@ def flaw(document: Any) -> str | None:
         found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
         if found:
             return found
+    figures = [part[name] for part in (certificate, *certificate["subproblems"]) for name in GAP_FIGURES]
+    none = (None, "nan") if certificate["kind"] == "heuristic" else ()  # "nan" in files of before
+    if any(value not in none if none else value is None for value in figures):
+        return "dual, gap and relative_gap are null for the kind heuristic, and for no other"
     if problem["kind"] != ESTIMATORS[document["estimator"]]:
         return f"problem.kind is not that of {document['estimator']}"
     if (document["estimator"] in CLASSIFIERS) != (classes is not None):
         return "classes do not go with the estimator"
+    if document["parameters"].get("kernel") != problem["kernel"]["name"] != "callable":
+        return "problem.kernel.name is not the parameter kernel"
     S, support = len(certificate["subproblems"]), problem["support"]
     if (support["stored"] == "none" and support["values"]) or (problem["kernel"]["name"] in MATRICES) != (
         support["stored"] == "none"
@@ -170,6 +181,23 @@ def flaw(document: Any) -> str | None:
     if problem["class_weight"] is None or len(problem["class_weight"]) != K:
         return "problem.class_weight has not one number for each class"
     return None if len(pairs_of(K)) == S else f"{K} classes do not go with {S} subproblems"
+
+
+def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+    """Whether the stored rows are not as many as the dual has, or sparse ones name columns that there are not."""
+    support, d = document["problem"]["support"], document["n_features"]
+    if np.count_nonzero(arrays["dual"].any(axis=0)) != support["rows"]:
+        return "problem.support.rows is not the number of rows whose dual is not 0"
+    if support["stored"] != "csr":
+        return None
+    columns, starts = arrays["vector_columns"], arrays["vector_starts"]
+    if starts[0] != 0 or starts[-1] != columns.size or (starts[1:] < starts[:-1]).any():
+        return "the array vector_starts does not part the array vector_values"
+    if not ((columns >= 0) & (columns < d)).all():
+        return f"the array vector_columns names columns beyond the {d} of the model"
+    rises = columns[1:] > columns[:-1]
+    rises[starts[(starts > 0) & (starts < columns.size)] - 1] = True  # from one row to the next
+    return None if rises.all() else "the array vector_columns does not rise within a row"
 
 
 def array_forms(document: dict[str, Any]) -> Arrays:

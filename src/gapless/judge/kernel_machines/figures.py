@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, up
+from ..rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, less, up
 
 #: Shares of |P| + |D| that a stated rounding may always have, where sharper sums cost little and where they do not.
 SMALL_ROUNDING, LARGE_ROUNDING, CHEAP = 5e-10, 5e-7, 2e7
@@ -65,7 +65,7 @@ def posed(kind: str, c: np.ndarray, y: np.ndarray, nu: float, epsilon: float) ->
     tau = sign * np.tile(y, 2)
     low = high = tau
     if kind == "epsilon_svr" and epsilon != 0.0:
-        low, high = down(tau - epsilon), up(tau - epsilon)
+        low, high = less(tau, epsilon)
     return Posed(kind, np.tile(one, 2), sign, low, high, np.tile(c, 2), nu if kind == "nu_svr" else 0.0)
 
 
@@ -93,20 +93,22 @@ def evaluate(
     R2: float,
     mercer: bool = True,
     spread2: float = 0.0,
+    rough: float = 0.0,
 ) -> Found:
-    """u, f (within off) of the rows of the problem; ``spread2`` is the largest |phi_i - phi_0|^2."""
+    """u, f (within off) of the rows of the problem; ``rough`` bounds off coarsely; ``spread2`` is the largest
+    |phi_i - phi_0|^2."""
     own, s, c = u[problem.at], problem.sign, problem.c
     beta = np.maximum(s * own, 0.0)
     twice = problem.at.size > u.size
     feasible = bool((beta <= c).all()) and (twice or bool((s * own >= 0.0).all()))
     b, t = float(scalars[0]), float(scalars[1]) if problem.two else 0.0
-    low_f, high_f = down(f - off), up(f + off)
+    low_f, high_f = less(f, off)[0], less(f, -off)[1]
     square = _ends(*_signed(u, low_f, high_f))
     square = square.positive() if mercer else square
-    z_low, z_high = down(low_f[problem.at] + b), up(high_f[problem.at] + b)
+    z_low, z_high = less(low_f[problem.at], -b)[0], less(high_f[problem.at], -b)[1]
     sz_low, sz_high = np.where(s > 0, z_low, -z_high), np.where(s > 0, z_high, -z_low)
-    h_low = down(down(problem.tau_low - sz_high) - t)
-    h_high = up(up(problem.tau_high - sz_low) - t)
+    h_low = less(less(problem.tau_low, sz_high)[0], t)[0]
+    h_high = less(less(problem.tau_high, sz_low)[1], t)[1]
     loss = _ends(*_product(c, np.maximum(h_low, 0.0), np.maximum(h_high, 0.0)))
     rest_low, rest_high = np.maximum(0.0, down(c - beta)), np.maximum(0.0, up(c - beta))
     over = np.maximum(0.0, down(rest_low * np.maximum(h_low, 0.0))), up(rest_high * np.maximum(h_high, 0.0))
@@ -120,15 +122,12 @@ def evaluate(
     tau_beta = _ends(*_signed(beta, problem.tau_low, problem.tau_high))
     if problem.kind == "nu_svr":  # c stands twice
         T = HALF * T
-    if problem.two:
-        sides = [(HALF * T - plus, exactly(b) + exactly(t)), (HALF * T - minus, exactly(t) - exactly(b))]
-        linear = T * exactly(t)
-    elif problem.kind == "one_class":
-        sides = [(T - plus, exactly(b))]
-        linear = T * exactly(b)
-    else:
-        sides = [(minus - plus, exactly(b))]
-        linear = ZERO
+    # sum s beta and sum beta against what they should be
+    skew, short = minus - plus, T - plus - minus
+    linear = T * exactly(t) if problem.two else T * exactly(b)
+    if problem.kind == "one_class":
+        skew = short
+    moved = skew * exactly(b) + (short * exactly(t) if problem.two else ZERO)
     primal = HALF * square + linear + loss
     top = exactly(float(np.maximum(np.abs(problem.tau_low), np.abs(problem.tau_high)).max(initial=0.0)))
     radius = Interval(0.0, R2).sqrt()
@@ -137,23 +136,20 @@ def evaluate(
     else:
         length = (exactly(2.0) * primal.positive()).sqrt()
     bound = top + radius * length
-    price, moved = ZERO, ZERO
-    for missed, scalar in sides:
-        if missed != ZERO:
-            price = price + bound * abs(missed)
-            moved = moved + missed * scalar
+    missed = abs(skew)
     if problem.kind == "nu_svr":  # eps* >= 0: only a sum above T1 has a price
-        (first, _), (second, _) = sides
-        above = Interval(0.0, 0.0) - (first + second)
-        price = bound * abs(first - second) + bound * above.positive()
+        missed = missed + (ZERO - short).positive()
+    elif problem.two:
+        missed = abs(HALF * T - plus) + abs(HALF * T - minus)
+    price = bound * missed
     dual = tau_beta - HALF * square - price
     gap = rows + moved + price
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
-    rough = float(np.abs(u).sum()) * float(off.max(initial=0.0)) + float(c.sum()) * float(off.max(initial=0.0))
+    rough = (float(np.abs(u).sum()) + float(c.sum())) * max(rough, float(off.max(initial=0.0)))
     sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
     textbook = rough + (400.0 + 2.0 * math.sqrt(c.size)) * UNIT * sizes
-    textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up)
+    textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up) + 1e-11 * price.up
     # A bound by |K| <= R^2 alone may be wide of these sums; it does no harm where it is this small beside P and D.
     harmless = SMALL_ROUNDING if np.count_nonzero(u) * c.size <= CHEAP else LARGE_ROUNDING
     textbook = max(textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
@@ -178,7 +174,7 @@ def evaluate_hard(
     mass, missed = _total(np.abs(u)), abs(_total(u))
     primal = HALF * square
     bound = exactly(1.0) + Interval(0.0, R2).sqrt() * square.sqrt()
-    dual = (HALF * mass - bound * missed) * mass / square
+    dual = (HALF * mass - bound * missed) * (mass / square)
     if worst < 1.0:
         primal = Interval(primal.low, math.inf)
     if not feasible:

@@ -25,6 +25,8 @@ TILE_ROWS = 512
 TILE_VECTORS = 1024
 #: Values of a dense tile of rows.
 MOST_VALUES = 4_000_000
+#: An exponent that may be off by more than CANCELLED is computed from differences; beyond NOTHING its power of e is 0.
+CANCELLED, NOTHING = 1e-9, 760.0
 
 
 class Values:
@@ -68,7 +70,9 @@ class Values:
             own = np.abs(self._of(self.norms2)) if self.name != "sigmoid" else np.ones(keep.size)
             self.norms = np.sqrt(own + self._off(longest))
 
-    def _base(self, square: float) -> float:
+    def _base(self, square: Any) -> Any:
+        """Floats of numpy's, whose powers overflow to infinity."""
+        square = np.asarray(square)[()]
         if self.name == "linear":
             return square
         return self.gamma * square + abs(self.coef0)
@@ -95,9 +99,9 @@ class Values:
         for start in range(0, self.keep.size, self.tall):
             yield self._take(self.keep[start : start + self.tall])
 
-    def _take(self, index: np.ndarray) -> np.ndarray:
+    def _take(self, index: np.ndarray, centre: Any = None) -> np.ndarray:
         if isinstance(self.rows, DenseRows):
-            return np.asarray(self.rows.values[index], dtype=np.float64) - self.centre
+            return np.asarray(self.rows.values[index], dtype=np.float64) - (self.centre if centre is None else centre)
         out = np.zeros((index.size, self.d))
         for line, i in enumerate(index.tolist()):
             part = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
@@ -123,7 +127,7 @@ class Values:
             out += self.shift * u
             reach += 4.0 * UNIT * np.abs(self.shift * u) + 2.0 * UNIT * np.abs(out)
             return out, up(reach * (1.0 + 1e-9) + m * TINY)
-        mass, longest = float(sizes.sum()) * (1.0 + 1e-9), float(self.lengths.max(initial=0.0))
+        longest, degree = float(self.lengths.max(initial=0.0)), self.degree if self.name == "poly" else 1
         kept: dict[int, np.ndarray] = {}
         for start in range(0, u.size, self.tall):
             part = slice(start, start + self.tall)
@@ -145,9 +149,21 @@ class Values:
                         flat = np.abs(self.gamma * inner + self.coef0) - off
                         slope = np.minimum(1.0, 4.0 * np.exp(-2.0 * np.maximum(flat, 0.0)))
                         reach[part] += 1.01 * (off * slope + 2.0**-49 + steps) @ sizes[some]
-        if self.name not in ("rbf", "sigmoid"):
-            reach += mass * (self._off(longest) + steps * self.top)
-        return out, up(reach * (1.0 + 1e-9) + (m + 8 + mass) * TINY)
+                    else:
+                        base = self._base(np.outer(self.lengths[part], self.lengths[support[some]]))
+                        off = 1.01 * degree * (self.d + 8) * UNIT + steps
+                        reach[part] += off * (_power(base, degree) @ sizes[some])
+        return out, up(reach * (1.0 + 1e-9) + (m + 8 + float(sizes.sum())) * TINY)
+
+    def rough(self, u: np.ndarray) -> float:
+        """What a score is off by where only the largest |K| is known: a fit may admit so much."""
+        mass, m = float(np.abs(u).sum()), int(np.count_nonzero(u))
+        if self.name == "rbf":
+            longest = 2.0 * float(self.lengths.max(initial=0.0))
+            off = math.expm1(min(50.0, self.gamma * (self.d + 12) * UNIT * longest * longest)) + 2.0**-49
+        else:
+            off = 4.0 * UNIT * self.top if self.matrix is not None else self._off(float(self.lengths.max(initial=0.0)))
+        return mass * (off + ratio_up(m + 8, m + 64) * self.top)
 
     def spread2(self) -> float:
         """The largest |phi_i - phi_0|^2, about: a scale that a common shift of the rows does not change."""
@@ -157,19 +173,32 @@ class Values:
         return float(np.maximum(own + own[0] - 2.0 * self.sums(first)[0], 0.0).max(initial=0.0))
 
     def _gauss(self, inner: np.ndarray, rows: slice, columns: np.ndarray) -> tuple[np.ndarray, float]:
-        """exp(-g D), and the relative error that a tile can have."""
-        longest = float(self.lengths[rows].max(initial=0.0) + self.lengths[columns].max(initial=0.0))
+        """exp(-g D), and the relative error that a tile can have; D by differences where cancellation would be felt."""
+        both = self.lengths[rows][:, None] + self.lengths[columns][None, :]
         square = self.norms2[rows][:, None] + self.norms2[columns][None, :] - 2.0 * inner
+        reach = self.gamma * (self.d + 12) * UNIT * 1.01 * both * both
         exponent = self.gamma * np.maximum(square, 0.0)
-        off = self.gamma * (self.d + 12) * UNIT * longest * longest * 1.01 + 2.0 * UNIT * float(
-            exponent.max(initial=0.0)
-        )
+        felt = ~(reach <= CANCELLED) & ~(exponent - reach > NOTHING)
+        if felt.any():
+            exponent[felt] = self.gamma * self._distances(rows, columns, *np.nonzero(felt))
+            reach[felt] = (self.d + 12) * UNIT * exponent[felt]
+        off = float(np.where(exponent > NOTHING, 0.0, reach + 2.0 * UNIT * exponent).max(initial=0.0))
         if self.proved:
             K, own = _exp_minus(np.minimum(exponent, 745.0)), 2.0 * EXP_ERROR
         else:
             K, own = np.exp(-exponent), 2.0**-49
         # Beyond e^-700 a value counts for nothing: it is TINY beside the sum, and its error is no larger than itself.
         return K, math.expm1(min(off, 50.0)) * (1.0 + 1e-9) + own
+
+    def _distances(self, rows: slice, columns: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """|x_i - x_j|^2 of pairs of rows, from the values as they are."""
+        left, right, found = self.keep[rows][i], self.keep[columns][j], np.empty(i.size)
+        many = max(1, MOST_VALUES // max(1, self.d))
+        for start in range(0, i.size, many):
+            part = slice(start, start + many)
+            apart = self._take(left[part], 0.0) - self._take(right[part], 0.0)
+            found[part] = np.einsum("ij,ij->i", apart, apart)
+        return found
 
 
 def _power(base: np.ndarray, degree: int) -> np.ndarray:

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..document import refuse_unreadable
 from ..linear import TIERS, Rigour
 from ..schema import Kind
@@ -32,8 +30,7 @@ def check(
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     bounds: list[Bounds] = []
     if case.statement_claims(claims):
-        with np.errstate(all="ignore"):
-            bounds = _figure_claims(claims, case, rigorous)
+        bounds = _figure_claims(claims, case, rigorous)
     total_claims(claims, case)
     return Verdict(claims, [], bounds if rigorous else [], TIERS[rigorous])
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
+from ..classes import class_weights_agree, label_index
 from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
-from ..fingerprint import digest, row_hashes
-from ..rows import Block, Rows, as_rows, first_non_finite
+from ..rows import Block, Rows, as_rows
+from ..statement import classes_claim, same_rows, same_targets
 from ..verdict import Claim
 from .document import array_forms
 
@@ -31,30 +31,21 @@ class Case:
         self.targets, self.kind = self.block["targets"], self.block["kind"]
         self.S, self.d = len(self.targets), document["n_features"]
         self.rows: Rows = as_rows(X)
-        self._same_rows()
+        self.weights = same_rows(document, self.rows, sample_weight)
         n = self.rows.shape[0]
         read = read_arrays(dict(document), arrays, array_forms(dict(document)))
         self.W, self.b = read["coef"].astype(np.float64), read["intercept"].astype(np.float64)
         self.U = read.get("dual")
-        self.weights = weights_of_rows(sample_weight, n)
-        mark = self.block["fingerprint"]
-        advice = "give the judge exactly what fit was given"
-        if digest(row_hashes(self.rows), "<u8") != mark["rows"]:
-            raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
         self.index: np.ndarray | None = None
         if document["classes"] is not None:
             self.index = label_index(y, document["classes"], n)
             K = len(document["classes"]["values"])
             positives = [1] if K == 2 else list(range(K))
             self.Y = np.where(self.index[None, :] == np.array(positives)[:, None], 1.0, -1.0)
-            seen = digest(self.index, "<i8")
+            same_targets(document, self.index, "<i8", "targets")
         else:
-            self.Y, seen = _targets(y, n)
-        if seen != mark["labels"]:
-            raise CertificateError(f"other targets: y is not that of the fit ({advice})")
-        if digest(self.weights, "<f8") != mark["weights"]:
-            missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-            raise CertificateError(f"other weights: {missing} ({advice})")
+            self.Y = _targets(y, n)
+            same_targets(document, self.Y.T, "<f8", "targets")
         if len(self.Y) != self.S:
             raise CertificateError(f"the certificate cannot be read: {self.S} targets, y has {len(self.Y)}")
         self.alpha = np.array([number(a) for a in self.problem["alpha"]])
@@ -62,16 +53,6 @@ class Case:
         if self.index is not None:
             self.s = self.weights * np.array([number(w) for w in self.problem["class_weight"]])[self.index]
         self.free = self.problem["offset"] == "free"
-
-    def _same_rows(self) -> None:
-        claimed = self.block["fingerprint"]
-        n, d = self.rows.shape
-        if (n, d) != (claimed["n_rows"], claimed["n_features"]) or d != self.d:
-            fit = f"{claimed['n_rows']} rows and {claimed['n_features']} features"
-            raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
-        bad = first_non_finite(self.rows)
-        if bad is not None:
-            raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
 
     def which(self, k: int) -> str:
         """How a claim about target k begins."""
@@ -112,7 +93,7 @@ class Case:
             resolved = [number(w) for w in self.problem["class_weight"]]
             agree, expected = class_weights_agree(p.get("class_weight", ""), values, resolved, self.index, self.weights)
             claims.append(Claim("class weights", resolved, expected, agree))
-            claims.append(Claim("classes", f"{len(values)} classes", None, sorted_unique(values), "sorted, each once"))
+            claims.append(classes_claim(values, self.index))
         arrays = (self.W, self.b, self.Y) if self.U is None else (self.W, self.b, self.Y, self.U)
         finite = all(bool(np.isfinite(a).all()) for a in arrays)
         claims.append(Claim("finite", "model and targets", None, finite))
@@ -121,8 +102,8 @@ class Case:
         return all(claim.holds for claim in claims)
 
 
-def _targets(y: Any, n: int) -> tuple[np.ndarray, str]:
-    """Targets (S, n) in float64 and the digest of their rows."""
+def _targets(y: Any, n: int) -> np.ndarray:
+    """Targets (S, n) in float64."""
     if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
         y = y.to_numpy()
     try:
@@ -131,5 +112,4 @@ def _targets(y: Any, n: int) -> tuple[np.ndarray, str]:
         raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
     if values.ndim not in (1, 2) or values.shape[0] != n:
         raise CertificateError(f"other targets: y has shape {values.shape}, X has {n} rows")
-    values = values.reshape(n, -1)
-    return np.ascontiguousarray(values.T), digest(values, "<f8")
+    return np.ascontiguousarray(values.reshape(n, -1).T)

@@ -76,10 +76,10 @@ _ARRAYS: Table = {
     "intercept": recomputed(is_dict, "the residuals"),
     "dual": recomputed(is_dict, "the dual"),
 }
-_FREE = ("copy_X", "time_limit", "n_jobs", "device")
+_FREE = ("copy_X", "time_limit", "n_jobs", "device", "max_iter", "solver", "schedule", "random_state")
 _PARAMETERS: dict[str, Table] = {
     "LinearRegression": agree("fit_intercept", "tol", "positive") | free(*_FREE),
-    "Ridge": agree("alpha", "fit_intercept", "tol", "positive") | free(*_FREE, "max_iter", "solver", "random_state"),
+    "Ridge": agree("alpha", "fit_intercept", "tol", "positive") | free(*_FREE),
     "LeastSquaresClassifier": agree("alpha", "fit_intercept", "tol", "class_weight") | free(*_FREE),
 }
 TABLES: dict[str, Table] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..linear import inside, size_of, status_claim
 from ..recompute import Task, evaluate
 from ..rigorous import ExactFigures, exact_figures, float_interval
 from ..rounding import UNIT, gamma
-from ..rows import Block, DenseBlock, SparseBlock, SparseRows
+from ..rows import Block, DenseBlock
 from ..verdict import Claim
 from .case import MOST_COLUMNS, Case
 from .document import GAP
@@ -69,30 +70,36 @@ def recompute(case: Case) -> Figures:
             moved = DenseBlock(0, block.values - mean)
             gradient += _times(moved, weighted)
             centred2 += _times(_squared(moved), s[None, :])[0]
-        else:
-            gradient += _times(block, weighted) - np.outer(weighted.sum(axis=1), mean)
-    if isinstance(case.rows, SparseRows):
-        centred2 = np.maximum(raw2 - mass * mean * mean, 0.0)
+        else:  # as if dense: entries about the mean, and the zeros that are not stored, of which a full column has none
+            moved = replace(block, data=block.data - mean[block.indices])
+            stored = replace(block, data=np.ones(block.data.size))
+            full = np.bincount(block.indices, minlength=d) == block.n
+            gradient += _times(moved, weighted)
+            gradient -= np.where(full, 0.0, weighted.sum(axis=1)[:, None] - _times(stored, weighted)) * mean
+            centred2 += _times(_squared(moved), s[None, :])[0]
+            centred2 += np.where(full, 0.0, np.maximum(s.sum() - _times(stored, s[None, :])[0], 0.0)) * mean * mean
     gradient -= case.alpha[:, None] * case.W
     raw = np.sqrt(raw2)
     scale = np.maximum(np.sqrt(centred2), CONSTANT * raw) if case.free else raw
     length = np.sqrt(rss)
-    below = scale * length[:, None]
+    # A constant column is the offset once more, and what is left of it about its mean is rounding.
+    told = (scale > CONSTANT * raw) | (case.alpha[:, None] > 0.0)
+    below = np.where(told, scale * length[:, None], 0.0)
     ratios = np.divide(np.abs(gradient), below, out=np.zeros_like(gradient), where=below > 0)
     cosine = ratios.max(axis=1, initial=0.0)
     if case.free:
         edge = math.sqrt(mass) * length
         cosine = np.maximum(cosine, np.divide(np.abs(slope), edge, out=np.zeros(S), where=edge > 0))
     terms = np.abs(case.W) @ raw + np.abs(case.b) * math.sqrt(mass)
-    error = gamma(d + 4) * terms + 2.0 * gamma(2) * np.sqrt(size2)
+    # No room grows with coefficients that the data cannot see.
+    seen = np.minimum(terms, 2.0 * _seen(case, raw, mean, mass, np.sqrt(size2)))
+    error = gamma(d + 4) * seen + 2.0 * gamma(2) * np.sqrt(size2)
     unit = 2.0**-24 if case.document["dtype"] == "float32" else 0.0
     sums = gamma(2048 + count / 256)
-    # What an optimal model may be off by does not grow with coefficients that the data cannot see.
-    seen = np.minimum(terms, 2.0 * _seen(case, raw, mean, mass, np.sqrt(size2)))
     own = (gamma(d + 4) + unit) * seen + 2.0 * gamma(2) * np.sqrt(size2)
-    part = np.divide(own, length, out=np.zeros(S), where=length > 0)
+    part = np.divide(own, length, out=np.full(S, np.inf), where=length > 0)
     room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
-    noise = np.divide(error, length, out=np.zeros(S), where=length > 0) * 2.0 + 4.0 * sums
+    noise = np.divide(error, length, out=np.full(S, np.inf), where=length > 0) * 2.0 + 4.0 * sums
     noise = np.fmin(noise, np.maximum(COSINE_SHARE, 4.0 * room))
     rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, SQUARES_SHARE)
     return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise)
@@ -132,12 +139,15 @@ def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[E
 
 def _r2_claim(case: Case, k: int, rss: float, tss: float, room: float, mass: float) -> Claim:
     name, claimed = case.which(k) + "R2", number(case.targets[k]["r2"])
-    size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0)) * 2.0**-50
-    edge = mass * size * size
-    if math.isnan(claimed):
-        return Claim(name, claimed, None, at_most(tss, 4.0 * edge), "of a constant target: not defined")
+    size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
+    edge, predicted = mass * (size * 2.0**-50) ** 2, mass * (size * 2.0**-20) ** 2
+    if math.isnan(claimed) and at_most(tss, 4.0 * edge):
+        return Claim(name, claimed, None, True, "of a constant target: files of 0.1.0 say that it is not defined")
+    if claimed in (0.0, 1.0) and at_most(tss, 4.0 * edge):
+        holds = at_most(rss, 4.0 * predicted) if claimed else at_most(0.25 * predicted, rss)
+        return Claim(name, claimed, None, holds, "of a constant target: 1 where it is predicted, else 0")
     if not at_most(0.25 * edge, tss) or tss == 0.0:
-        return Claim(name, claimed, None, False, "of a constant target: not defined")
+        return Claim(name, claimed, None, False, "of a constant target: neither 1 nor 0")
     found = 1.0 - rss / tss
     # The mean of y is known to some ulps, which count where y hardly varies.
     loose = capped(1e-9 + 8.0 * math.sqrt(edge / tss), 1.0, 1.0)
@@ -169,12 +179,15 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
                 gap = float_interval((exact.primal[0] - exact.dual[1], exact.primal[1] - exact.dual[0]))
         values = {name: number(target[name]) for name in (*GAP, "rounding")}
         size = size_of(primal, dual)
-        most = ROUNDING_FACTOR * (found.textbook + _rough(case, k, figures, found.gap.up))
+        rough, own = _rough(case, k, figures, found.gap.up)
+        most = ROUNDING_FACTOR * (found.textbook + rough)
         honest = found.finite and between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
         room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size
+        null = figures.size2[k] / case.alpha[k]
+        near = min(room, ROUNDING_FACTOR * (found.own + own) + 4.0 * UNIT * (size_of(primal, primal) + null))
         for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
-            holds = found.finite and inside(values[name], interval, room, size + figures.size2[k] / case.alpha[k])
+            holds = found.finite and inside(values[name], interval, near if name == "primal" else room, size + null)
             claims.append(Claim(which + name, values[name], 0.5 * interval.low + 0.5 * interval.up, holds))
         scale = max(abs(values["primal"]), abs(values["dual"]))
         relative = values["gap"] / scale if scale != 0.0 else 0.0
@@ -193,8 +206,8 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
     return bounds
 
 
-def _rough(case: Case, k: int, figures: Figures, gap: float) -> float:
-    """What P - D may be off by where lengths stand for the products of rows and model: a cap, no proof."""
+def _rough(case: Case, k: int, figures: Figures, gap: float) -> tuple[float, float]:
+    """What P - D, and P by itself, may be off by where lengths stand for the products of rows and model: a cap, no proof."""
     assert case.U is not None
     keep = case.s > 0
     c, u = case.s[keep] / case.alpha[k], case.U[k][keep]
@@ -204,7 +217,8 @@ def _rough(case: Case, k: int, figures: Figures, gap: float) -> float:
     n = u.size
     off = gamma(min(n, 1024) + n / 256 + 64) * math.sqrt(float((u * u / c).sum())) * rows
     combined = w + math.sqrt(2.0 * max(0.0, gap) if math.isfinite(gap) else 0.0)
-    return score * (math.sqrt(float(figures.rss[k]) / case.alpha[k]) + score) + off * (combined + off)
+    own = score * (math.sqrt(float(figures.rss[k]) / case.alpha[k]) + score)
+    return own + off * (combined + off), own
 
 
 def _status_claim(which: str, status: str, reached: bool) -> Claim:
@@ -230,4 +244,4 @@ def _times(block: Block, U: np.ndarray) -> np.ndarray:
 def _squared(block: Block) -> Block:
     if isinstance(block, DenseBlock):
         return DenseBlock(block.start, block.values * block.values)
-    return SparseBlock(block.start, block.data * block.data, block.indices, block.indptr, block.n_features)
+    return replace(block, data=block.data * block.data)

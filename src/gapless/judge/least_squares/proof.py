@@ -58,6 +58,8 @@ def sure_rank(case: Case) -> int:
     if case.d > MOST_COLUMNS:
         return 0
     G, lengths, _, depth = products(case)
+    if not np.isfinite(G).all():
+        return 0
     means, G = G[: case.d, -1], G[: case.d, : case.d]
     values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)

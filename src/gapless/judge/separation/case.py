@@ -21,7 +21,7 @@ import numpy as np
 from ..document import refuse_unreadable
 from ..errors import CertificateError
 from ..rows import Rows, as_rows
-from ..statement import same_data
+from ..statement import classes_claim, same_data
 from ..verdict import Claim, Verdict
 from .document import exact, flaw
 from .exact import (
@@ -51,8 +51,9 @@ class _Case:
         self.block = document["certificate"]
         self.rows = rows
         index, weights = same_data(document, rows, y, sample_weight)
-        self.keep = weights > 0
-        present = np.bincount(index[self.keep], minlength=len(document["classes"]["values"])) > 0
+        self.keep, values = weights > 0, document["classes"]["values"]
+        self.known = classes_claim(values, index)
+        present = np.bincount(index[self.keep], minlength=len(values)) > 0
         self.K = int(present.sum())
         if self.K < 2:
             raise CertificateError("other data: fewer than two classes have rows of positive weight")
@@ -93,6 +94,7 @@ def check(document: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None
     refuse_unreadable(document, flaw)
     case = _Case(dict(document), as_rows(X), y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the proof")]
+    claims.append(case.known)
     status = case.block["status"]
     {"complete": _complete, "quasi": _quasi, "overlap": _overlap}[status](claims, case)
     return Verdict(claims, UNCHECKED, [], "exact arithmetic")

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index, sorted_unique, weights_of_rows
+from ..classes import class_weights_agree, label_index, sorted_unique
 from ..compare import at_most, capped, equal
 from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
-from ..fingerprint import digest, row_hashes
 from ..rounding import gamma
 from ..rows import as_rows, filled
+from ..statement import same_rows, same_targets
 from ..verdict import Claim
-from .document import array_forms
+from .document import array_forms, flaw_of_arrays
 
 #: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
 SHARE = 1e-6
@@ -28,22 +28,10 @@ class Case:
     def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
         self.document, self.block = document, document["certificate"]
         self.parameters, self.problem = document["parameters"], document["problem"]
-        self.d, mark = document["n_features"], document["certificate"]["fingerprint"]
-        self.X = rows_in_float32(X)
-        n, d = self.X.shape
-        if (n, d) != (mark["n_rows"], mark["n_features"]) or d != self.d:
-            fit = f"{mark['n_rows']} rows and {mark['n_features']} features"
-            raise CertificateError(f"other data: X has {n} rows and {d} features, the certificate speaks of {fit}")
-        advice = "give the judge exactly what fit was given"
-        if digest(row_hashes(self.X), "<u8") != mark["rows"]:
-            raise CertificateError(f"other data: the rows of X are not those of the fit ({advice})")
-        self.given = weights_of_rows(sample_weight, n)
-        if digest(self.given, "<f8") != mark["weights"]:
-            missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-            raise CertificateError(f"other weights: {missing} ({advice})")
-        self._targets(y, n)
-        if digest(self.marks, self.kind) != mark["labels"]:
-            raise CertificateError(f"other targets: y is not that of the fit ({advice})")
+        self.d, self.X = document["n_features"], rows_in_float32(X)
+        self.given = same_rows(document, as_rows(self.X), sample_weight, gaps=True)
+        self._targets(y, len(self.X))
+        same_targets(document, self.marks, self.kind, "targets")
         self.arrays = read_arrays(document, arrays, array_forms(document))
         self.levels: list[np.ndarray | None] = []
         start = 0
@@ -140,22 +128,11 @@ class Case:
     def form_claims(self, claims: list[Claim]) -> bool:
         """Whether the arrays are a tree at all, and its size and depth."""
         left, right, feature = (self.arrays[name].astype(np.int64) for name in ("left", "right", "feature"))
-        N = left.size
-        ends = left < 0
-        inner = np.flatnonzero(~ends)
-        own = np.arange(N)
-        children = np.concatenate([left[inner], right[inner]])
-        good = bool((ends == (right < 0)).all() and (children < N).all() and (left[inner] > own[inner]).all())
-        good = good and bool((right[inner] > own[inner]).all()) and np.array_equal(np.sort(children), np.arange(1, N))
-        good = good and bool(((feature[inner] >= 0) & (feature[inner] < self.d)).all())
-        threshold = self.arrays["threshold"]
-        good = good and not np.isnan(threshold).any()
-        # A leaf has no cut, and says so in one way.
-        bare = (feature == -2) & (threshold == -2.0) & (left == -1) & (right == -1) & (self.arrays["missing_left"] == 0)
-        good = good and bool(bare[ends].all()) and not self.arrays["categories"][ends].any()
-        known = [each for each in self.levels if each is not None]
-        good = good and all(bool((np.diff(each) > 0).all() and np.isfinite(each).all()) for each in known)
-        good = good and bool((self.arrays["missing_left"] <= 1).all())
+        N, ends = left.size, left < 0
+        inner, good = np.flatnonzero(~ends), flaw_of_arrays(self.document, self.arrays) is None
+        known = [(j, each) for j, each in enumerate(self.levels) if each is not None]
+        good = good and all(np.array_equal(each, _values(self.X[:, j])) for j, each in known)
+        good = good and not self.arrays["threshold"][np.isin(feature, [j for j, _ in known])].any()
         claims.append(Claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it"))
         if not good:
             return False
@@ -199,12 +176,9 @@ class Case:
         claims.append(Claim("rows of the nodes", "at least 1", int(counts.min()), at_most(1, int(counts.min()))))
         if not claims[-1].holds:
             return
-        # A value that no row of a node had goes where more rows go.
-        for t in np.flatnonzero(~self.ends).tolist():
-            j, more = int(self.feature[t]), counts[self.left[t]] > counts[self.right[t]]
-            if not np.isnan(self.X[self.rows[t], j]).any() and bool(self.arrays["missing_left"][t]) != bool(more):
-                claims.append(Claim("missing values go", f"node {t}", None, False, "where more rows go"))
-                break
+        astray = [t for t in np.flatnonzero(~self.ends).tolist() if not self._sends_others(t, counts)]
+        note = f"node {astray[0]} does not" if astray else "where more rows go"
+        claims.append(Claim("values that no row of a node has go", "at every split", None, not astray, note))
         weight, value, impurity, room = np.zeros(N), np.zeros((N, P)), np.zeros(N), np.zeros(N)
         largest = np.zeros(N)
         for t, rows in enumerate(self.rows):
@@ -237,6 +211,16 @@ class Case:
         kept = N == 1 or at_most(floor, light, float(room.max()) * weight[0])
         claims.append(Claim("weight of a leaf", floor, light, kept))
         self.weight, self.impurity = weight, impurity
+
+    def _sends_others(self, node: int, counts: np.ndarray) -> bool:
+        """Whether what no row of a node has, a category or a missing value, goes where more rows go."""
+        j, more = int(self.feature[node]), counts[self.left[node]] > counts[self.right[node]]
+        x, known = self.X[self.rows[node], j], self.levels[j]
+        bits = np.unpackbits(self.arrays["categories"][node].astype("<u4").view(np.uint8), bitorder="little")
+        size = 0 if known is None else known.size
+        open_ = bits[:size][~np.isin(known, x)] if known is not None else bits
+        fine = bool(np.isnan(x).any()) or bool(self.arrays["missing_left"][node]) == more
+        return fine and not bits[size:].any() and bool((open_ == more).all() or known is None)
 
     def impurity_of(self, w: np.ndarray, Y: np.ndarray) -> float:
         W = float(w.sum())
@@ -289,6 +273,11 @@ def _features(value: Any, d: int) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) else max(1, int(value * d))
+
+
+def _values(x: np.ndarray) -> np.ndarray:
+    """The values of a column, each once."""
+    return np.unique(x[~np.isnan(x)])
 
 
 def _same(name: str, claimed: np.ndarray, found: np.ndarray, room: np.ndarray) -> Claim:

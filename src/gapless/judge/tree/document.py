@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from ..document import (
     CLASSES,
@@ -76,8 +79,8 @@ _ARRAYS: Table = {
     "impurity": recomputed(is_dict, "the rows of the node"),
     "weighted_n": recomputed(is_dict, "the rows of the node"),
     "n_samples": recomputed(is_dict, "the rows of the node"),
-    "categories": recomputed(is_dict, "the rows that it sends left"),
-    "levels": recomputed(is_dict, "rising; the rows that they send left"),
+    "categories": recomputed(is_dict, "the rows that it sends left; what no row has goes where more rows go"),
+    "levels": recomputed(is_dict, "the values of the columns of categories"),
 }
 _LIMITS = (
     "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
@@ -145,6 +148,28 @@ def flaw(document: Any) -> str | None:
     if document["certificate"]["nodes"] < 1:
         return "certificate.nodes is 0; a tree has a root"
     return None
+
+
+def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+    """Whether the arrays are no tree: every node but the root has one parent, above it, and leaves have no cut."""
+    left, right, feature = (arrays[name].astype(np.int64) for name in ("left", "right", "feature"))
+    threshold, N, d = arrays["threshold"], left.size, document["n_features"]
+    ends, own = left < 0, np.arange(N)
+    inner = ~ends
+    children = np.concatenate([left[inner], right[inner]])
+    if not (ends == (right < 0)).all() or not np.array_equal(np.sort(children), np.arange(1, N)):
+        return "the arrays left and right are no tree"
+    if not ((left > own)[inner].all() and (right > own)[inner].all()):
+        return "the arrays left and right have a child above its parent"
+    if not ((feature >= 0) & (feature < d))[inner].all():
+        return f"the array feature names columns beyond the {d} of the model"
+    # A leaf has no cut, and says so in one way.
+    bare = (feature == -2) & (threshold == -2.0) & (left == -1) & (right == -1) & (arrays["missing_left"] == 0)
+    if not bare[ends].all() or arrays["categories"][ends].any() or not (arrays["missing_left"] <= 1).all():
+        return "a leaf has a cut, or missing_left is neither 0 nor 1"
+    ordered = [np.diff(part) > 0 for part in np.split(arrays["levels"], np.cumsum(document["problem"]["levels"]))]
+    good = all(map(np.all, ordered)) and np.isfinite(arrays["levels"]).all() and not np.isnan(threshold).any()
+    return None if good else "the levels of a feature do not rise, or a threshold is no number"
 
 
 def array_forms(document: dict[str, Any]) -> Arrays:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from fractions import Fraction
 from typing import Any
 
@@ -40,9 +41,10 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
     claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
     if not wanted:
-        # A split that was drawn may fail the limits of leaves; else there is one wherever there is a cut.
-        if case.problem["exact"] and case.problem["min_leaf"] == 1 and number(case.problem["min_weight"]) == 0.0:
-            _reason_claim(case, claims)
+        # A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut.
+        limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
+        if case.problem["exact"] and not any(limits):
+            _reason_claim(case, claims, None)
         return
     behind, bad = 0.0, -1
     for t in inner.tolist():
@@ -56,7 +58,7 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     claims.append(Claim("every split is the best", f"{inner.size} splits", behind, bad < 0, note))
     if exact:
         _exact_claims(case, claims, inner)
-    _reason_claim(case, claims)
+    _reason_claim(case, claims, gains)
 
 
 def _cheapest(case: Any) -> float:
@@ -76,13 +78,36 @@ def _outputs(case: Any) -> int:
     return int(case.Y.shape[1]) if case.problem["criterion"] == "squared_error" else case.parts.size - 1
 
 
-def _reason_claim(case: Any, claims: list[Claim]) -> None:
-    """Where growth went best first and ended at max_leaf_nodes, a leaf needs no other reason."""
+def _reason_claim(case: Any, claims: list[Claim], gains: dict[int, tuple[float, float]] | None) -> None:
+    """Where growth ended at max_leaf_nodes, it went best first; ``gains`` are None where splits were drawn."""
     widest = case.parameters.get("max_leaf_nodes")
-    if widest is None or int(case.ends.sum()) < widest:
+    if widest is not None and int(case.ends.sum()) == widest:
+        grown = gains is None or _best_first(case, gains)
+        claims.append(
+            Claim("best first", f"{widest} leaves", None, grown, "no leaf has a better cut than a later split")
+        )
+    else:
         lazy = [t for t in np.flatnonzero(case.ends).tolist() if not _has_reason(case, t)]
         note = f"node {lazy[0]} could have been split" if lazy else "pure, at a limit, or nothing to cut"
         claims.append(Claim("every leaf has a reason", int(case.ends.sum()), None, not lazy, note))
+
+
+def _best_first(case: Any, gains: dict[int, tuple[float, float]]) -> bool:
+    """Whether each split, in the order of their gains, takes off no less than any leaf that was there could have."""
+    waiting, behind, room, since = [(-gains[0][0], 0)] if gains else [], -np.inf, 0.0, np.inf
+    while waiting:
+        gain, t = heapq.heappop(waiting)
+        wide = room + gains[t][1] + TIE * abs(gain)
+        if np.isfinite(behind) and not at_most(since, -gain, wide) and not at_most(behind, -gain, wide):
+            return False  # splits as good as that of the leaf's parent may have come before it
+        for child in (int(case.left[t]), int(case.right[t])):
+            if not case.ends[child]:
+                heapq.heappush(waiting, (-gains[child][0], child))
+            elif not _has_reason(case, child):
+                best = _best(case, child)
+                if best is not None and best > behind:
+                    behind, room, since = best, _room(case, case.rows[child]), -gain
+    return True
 
 
 def _spread(case: Any, w: np.ndarray, Y: np.ndarray) -> float:
