@@ -329,3 +329,17 @@ def test_boxes_are_the_nodes():
     assert len(cut.nodes) + sum(node.hidden for node in cut.nodes.values()) == value.tree_.node_count
     with pytest.raises(ValueError, match="no fitted tree"):
         TreeDisplay.from_estimator(DecisionTreeClassifier())
+
+
+def test_starts_have_colours_that_no_class_has():
+    from matplotlib.colors import to_hex
+
+    X, y = clouds()
+    display = StartsDisplay.from_data(X, y, starts=9).plot()
+    classes = {
+        to_hex(colour) for rows in display.rows_ for colour in (rows.get_edgecolor()[0], rows.get_facecolor()[0])
+    }
+    lines = {to_hex(line.get_color()) for line in [*display.lines_, display.least_squares_]}
+    assert not classes & lines
+    looks = [(to_hex(line.get_color()), line.get_linestyle(), str(line._dash_pattern)) for line in display.lines_]
+    assert len(set(looks)) == len(looks)

@@ -185,6 +185,9 @@ def test_a_model_of_a_frame_gives_bounds_without_a_word_of_its_names(model):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BoundDisplay.from_estimator(model.fit(frame, y), frame, y).plot()
+        # The same rows as an array: the fingerprint knows them, and nobody warns.
+        rows = frame.to_numpy()
+        BoundDisplay.from_estimator(model, rows, y, X_test=rows[::-1] + 0.01, y_test=np.asarray(y)[::-1]).plot()
 
 
 def test_bars_are_the_bounds():

@@ -7,13 +7,27 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gapless import LinearRegression, LinearSVC, LogisticRegression, descend, linear_risk, path
+from gapless import (
+    LinearRegression,
+    LinearSVC,
+    LogisticRegression,
+    Schedule,
+    Until,
+    descend,
+    linear_risk,
+    losses,
+    path,
+    theory,
+)
 from gapless.plots import (
     BiasVarianceDisplay,
+    CrossEntropyDisplay,
     LearningCurveDisplay,
+    LossDisplay,
     OverfittingDisplay,
     PathDisplay,
     ReliabilityDisplay,
+    ScheduleDisplay,
     TraceDisplay,
 )
 from gapless.theory.bias_variance import decompose
@@ -175,9 +189,9 @@ def test_a_path_of_plain_numbers():
     score = {"train": np.array([0.6, 0.8, 0.9]), "test": np.array([0.5, 0.7, 0.6])}
     result = SimpleNamespace(
         Cs=Cs, relative_gap=np.array([1e-5, 2e-5, 0.0]), between=np.array([3e-4, 2e-4]), coef=coef, parameter="C",
-        scores=lambda X, y, at: score[y], best=lambda X, y, at: 1.0,
+        scores=lambda X, y, at: score[y], best=lambda X, y, at: 1.0, trained_on=lambda X: X == "fitted",
     )  # fmt: skip
-    display = PathDisplay.from_path(result, 0, "train", X_test=0, y_test="test").plot()
+    display = PathDisplay.from_path(result, "fitted", "train", X_test=0, y_test="test").plot()
     assert np.array_equal(display.scores_["training rows"].get_ydata(), score["train"])
     assert display.best_.get_xdata()[0] == 1.0
     assert "0.7 at C = 1" in display.title()
@@ -204,6 +218,107 @@ def test_paths_of_models():
     last = sorted(line.get_ydata()[-1] for line in display.coefficients_)
     assert np.allclose(last, np.sort(models[-1].coef_[0]), atol=1e-4)
     exact = path(LinearSVC(loss="hinge"), X, y, (0.01, 1.0), exact=True)
+    display = PathDisplay.from_path(exact, X[::-1], y[::-1], X_test=X[:30] + 0.1, y_test=y[:30]).plot()
+    assert list(display.scores_) == ["training rows", "other rows"]  # the order of the rows does not matter
+    assert list(PathDisplay.from_path(exact, X[:30], y[:30]).scores) == ["given rows"]
+    assert list(PathDisplay.from_path(result, X + 0.1, y).scores) == ["given rows"]
+    steps = exact.score_steps(X[:30] + 0.1, y[:30])
+    assert np.array_equal(display.scores_["other rows"].get_data().values, steps.scores)
+    assert display.best_.get_xdata()[0] == steps.best
+    low, high = steps.best_interval
+    assert f"the same from {low:.4g} to {high:.4g}" in display.title()
     shares = PathDisplay.from_path(exact).plot()
     found = LinearSVC(loss="hinge", C=float(shares.at[-1])).fit(X, y).slackness_.from_dual
     assert np.allclose(shares.shares[-1], [(found == kind).mean() for kind in (0, 1, 2)], atol=1.5 / len(X))
+
+
+# -- losses, schedules, cross-entropy
+
+
+def test_losses_are_drawn_as_they_are():
+    display = LossDisplay.from_losses().plot()
+    names = {"Perceptron", "Hinge", "SquaredHinge", "Logistic", "Exponential", "Squared"}
+    assert set(display.values_) == set(display.slopes_) == set(display.conjugates_) == names
+    assert set(display.residuals_) == {"Squared", "EpsilonInsensitive(0.5)"}
+    for name in names:
+        loss = getattr(losses, name)()
+        z, value = display.values_[name].get_data()
+        assert np.array_equal(value, loss.value(z, 1.0))
+        v, conjugate = display.conjugates_[name].get_data()
+        inside = np.isfinite(loss.conjugate(v, 1.0))
+        assert np.array_equal(np.isfinite(conjugate), inside)
+        assert np.array_equal(conjugate[inside], loss.conjugate(v, 1.0)[inside])
+    colours = [line.get_color() for line in display.values_.values()]
+    assert len(set(colours)) == len(colours)
+    one = LossDisplay.from_losses([losses.Hinge()], [losses.EpsilonInsensitive(0.1)], reach=4.0).plot()
+    assert list(one.residuals_) == ["EpsilonInsensitive(0.1)"]
+    with pytest.raises(ValueError, match="a loss of one score"):
+        LossDisplay.from_losses([losses.Softmax()])
+
+
+def test_every_schedule_is_drawn():
+    display = ScheduleDisplay.from_objective(steps=30).plot()
+    assert set(display.rates_) == set(display.values_) == {
+        "constant", "inverse", "inverse_root", "pegasos", "cosine", "backtracking", "exact", "polyak",
+    }  # fmt: skip
+    assert display.limit_.get_ydata()[0] == pytest.approx(0.2)  # curvatures 1 and 10
+    for name in ("constant", "inverse", "inverse_root", "pegasos", "cosine"):
+        run = display.runs[name]
+        steps, rates = display.rates_[name].get_data()
+        assert np.array_equal(steps, np.arange(1, 31))
+        wanted = {
+            "constant": np.full(30, 0.1),
+            "inverse": 0.1 / steps,
+            "inverse_root": 0.1 / np.sqrt(steps),
+            "pegasos": 1.0 / (steps + 10.0),
+            "cosine": 0.075 * (1.0 + np.cos(np.pi * steps / 30)),
+        }[name]
+        assert rates == pytest.approx(wanted, rel=1e-12, abs=1e-15), run.schedule
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    risk = linear_risk(X, np.where(X[:, 0] > 0, 1, -1), loss="logistic", lam=0.1)
+    some = ScheduleDisplay.from_objective(risk, schedules={"short": 0.1, "own": Schedule.exact()}, steps=20).plot()
+    assert set(some.values_) == {"short", "own"}
+    assert some.lowest == max(run.dual for run in some.runs.values())
+
+
+def test_cross_entropy_is_entropy_and_divergence():
+    display = CrossEntropyDisplay.from_probability(0.3, 0.65).plot()
+    q, cross = display.cross_.get_data()
+    assert cross == pytest.approx([theory.cross_entropy(0.3, x) for x in q])
+    assert display.entropy_.get_ydata()[0] == theory.entropy(0.3)
+    low, high = display.divergence_.get_ydata()
+    assert high - low == pytest.approx(theory.kl(0.3, 0.65))
+    assert "H(p, q) = 0.864 = H(p) 0.611 + KL(p, q) 0.253 nats" in display.title
+    for told, y in zip(display.labels_, (1, -1)):
+        z, value = display.labels_[told].get_data()
+        assert value == pytest.approx(losses.Logistic().value(z, y), abs=1e-14)
+        assert display.slopes_[told].get_ydata() == pytest.approx(losses.Logistic().slope(z, y), abs=1e-15)
+    with pytest.raises(ValueError, match="must be a probability"):
+        CrossEntropyDisplay.from_probability(1.3)
+    with pytest.raises(ValueError, match="q must be a float in the range"):
+        CrossEntropyDisplay.from_probability(0.3, 1.0)
+
+
+def test_the_lowest_of_a_trace_is_the_lowest():
+    """A run may have been lower on the way than where it ended, and lower than all others: that one is named."""
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    y = np.where(X[:, 0] + 0.5 * np.random.default_rng(2).normal(size=40) > 0, 1, -1)
+    risk = linear_risk(X, y, loss="logistic", lam=0.01, offset="none")
+    swing = {"method": "momentum", "schedule": 4.0, "betas": 0.97}
+    whole = descend(risk, stop=60, **swing).trace.loss
+    high = int(np.argmax(whole - np.minimum.accumulate(whole)))  # where it has swung farthest up from its lowest
+    runs = {
+        "short": descend(risk, schedule=0.05, stop=40),
+        "swings": descend(risk, stop=high, **swing),
+        "sgd": descend(risk, method="sgd", schedule=2.0, stop=Until(epochs=5), trace=7),
+    }
+    display = TraceDisplay.from_descent(runs, risk, resolution=5).plot()
+    seen = {name: min(run.trace.loss.min(), run.value) for name, run in runs.items()}
+    name = min(seen, key=seen.get)
+    assert display.lowest[:2] == (name, seen[name])
+    assert runs["swings"].trace.loss.min() < 0.99 * runs["swings"].value  # the end of a run is not its lowest
+    assert display.title.startswith(f"lowest: {name}, {seen[name]:.4g} after {display.lowest[2]}")
+    assert display.bound == max(run.dual for run in runs.values())
+    alone = TraceDisplay.from_descent(runs["swings"], risk, resolution=5)
+    assert f"lowest {runs['swings'].trace.loss.min():.4g} at step" in alone.title
+    assert "2/L" in display.axes_[0].get_title(loc="left")

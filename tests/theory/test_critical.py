@@ -162,3 +162,28 @@ def test_without_torch_it_says_what_to_install(monkeypatch):
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_named(value):
+    """NaN targets once came back as "rank deficient": nothing in the sentence spoke of them."""
+    net = gm.wide(X, 20)
+    bad = Y.copy()
+    bad[7] = value
+    for call in (lambda: gm.at_point(net.model, net.jacobian, net.start, bad), lambda: gm.fit(net, bad)):
+        with pytest.raises(ValueError, match=rf"y must be finite; y\[7\] is {value:g}"):
+            call()
+    bad[9] = np.nan
+    with pytest.raises(ValueError, match=r"y\[7\] is .* \(2 of 20 are not\)"):
+        gm.at_point(net.model, None, net.start, bad)
+    theta = net.start.copy()
+    theta[3] = value
+    for call in (lambda: gm.at_point(net.model, net.jacobian, theta, Y), lambda: gm.fit(net, Y, theta=theta)):
+        with pytest.raises(ValueError, match=r"theta must be finite; theta\[3\]"):
+            call()
+    rows = X.copy()
+    rows[2, 1] = value
+    with pytest.raises(ValueError, match=r"X must be finite; X\[2, 1\]"):
+        gm.wide(rows, 5)
+    with pytest.raises(ValueError, match="theta must have the 101 parameters"):
+        gm.fit(net, Y, theta=np.zeros(3))

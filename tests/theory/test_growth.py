@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -215,3 +216,67 @@ def test_equal_points_take_equal_labels():
     opposite = g.dichotomies([[1.0, 2.0], [-2.0, -4.0]], offset=False)
     assert (opposite.labels[:, 0] == -opposite.labels[:, 1]).all()
     assert opposite.count == 2
+
+
+def points_of(seed: int) -> np.ndarray:
+    """Points in any position: on lines, twice the same."""
+    random = np.random.default_rng(seed)
+    return random.integers(-2, 3, size=(int(random.integers(2, 8)), int(random.integers(1, 4))))
+
+
+def shattered_by_hand(labels: np.ndarray, size: int) -> bool:
+    """Whether some ``size`` columns show every pattern."""
+    return any(
+        len({tuple(row) for row in labels[:, list(columns)].tolist()}) == 2**size
+        for columns in itertools.combinations(range(labels.shape[1]), size)
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_split_counts_what_it_says(seed):
+    X = points_of(seed)
+    found = g.split(X)
+    labels = g.dichotomies(X).labels
+    whole = {tuple(row) for row in labels.tolist()}
+    without = [row[:-1] for row in whole]
+    assert found.alpha == sum(without.count(row) == 1 for row in set(without))
+    assert found.beta == sum(without.count(row) == 2 for row in set(without))
+    assert found.total == len(whole) == g.count_dichotomies(X)
+    assert {tuple(row) for part in (found.s1, found.s2_plus, found.s2_minus) for row in part.tolist()} == whole
+    assert (found.s2_plus[:, -1] == 1).all()
+    assert (found.s2_minus[:, -1] == -1).all()
+    assert shattered_by_hand(labels, found.k - 1)
+    assert found.k > found.n or not shattered_by_hand(labels, found.k)
+    assert found.check()
+
+
+def test_the_split_of_any_class():
+    rays = np.array([[1, 1, 1], [-1, 1, 1], [-1, -1, 1], [-1, -1, -1]])
+    found = g.split(labels=rays)
+    assert (found.k, found.alpha, found.beta, found.bound) == (2, 2, 1, 4)  # B(3, 2) = 4, which rays reach
+    assert found.check()
+    square = [[-1, -1], [-1, 1], [1, -1], [1, 1]]  # points whose coordinates look like labels
+    assert g.split(square).total == 14
+    assert g.split(g.dichotomies(square)).total == 14
+    with pytest.raises(ValueError, match="give points X, or the labels"):
+        g.split(square, labels=rays)
+    with pytest.raises(ValueError, match="stands twice"):
+        g.split(labels=[[1, 1], [1, 1]])
+    with pytest.raises(ValueError, match="-1 and 1"):
+        g.split(labels=[[0, 1]])
+    with pytest.raises(ValueError, match="two or more"):
+        g.split(labels=[[1], [-1]])
+
+
+def test_a_false_split_is_not_accepted():
+    good = g.split([[0.0], [1.0], [2.0]])
+    assert good.check()
+    assert not dataclasses.replace(good, s2_minus=good.s2_minus[::-1]).check()
+    assert not dataclasses.replace(good, bound_of_pairs=good.beta - 1).check()
+
+
+def test_the_recursion_is_pascals():
+    table = g.recursion(9, 6)
+    for n in range(1, 10):
+        for k in range(1, 7):
+            assert table[n - 1, k - 1] == sum(math.comb(n, i) for i in range(k))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -231,3 +232,27 @@ def test_importing_the_theory_is_cheap():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["False", "False", "False"], done.stderr
+
+
+def test_numbers_beyond_floats():
+    # 1e-200 squared is below every float, and the rows it needs are above: an integer has them, by exact arithmetic.
+    found = h.solve(epsilon=1e-200, delta=0.05)
+    exact = Fraction(math.log(2 / 0.05)) / (2 * Fraction(1e-200) ** 2)
+    assert abs(found.n / exact - 1) < Fraction(1, 10**14)
+    assert found.n_real == math.inf
+    assert "with about 1e400 rows" in str(found)
+    back = h.solve(n=found.n, delta=0.05)
+    assert back.epsilon == pytest.approx(1e-200, rel=1e-12)
+    assert h.solve(n=found.n, epsilon=1e-200).delta == pytest.approx(0.05, rel=1e-9)
+    assert h.solve(n=10**400, epsilon=0.1).delta == 0.0
+    assert h.solve(n=10**400, epsilon=0.1).log_delta == -math.inf
+    assert h.solve(epsilon=1e200, delta=0.05).n == 1
+    assert h.solve(n=10**700, delta=0.05).epsilon == 0.0
+
+
+def test_sizes_are_the_smallest_that_do():
+    for epsilon in (0.5, 0.1, 0.037, 1e-3):
+        for delta in (0.5, 0.05, 1e-9):
+            n = h.solve(epsilon=epsilon, delta=delta).n
+            assert 2 * math.exp(-2 * epsilon**2 * n) <= delta * (1 + 1e-12)
+            assert n == 1 or 2 * math.exp(-2 * epsilon**2 * (n - 1)) > delta * (1 - 1e-12)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from gapless import separability
 from gapless.theory import growth, vc
@@ -149,6 +151,65 @@ def test_effective_parameters():
     again = np.column_stack([X, X[:, 0] + X[:, 1], np.ones(20)])  # two parameters more, no dichotomy more
     assert vc.effective_dimension(again) == 4
     assert growth.count_dichotomies(again[:9]) == growth.count_dichotomies(X[:9])
+
+
+@pytest.mark.parametrize(("dtype", "shift"), [(np.float64, 0.0), (np.float64, 1e6), (np.float32, 0.0)])
+def test_effective_parameters_of_floats(dtype, shift):
+    # x0 + x1 in floats is off by a rounding: no parameter more, though exact arithmetic sees one.
+    random = np.random.default_rng(1)
+    X = random.normal(size=(200, 3)).astype(dtype) * np.array([1.0, 1e-3, 1e3], dtype) + dtype(shift)
+    again = np.column_stack([X, X[:, 0] + X[:, 1]])
+    assert again.dtype == dtype
+    exact = np.column_stack([again.astype(object), np.ones(200, object)])
+    fractions = [[Fraction(float(v)) for v in row] for row in exact[:12]]
+    assert rank_in_fractions(fractions) == 5  # exact arithmetic sees the rounding
+    assert vc.effective_dimension(again[:12], tol=0) == 5
+    assert vc.effective_dimension(X) == 4
+    found = vc.effective_dimension(again)
+    assert found == 4
+    assert isinstance(found, int)
+    unit = 2.0**-52 if dtype == np.float64 else 2.0**-23
+    assert found.tolerance == 200 * unit
+    assert found.largest_dropped < found.tolerance < found.smallest_counted
+    assert f"singular values above {200 * unit:.2g} of the largest count" in str(found)
+    assert "4 effective of 5 parameters" in str(found)
+    # A column that differs by more than rounding is one of its own.
+    other = np.column_stack([X, X[:, 0] + X[:, 1] + dtype(max(shift, 1.0) * 1e-2) * random.normal(size=200)])
+    assert vc.effective_dimension(other) == 5
+    assert vc.effective_dimension(X, offset=False) == 3
+
+
+def rank_in_fractions(rows):
+    rank = 0
+    for j in range(len(rows[0])):
+        place = next((i for i in range(rank, len(rows)) if rows[i][j] != 0), None)
+        if place is None:
+            continue
+        rows[rank], rows[place] = rows[place], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            factor = rows[i][j] / rows[rank][j]
+            rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank])]
+        rank += 1
+    return rank
+
+
+def test_sparse_rows_are_rows():
+    X = np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    sparse = csr_matrix(X)
+    assert vc.effective_dimension(sparse) == vc.effective_dimension(X) == 3
+    assert vc.shatters(sparse).shattered is vc.shatters(X).shattered
+    assert growth.dichotomies(sparse).count == growth.dichotomies(X).count
+
+
+def test_effective_parameters_refuse():
+    with pytest.raises(ValueError, match="must be a matrix"):
+        vc.effective_dimension([1.0, 2.0])
+    with pytest.raises(ValueError, match="finite"):
+        vc.effective_dimension([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="tol must be a number of at least 0; got -1"):
+        vc.effective_dimension([[1.0, 2.0]], tol=-1)
+    assert vc.effective_dimension(np.zeros((3, 2)), offset=False) == 0
+    assert vc.effective_dimension([[1e300, 1e-300], [2e300, 1e-300], [1.0, 5e-300]]) == 3
 
 
 def test_the_crude_shape():

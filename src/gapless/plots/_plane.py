@@ -16,21 +16,34 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.plots.style import plain
 
 __all__ = ["Plane", "ask", "dense", "grid", "names_of", "plane_of", "segment", "window"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Rows x have coordinates (x - origin) @ axes.T; a point p of the plane is the row origin + p @ lift."""
+    """Rows x have coordinates (x - origin) @ axes.T; a point p of the plane is the row origin + p @ lift.
+
+    Attributes
+    ----------
+    origin : (d,): the row at the origin of the plane
+    axes : (2, d)
+    lift : (2, d)
+    names : names of the two axes
+    kind : "features", "slice", "along w" or "main axes"
+    said : for the title; empty where the plane is the space
+    """
 
     origin: np.ndarray
-    axes: np.ndarray  #: (2, d)
-    lift: np.ndarray  #: (2, d)
+    axes: np.ndarray
+    lift: np.ndarray
     names: tuple[str, str]
-    kind: str  #: "features", "slice", "along w" or "main axes"
-    said: str = ""  #: for the title; empty where the plane is the space
+    kind: str
+    said: str = ""
 
     @property
     def exact(self) -> bool:
@@ -38,14 +51,19 @@ class Plane:
         return self.kind in ("features", "along w")
 
     def place(self, X: np.ndarray) -> np.ndarray:
+        """(n, 2): where rows lie in the plane."""
         return (X - self.origin) @ self.axes.T
 
     def rows(self, points: np.ndarray) -> np.ndarray:
+        """(n, d): the rows that lie at ``points`` of the plane."""
         return self.origin + points @ self.lift
 
     def line(self, w: np.ndarray, b: float) -> tuple[np.ndarray, float]:
         """(v, c) with <w, x> + b = <v, p> + c for the rows of the plane."""
         return self.lift @ w, float(w @ self.origin + b)
+
+    def __str__(self) -> str:
+        return f"the plane of {self.names[0]} and {self.names[1]} ({self.kind})"
 
 
 def dense(X: Any) -> np.ndarray:
@@ -60,8 +78,8 @@ def dense(X: Any) -> np.ndarray:
     return X
 
 
-def ask(model: Any, method: str, rows: np.ndarray) -> np.ndarray:
-    """What a model says of rows that were made here, in the order of its columns, though they are no frame."""
+def ask(model: Any, method: str, rows: Any) -> np.ndarray:
+    """What a model says of rows in the order of its columns, though they may be no frame."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return np.asarray(getattr(model, method)(rows))
@@ -125,7 +143,7 @@ def _directions(rows: np.ndarray, k: int) -> np.ndarray:
 def _pair(features: Any, names: list[str]) -> tuple[int, int]:
     chosen = list(features) if not isinstance(features, str) else [features]
     if len(chosen) != 2:
-        raise ValueError(f"features= names two columns; got {features!r}")
+        raise ValueError(f"features= names two columns; got {written(features)}")
     numbers = []
     for one in chosen:
         if isinstance(one, str):
@@ -134,15 +152,15 @@ def _pair(features: Any, names: list[str]) -> tuple[int, int]:
 
                 close = get_close_matches(one, names, n=1)
                 raise ValueError(
-                    f"no feature {one!r}" + (f"; did you mean {close[0]!r}?" if close else f": {names[:20]}")
+                    f"no feature {written(one)}" + (f"; did you mean {close[0]!r}?" if close else f": {names[:20]}")
                 )
             numbers.append(names.index(one))
         elif 0 <= int(one) < len(names):
             numbers.append(int(one))
         else:
-            raise ValueError(f"no feature number {one!r}: there are {len(names)}")
+            raise ValueError(f"no feature number {written(one)}: there are {len(names)}")
     if numbers[0] == numbers[1]:
-        raise ValueError(f"features= names two different columns; got {features!r}")
+        raise ValueError(f"features= names two different columns; got {written(features)}")
     return numbers[0], numbers[1]
 
 

@@ -12,6 +12,11 @@ from gapless.plots.style import COLOURS, INK, MARKERS
 __all__ = ["angle_between", "draw_line", "draw_rows", "signs_of"]
 
 
+#: The colours of the two classes: what else is drawn beside rows takes others.
+CLASSES = COLOURS[:2]
+OTHERS = COLOURS[2:]
+
+
 def signs_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """The two classes of y, and ±1 for each row."""
     from gapless.encode.labels import encode_labels
@@ -27,7 +32,7 @@ def draw_rows(ax: Any, points: np.ndarray, positive: np.ndarray, names: Any = No
     found = []
     for which in (0, 1):
         here = np.asarray(positive, bool) == bool(which)
-        look = {"facecolors": "white" if which == 0 else COLOURS[1], "edgecolors": COLOURS[which], "linewidths": 1.0}
+        look = {"facecolors": "white" if which == 0 else CLASSES[1], "edgecolors": CLASSES[which], "linewidths": 1.0}
         label = None if names is None else names[which]
         found.append(ax.scatter(*points[here].T, marker=MARKERS[which], s=size, zorder=2.5, label=label, **look))
     return found

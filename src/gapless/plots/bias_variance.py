@@ -17,20 +17,24 @@ __all__ = ["BiasVarianceDisplay"]
 SHOWN = 40
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BiasVarianceDisplay(Display):
     """A panel for each learner: functions learned from single training sets, their mean and a band of one standard deviation,
     and the truth; and a bar for each: bias + variance (+ noise) with their Monte-Carlo errors.
 
     Attributes
     ----------
+    parts : name -> `Decomposition`
+    x : None where only the numbers are known
+    truth : noise-free values at x, None where only the numbers are known
+    curves : name -> (draws, points)
     functions_, mean_, truth_ : dictionaries name -> artists; bars_ : dictionary name -> (bias, variance, noise or None)
     """
 
     parts: dict[str, Decomposition]
-    x: np.ndarray | None  #: None where only the numbers are known
+    x: np.ndarray | None
     truth: np.ndarray | None
-    curves: dict[str, np.ndarray]  #: name -> (draws, points)
+    curves: dict[str, np.ndarray]
 
     @classmethod
     def from_learners(
@@ -48,6 +52,7 @@ class BiasVarianceDisplay(Display):
 
         Parameters
         ----------
+        seed : number that all random draws follow from
         learners : dictionary name -> estimator or function (X, y) -> predict; or one of them
         draw : random -> (X, y), a new training set
         x : points of one feature, as the learners take them: (m,) or (m, 1)
@@ -74,13 +79,17 @@ class BiasVarianceDisplay(Display):
 
     @classmethod
     def from_decompositions(cls, parts: Mapping[str, Decomposition]) -> BiasVarianceDisplay:
-        """Of what ``theory.bias_variance.decompose`` or ``bootstrap`` returned, by name: bars alone."""
+        """Of what ``theory.bias_variance.decompose`` or ``bootstrap`` returned, by name: bars alone.
+
+        ``parts`` is a dictionary name -> `Decomposition`.
+        """
         if not parts:
             raise ValueError("there is no decomposition to draw")
         return cls({plain(name): part for name, part in parts.items()}, None, None, {})
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         best = min(self.parts, key=lambda name: self.parts[name].expected)
         part = self.parts[best]
         if len(self.parts) == 1:

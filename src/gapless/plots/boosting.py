@@ -12,7 +12,7 @@ from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, say
 __all__ = ["BoostingDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BoostingDisplay(Display):
     """Round by round: the error of the vote is at most Z_1 ... Z_t; an edge is what a round's learner is better than guessing.
 
@@ -21,16 +21,24 @@ class BoostingDisplay(Display):
 
     Attributes
     ----------
+    training : error of the vote after each round
+    bounds : prod Z
+    edges : 1 - 1/K less the weighted error of the round
+    test : error on test rows after each round, None without test rows
+    stages : rounds after which margins are shown
+    margins : (stages, n), sorted
+    best_margin : no combination of these stumps has a larger smallest margin
+    name : its name
     training_, bound_, test_ (or None), edges_, smallest_, margins_ (a list), guarantee_ : artists
     """
 
-    training: np.ndarray  #: error of the vote after each round
-    bounds: np.ndarray  #: prod Z
-    edges: np.ndarray  #: 1 - 1/K less the weighted error of the round
+    training: np.ndarray
+    bounds: np.ndarray
+    edges: np.ndarray
     test: np.ndarray | None
-    stages: tuple[int, ...]  #: rounds after which margins are shown
-    margins: np.ndarray | None  #: (stages, n), sorted
-    best_margin: float | None  #: no combination of these stumps has a larger smallest margin
+    stages: tuple[int, ...]
+    margins: np.ndarray | None
+    best_margin: float | None
     name: str
 
     @classmethod
@@ -41,6 +49,7 @@ class BoostingDisplay(Display):
 
         Parameters
         ----------
+        estimator : fitted AdaBoostClassifier
         X, y : the training rows, for their margins (two classes)
         X_test, y_test : other rows, for the error of the vote on them after each round
         stages : rounds after which margins are shown; None: a few, half of them, all
@@ -77,6 +86,7 @@ class BoostingDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         T, last, bound = self.training.size, float(self.training[-1]), float(self.bounds[-1])
         said = f"{self.name}: after {T:,} rounds {100 * last:.3g} % of the training rows are wrong, at most {100 * bound:.3g} %"
         clean = np.flatnonzero(self.training == 0.0)

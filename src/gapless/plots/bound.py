@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from gapless.plots._plane import ask
 from gapless.plots.style import COLOURS, GREY, INK, Display, plain, say
 from gapless.theory.bounds import Bounds, bounds
 
 __all__ = ["BoundDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class BoundDisplay(Display):
     """A bar for each bound: filled where it holds with probability 1 - delta, hatched where it holds in expectation only.
 
@@ -23,11 +24,14 @@ class BoundDisplay(Display):
 
     Attributes
     ----------
+    found : what `gapless.bounds` returned
+    training : share of the training rows that are wrong
+    test : share of the test rows that are wrong, None without test rows
     bars_ : dictionary method -> bar; refused_ : texts; training_, test_ : artists or None
     """
 
     found: Bounds
-    training: float | None  #: share of the training rows that are wrong
+    training: float | None
     test: float | None
 
     @classmethod
@@ -42,18 +46,25 @@ class BoundDisplay(Display):
         delta: float = 0.05,
         **options: Any,
     ) -> BoundDisplay:
-        """``bounds(estimator, X, y, ...)`` and the errors seen; further options are those of `gapless.bounds`."""
+        """``bounds(estimator, X, y, ...)`` and the errors seen; further options are those of `gapless.bounds`.
+
+        ``X_test``, ``y_test`` are rows that were not trained on, ``delta`` the probability that any bound fails.
+        """
         found = bounds(estimator, X, y, delta=delta, X_test=X_test, y_test=y_test, **options)
         training = _error(estimator, X, y)
         return cls(found, training, None if X_test is None else _error(estimator, X_test, y_test))
 
     @classmethod
     def from_bounds(cls, found: Bounds, *, training: float | None = None, test: float | None = None) -> BoundDisplay:
-        """Of what ``bounds`` returned, with the errors seen where they are known."""
+        """Of what ``bounds`` returned, with the errors seen where they are known.
+
+        ``found`` is a `Bounds`, ``training`` and ``test`` are shares of wrong rows.
+        """
         return cls(found, training, test)
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         sure = [row for row in self.found.rows if row.delta is not None]
         if not sure:
             return "no bound holds with high probability here"
@@ -110,4 +121,4 @@ class BoundDisplay(Display):
 
 
 def _error(model: Any, X: Any, y: Any) -> float:
-    return float(np.mean(np.asarray(model.predict(X)).ravel() != np.asarray(y).ravel()))
+    return float(np.mean(ask(model, "predict", X).ravel() != np.asarray(y).ravel()))

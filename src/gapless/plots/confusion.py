@@ -16,7 +16,7 @@ __all__ = ["ConfusionDisplay"]
 WRITTEN = 12
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
     """Counts and shares of each true class; beside them recall and precision with their exact intervals.
 
@@ -24,6 +24,7 @@ class ConfusionDisplay(Display):
 
     Attributes
     ----------
+    found : the `Confusion` that is drawn
     image_, texts_ (an array of cells), recall_, precision_ (error bars; None where there are no intervals)
     """
 
@@ -33,19 +34,25 @@ class ConfusionDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, delta: float = 0.05, simultaneous: bool = False
     ) -> ConfusionDisplay:
-        """Of a fitted classifier on rows X with labels y."""
+        """Of a fitted classifier on rows X with labels y.
+
+        ``estimator`` is fitted; ``delta`` and ``simultaneous`` are those of `theory.confusion.confusion`.
+        """
         return cls(confusion(estimator, X, y, delta=delta, simultaneous=simultaneous))
 
     @classmethod
     def from_predictions(
         cls, y: Any, predicted: Any, *, delta: float = 0.05, simultaneous: bool = False
     ) -> ConfusionDisplay:
-        """Of labels that were predicted already."""
+        """Of labels that were predicted already.
+
+        ``delta`` and ``simultaneous`` are those of `theory.confusion.confusion`.
+        """
         return cls(confusion(None, y=y, predicted=predicted, delta=delta, simultaneous=simultaneous))
 
     @classmethod
     def from_confusion(cls, found: Confusion) -> ConfusionDisplay:
-        """Of what ``theory.confusion.confusion`` returned."""
+        """Of what ``theory.confusion.confusion`` returned. ``found`` is a `Confusion`."""
         return cls(found)
 
     @property
@@ -56,6 +63,7 @@ class ConfusionDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         wrong = self.found.n - int(np.trace(self.found.counts))
         said = f"{wrong:,} of {self.found.n:,} rows wrong"
         if self.found.trained_on:

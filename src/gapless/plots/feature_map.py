@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.certificates.separation import Separability, separability
 from gapless.plots._plane import Plane, dense, grid, names_of, plane_of, window
 from gapless.plots._rows import draw_line, draw_rows, signs_of
@@ -15,7 +16,7 @@ from gapless.plots.style import INK, PALE, Display, below, count, plain, say, sh
 __all__ = ["FeatureMapDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class FeatureMapDisplay(Display):
     """``separability`` of the rows and of the mapped rows; the hyperplane there is a curve here.
 
@@ -23,19 +24,34 @@ class FeatureMapDisplay(Display):
 
     Attributes
     ----------
+    points : (n, 2)
+    positive : whether each row is of the second class
+    mapped : (n, 2), in the plane
+    plane : the plane of the picture, and how rows are placed in it
+    line : (v, c): <v, p> + c = 0 on the right panel, None where nothing separates
+    low : lower left corner of the left panel
+    high : upper right corner of the left panel
+    xs : grid along the first axis
+    ys : grid along the second axis
+    surface : the separating function on the grid
+    before : separability of the rows as they are
+    after : separability of the mapped rows
+    n_columns : columns of the mapped rows
+    labels : names of the classes
+    names : names of the two axes
     rows_, mapped_rows_ : lists of markers; curve_ : contour (points, for one feature), None where nothing separates; line_
     """
 
-    points: np.ndarray  #: (n, 2)
+    points: np.ndarray
     positive: np.ndarray
-    mapped: np.ndarray  #: (n, 2), in the plane
+    mapped: np.ndarray
     plane: Plane
     line: tuple[np.ndarray, float] | None
     low: np.ndarray
     high: np.ndarray
     xs: np.ndarray
     ys: np.ndarray
-    surface: np.ndarray | None  #: the separating function on the grid
+    surface: np.ndarray | None
     before: Separability
     after: Separability
     n_columns: int
@@ -44,7 +60,10 @@ class FeatureMapDisplay(Display):
 
     @classmethod
     def from_data(cls, X: Any, y: Any, features: Any, *, resolution: int = 201) -> FeatureMapDisplay:
-        """X of one or two features, and the map: a transformer (fit_transform) or a function of an array (n, d)."""
+        """X of one or two features, and the map: a transformer (fit_transform) or a function of an array (n, d).
+
+        ``resolution``: points of the grid along each axis.
+        """
         rows = dense(X)
         if rows.shape[1] > 2:
             raise ValueError(f"this picture is of one or two features; X has {rows.shape[1]}")
@@ -71,7 +90,10 @@ class FeatureMapDisplay(Display):
         )  # fmt: skip
 
     def title(self, found: Separability, columns: int) -> str:
-        """What ``separability`` says of one of the two."""
+        """What ``separability`` says of one of the two.
+
+        ``found`` is a `Separability`, ``columns`` the number of columns it was asked of.
+        """
         where = count(columns, "column")
         if found.status == "complete":
             return f"after the map, {where}: separated, margin {found.margin:.3g}"
@@ -82,6 +104,9 @@ class FeatureMapDisplay(Display):
             else f"some rows lie on the only {what} that would do"
         )
         return f"{where}: {said}, as {count(found.rows.size, 'row')} prove"
+
+    def _sentence(self) -> str:
+        return f"{self.title(self.before, 2 if self.names[1] else 1)}; {self.title(self.after, self.n_columns)}"
 
     def _widths(self) -> tuple[float, ...]:
         return (4.3, 4.3)
@@ -125,7 +150,7 @@ def _map(features: Any, rows: np.ndarray) -> tuple[Any, Any]:
         names = made.get_feature_names_out() if hasattr(made, "get_feature_names_out") else None
         return made.transform, names
     if not callable(features):
-        raise ValueError(f"features is a transformer or a function of an array; got {features!r}")
+        raise ValueError(f"features is a transformer or a function of an array; got {written(features)}")
     return features, None
 
 

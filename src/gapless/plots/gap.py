@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, plain, say
 
 __all__ = ["GapDisplay"]
@@ -16,7 +17,7 @@ __all__ = ["GapDisplay"]
 FAR = 20.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GapDisplay(Display):
     """The optimum lies between the two curves at every moment; their distance is the gap.
 
@@ -25,21 +26,32 @@ class GapDisplay(Display):
 
     Attributes
     ----------
+    x : passes or seconds
+    primal : P at each point
+    dual : NaN where nothing is known yet
+    rounding : of the last gap
+    tol : tolerance of the fit, None where it is not known
+    by : "passes" or "seconds"
+    name : name of the estimator
+    certified : the last point is that of the certificate
     primal_, dual_, between_, gap_, floor_ (None where no gap is below its rounding), tol_ : artists
     """
 
-    x: np.ndarray  #: passes or seconds
+    x: np.ndarray
     primal: np.ndarray
-    dual: np.ndarray  #: NaN where nothing is known yet
-    rounding: float  #: of the last gap
+    dual: np.ndarray
+    rounding: float
     tol: float | None
     by: str
     name: str
-    certified: bool  #: the last point is that of the certificate
+    certified: bool
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, by: str = "passes") -> GapDisplay:
-        """Of a fitted model with ``history_``, by "passes" over the rows, which every machine counts alike, or "seconds"."""
+        """Of a fitted model with ``history_``, by "passes" over the rows, which every machine counts alike, or "seconds".
+
+        ``estimator`` is fitted.
+        """
         from gapless.certificates.linear_model import last_step
 
         model, _ = last_step(estimator, None)
@@ -71,9 +83,13 @@ class GapDisplay(Display):
         by: str = "passes",
         name: str = "fit",
     ) -> GapDisplay:
-        """Of rows (pass, seconds, primal, dual, ...), and the certified last one."""
+        """Of rows (pass, seconds, primal, dual, ...), and the certified last one.
+
+        ``history`` has these rows; ``end`` is such a row, of the certificate, ``rounding`` and ``tol`` its
+        figures; ``by`` is "passes" or "seconds"; ``name`` stands in the title.
+        """
         if by not in ("seconds", "passes"):
-            raise ValueError(f'by is "passes" or "seconds"; got {by!r}')
+            raise ValueError(f'by is "passes" or "seconds"; got {written(by)}')
         rows = [tuple(row)[:4] for row in history] + ([] if end is None else [end])
         if not rows:
             raise ValueError("there is no row to draw")
@@ -92,10 +108,12 @@ class GapDisplay(Display):
 
     @property
     def gap(self) -> np.ndarray:
+        """P - D at each point."""
         return self.primal - self.dual
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         last = float(self.gap[-1])
         size = max(abs(float(self.primal[-1])), abs(float(self.dual[-1])))
         found = f"{last:.2g}" if last > self.rounding else f"{last:.1g}, within its rounding of {self.rounding:.1g}"

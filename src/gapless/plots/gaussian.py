@@ -16,7 +16,7 @@ __all__ = ["GaussianDisplay"]
 RADII = (1.0, 2.0)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class GaussianDisplay(Display):
     """Two features: the ellipses at 1 and 2 standard deviations, and where the most probable class changes.
 
@@ -25,33 +25,54 @@ class GaussianDisplay(Display):
 
     Attributes
     ----------
+    spherical : one variance for all directions and classes
+    X : (n, 2)
+    index : class number of each row
+    means : (K, 2)
+    covariances : (K, 2, 2)
+    priors : prior of each class
+    shared : whether all classes have one covariance
+    low : lower left corner of the picture
+    high : upper right corner of the picture
+    xs : grid along the first axis
+    ys : grid along the second axis
+    scores : (K, ys, xs): ln density + ln prior
+    wrong : rows that the rule gets wrong
+    logistic : w and b of the logistic model beside it, None where none is drawn
+    labels : names of the classes
+    names : names of the two axes
+    name : its name
+    marginal : whether the rule has more than these two features
     ellipses_ : dictionary class number -> lines; means_, rows_ : lists; boundary_ : contours, one for each pair that meets;
     logistic_ : line or None
     """
 
-    X: np.ndarray  #: (n, 2)
+    X: np.ndarray
     index: np.ndarray
-    means: np.ndarray  #: (K, 2)
-    covariances: np.ndarray  #: (K, 2, 2)
+    means: np.ndarray
+    covariances: np.ndarray
     priors: np.ndarray
     shared: bool
     low: np.ndarray
     high: np.ndarray
     xs: np.ndarray
     ys: np.ndarray
-    scores: np.ndarray  #: (K, ys, xs): ln density + ln prior
+    scores: np.ndarray
     wrong: int
     logistic: tuple[np.ndarray, float] | None
     labels: tuple[str, ...]
     names: tuple[str, str]
     name: str
     marginal: bool
+    spherical: bool = False
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, features: Any = None, logistic: Any = None, resolution: int = 201
     ) -> GaussianDisplay:
         """Of a fitted GaussianDiscriminant, or a discriminant analysis that stores its covariances.
+
+        ``estimator`` is fitted; ``resolution``: points of the grid along each axis.
 
         Parameters
         ----------
@@ -69,6 +90,7 @@ class GaussianDisplay(Display):
         if covariance is None:
             raise ValueError(f"{name} has no covariance_: fit it with store_covariance=True")
         matrices, shared = _matrices(covariance, len(classes), d)
+        spherical = np.ndim(covariance) == 0
         priors = np.asarray(estimator.priors_ if hasattr(estimator, "priors_") else estimator.priors, dtype=np.float64)
         means = np.asarray(estimator.means_, dtype=np.float64)[:, pair]
         covariances = matrices[:, pair][:, :, pair]
@@ -87,16 +109,17 @@ class GaussianDisplay(Display):
         shown = (plain(names[pair[0]]), plain(names[pair[1]]))
         return cls(
             points, index, means, covariances, priors, shared, low, high, xs, ys, scores.reshape(len(classes), len(ys), len(xs)),
-            wrong, line, tuple(short(c) for c in classes.tolist()), shown, name, d > 2,
+            wrong, line, tuple(short(c) for c in classes.tolist()), shown, name, d > 2, spherical,
         )  # fmt: skip
 
     @property
     def title(self) -> str:
-        kind = (
-            "one covariance, boundaries are lines"
-            if self.shared
-            else "a covariance for each class, boundaries are conics"
-        )
+        """What the picture says, in one sentence."""
+        kind = "a covariance for each class, boundaries are conics"
+        if self.shared:
+            kind = "one covariance for all classes, boundaries are lines"
+        if self.spherical:
+            kind = f"one variance σ² = {self.covariances[0, 0, 0]:.3g} for all classes and directions, boundaries are lines"
         said = f"{self.name}: {kind}; {self.wrong:,} of {len(self.X):,} rows on another class's side"
         return said + (" (marginals of two features)" if self.marginal else "")
 

@@ -7,19 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from gapless.plots.style import COLOURS, DASHES, HATCHES, INK, PALE, Display, say
+from gapless.plots.style import COLOURS, DASHES, HATCHES, INK, PALE, Display, count, say
 from gapless.theory.learning_curve import LearningCurve, learning_curve
 
 __all__ = ["LearningCurveDisplay"]
 
+#: Test rows below which the title says how many there are: an error rate of fewer is known to 10 % at best.
+FEW_ROWS = 30
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class LearningCurveDisplay(Display):
     """E_out read as E_in and what generalisation costs; as bias, variance and noise, where the truth is known; and the gap
     E_out - E_in on logarithmic axes, beside c/√n.
 
     Attributes
     ----------
+    curve : what `theory.learning_curve` returned
     e_in_, e_out_, cost_ ; bias_, variance_, noise_ (None where they are not known) ; gap_, root_ : artists
     """
 
@@ -27,18 +31,20 @@ class LearningCurveDisplay(Display):
 
     @classmethod
     def from_curve(cls, curve: LearningCurve) -> LearningCurveDisplay:
-        """Of what ``theory.learning_curve.learning_curve`` returned."""
+        """Of what ``theory.learning_curve.learning_curve`` returned. ``curve`` is a `LearningCurve`."""
         return cls(curve)
 
     @classmethod
     def from_estimator(cls, estimator: Any, data: Any, sizes: Any, **options: Any) -> LearningCurveDisplay:
-        """``learning_curve(estimator, data, sizes, ...)`` first."""
+        """``learning_curve(estimator, data, sizes, ...)`` first. ``options`` are those of `learning_curve`."""
         return cls(learning_curve(estimator, data, sizes, **options))
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         c = self.curve
-        return f"the gap falls from {c.gap[0]:.3g} to {c.gap[-1]:.3g} as n goes from {c.n[0]:,} to {c.n[-1]:,}"
+        said = f"the gap falls from {c.gap[0]:.3g} to {c.gap[-1]:.3g} as n goes from {c.n[0]:,} to {c.n[-1]:,}"
+        return said + (f"; each $E_{{out}}$ is of {count(c.test_rows, 'row')}" if 0 < c.test_rows < FEW_ROWS else "")
 
     def _widths(self) -> tuple[float, ...]:
         return (4.0, 4.0, 4.0) if self.curve.bias is not None else (4.2, 4.2)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.certificates.slackness import LEFT_OUT
 from gapless.plots._plane import Plane, ask, dense, grid, names_of, plane_of, segment, window
 from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, count, say, short
@@ -22,7 +23,7 @@ DUAL = ("α = 0", "0 < α < C", "α = C")
 PRIMAL = ("yf > 1", "yf = 1", "yf < 1")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MarginDisplay(Display):
     """Where a classifier of two classes draws its line, and which rows hold it there.
 
@@ -32,28 +33,42 @@ class MarginDisplay(Display):
 
     Attributes
     ----------
+    plane : the plane of the picture, and how rows are placed in it
+    points : (n, 2)
+    positive : bool, the class of each row
+    scores : f of each row
+    reading : slackness class 0, 1, 2 of each row; -1 for rows of weight 0; None where there is none
+    source : what it was read from: "dual", "primal" or ""
+    alpha : multiplier of each row, None where none is known
+    line : (v, c): f = <v, p> + c on the plane, where f is linear
+    low : lower left corner of the picture
+    high : upper right corner of the picture
+    xs : grid along the first axis
+    ys : grid along the second axis
+    surface : f on the grid of xs and ys
+    labels : names of the classes
+    name : its name
+    width : 1/|w|
     boundary_, margins_ : lines (linear scores) or contours; margins_ is None where f = ±1 has no meaning
     rows_ : dictionary (class 0 or 1, slackness class) -> markers; rings_, mistakes_, strip_, legend_
     """
 
     plane: Plane
-    points: np.ndarray  #: (n, 2)
-    positive: np.ndarray  #: bool, the class of each row
-    scores: np.ndarray  #: f of each row
-    reading: (
-        np.ndarray | None
-    )  #: slackness class 0, 1, 2 of each row; -1 for rows of weight 0; None where there is none
-    source: str  #: what it was read from: "dual", "primal" or ""
+    points: np.ndarray
+    positive: np.ndarray
+    scores: np.ndarray
+    reading: np.ndarray | None
+    source: str
     alpha: np.ndarray | None
-    line: tuple[np.ndarray, float] | None  #: (v, c): f = <v, p> + c on the plane, where f is linear
+    line: tuple[np.ndarray, float] | None
     low: np.ndarray
     high: np.ndarray
     xs: np.ndarray
     ys: np.ndarray
-    surface: np.ndarray  #: f on the grid of xs and ys
+    surface: np.ndarray
     labels: tuple[str, str]
     name: str
-    width: float | None  #: 1/|w|
+    width: float | None
 
     @classmethod
     def from_estimator(
@@ -69,6 +84,8 @@ class MarginDisplay(Display):
         tol: float = 1e-3,
     ) -> MarginDisplay:
         """Read a fitted classifier (or a pipeline that ends in one) on rows X with labels y.
+
+        ``estimator`` is fitted, or a pipeline of such.
 
         Parameters
         ----------
@@ -121,6 +138,7 @@ class MarginDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         n = len(self.points)
         said = []
         if self.width is not None and self.source:
@@ -268,7 +286,7 @@ class _Task:
                 raise ValueError(f"{name} compares classes in pairs: positive=(a, b), two of {classes.tolist()}")
             a, b = sorted(int(i) for i in encode_labels(list(positive), classes).index)
             if a == b:
-                raise ValueError(f"positive= names two different classes; got {positive!r}")
+                raise ValueError(f"positive= names two different classes; got {written(positive)}")
             pairs = [(i, j) for i in range(classes.size) for j in range(i + 1, classes.size)]
             return cls(model, "pair", a, b, pairs.index((a, b)))
         k = int(encode_labels([positive], classes).index[0])

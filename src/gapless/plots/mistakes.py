@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.plots.style import COLOURS, DASHES, INK, Display, say
 
 __all__ = ["MistakesDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class MistakesDisplay(Display):
     """k <= (R/γ)² from a start of 0: R the longest row (x, 1), γ the margin of a direction of length 1.
 
@@ -22,18 +23,26 @@ class MistakesDisplay(Display):
 
     Attributes
     ----------
+    ratio : γ/R, falling
+    mistakes : updates that each perceptron made
+    bounds : most updates that each could make
+    trace : k, ⟨t, θ⟩, its least value, |θ|, its largest value
+    plain_start : all from 0: the bound is (R/γ)²
     made_, bound_ : lines; along_, least_, norm_, most_ : lines of the proof, None without a trace
     """
 
-    ratio: np.ndarray  #: γ/R, falling
+    ratio: np.ndarray
     mistakes: np.ndarray
     bounds: np.ndarray
-    trace: tuple[np.ndarray, ...] | None  #: k, ⟨t, θ⟩, its least value, |θ|, its largest value
-    plain_start: bool  #: all from 0: the bound is (R/γ)²
+    trace: tuple[np.ndarray, ...] | None
+    plain_start: bool
 
     @classmethod
     def from_models(cls, models: Sequence[Any]) -> MistakesDisplay:
-        """Of fitted perceptrons of two classes whose certificates have a bound; the proof is that of the longest trace."""
+        """Of fitted perceptrons of two classes whose certificates have a bound; the proof is that of the longest trace.
+
+        ``models`` is a list.
+        """
         found, trace, plain_start = [], None, True
         for model in models:
             certificate = model.certificate_
@@ -57,13 +66,16 @@ class MistakesDisplay(Display):
     def from_gaps(
         cls, gaps: Any = (2.0, 1.0, 0.5, 0.25, 0.12, 0.06, 0.03), *, n: int = 300, d: int = 10, seed: int = 0
     ) -> MistakesDisplay:
-        """Two clouds on the two sides of a hyperplane, moved together: at each gap between them, a perceptron from 0."""
+        """Two clouds on the two sides of a hyperplane, moved together: at each gap between them, a perceptron from 0.
+
+        ``gaps`` are distances between the clouds, which have ``n`` rows of ``d`` features, drawn by ``seed``.
+        """
         from gapless.estimators.perceptron import Perceptron
 
         random = np.random.default_rng(seed)
         wide = np.asarray(gaps, dtype=np.float64).ravel()
         if wide.size == 0 or not (wide > 0.0).all():
-            raise ValueError(f"gaps are positive numbers; got {gaps!r}")
+            raise ValueError(f"gaps are positive numbers; got {written(gaps)}")
         direction = random.normal(size=d)
         direction /= np.linalg.norm(direction)
         y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -79,6 +91,7 @@ class MistakesDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         times = float(self.ratio[0] / self.ratio[-1])
         return (
             f"as γ/R falls by {times:.3g}, mistakes go from {self.mistakes[0]:,.0f} to {self.mistakes[-1]:,.0f}, the bound "

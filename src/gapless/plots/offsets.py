@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.plots._plane import names_of, window
 from gapless.plots._rows import draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, INK, Display, below, plain, say, short
@@ -17,22 +18,38 @@ KINDS = ("free", "penalised", "none")
 SAID = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
 
 
+@result
 @dataclass(frozen=True)
 class Side:
-    """One hard margin, and the same after all rows were moved, moved back."""
+    """One hard margin, and the same after all rows were moved, moved back.
+
+    Attributes
+    ----------
+    kind : "none", "free" or "penalised"
+    w : None where no such hyperplane separates the rows
+    b : its offset
+    moved_w : w after the shift, None where nothing separates
+    moved_b : offset after the shift, moved back
+    """
 
     kind: str
-    w: np.ndarray | None  #: None where no such hyperplane separates the rows
+    w: np.ndarray | None
     b: float
     moved_w: np.ndarray | None
     moved_b: float
 
     @property
     def margin(self) -> float:
+        """1/|w|; 0 where nothing separates the rows."""
         return float(1.0 / np.linalg.norm(self.w)) if self.w is not None else 0.0
 
+    def __str__(self) -> str:
+        if self.w is None:
+            return f"{self.kind} offset: no such hyperplane separates the rows"
+        return f"{self.kind} offset: margin {self.margin:.6g}, b = {self.b:.6g}"
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class OffsetsDisplay(Display):
     """min ½‖w‖² (+ ½b² where b is penalised), subject to y (⟨w, x⟩ + b) ≥ 1.
 
@@ -41,6 +58,12 @@ class OffsetsDisplay(Display):
 
     Attributes
     ----------
+    X : (n, 2): the rows
+    sign : -1 or 1, the class of each row
+    shift : (2,): constant that was added to all rows
+    sides : one `Side` for each kind of offset
+    labels : names of the classes
+    names : names of the two axes
     lines_ : dictionary kind -> (boundary, boundary after the shift), None where there is none; rows_
     """
 
@@ -67,7 +90,7 @@ class OffsetsDisplay(Display):
         return cls(rows, sign, by, tuple(sides), (short(classes[0]), short(classes[1])), (plain(first), plain(second)))
 
     def title(self, side: Side) -> str:
-        """What is seen in one panel."""
+        """What is seen in one panel. ``side`` is its `Side`."""
         if side.w is None:
             return f"{SAID[side.kind]}: no such line separates the classes"
         said = f"{SAID[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
@@ -77,6 +100,9 @@ class OffsetsDisplay(Display):
         if turned <= 1e-6 * (1.0 + float(np.linalg.norm(side.w)) + abs(side.b)):
             return said + ", shifted or not"
         return said + f"; {1.0 / np.linalg.norm(side.moved_w):.3g} where the rows were shifted"
+
+    def _sentence(self) -> str:
+        return "; ".join(self.title(side) for side in self.sides)
 
     def _widths(self) -> tuple[float, ...]:
         return (3.6, 3.6, 3.6)

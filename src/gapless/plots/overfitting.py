@@ -13,12 +13,13 @@ from gapless.theory.overfitting import Study
 __all__ = ["OverfittingDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class OverfittingDisplay(Display):
     """A study of `theory.overfitting`, drawn: errors against size, and the smallest, the best and the largest model.
 
     Attributes
     ----------
+    study : what `theory.overfitting.overfitting` returned
     train_, test_, squared_bias_, variance_, noise_, best_ : lines; predictions_ : dictionary size -> line
     """
 
@@ -26,11 +27,12 @@ class OverfittingDisplay(Display):
 
     @classmethod
     def from_study(cls, study: Study) -> OverfittingDisplay:
-        """Of what ``theory.overfitting.overfitting`` returned."""
+        """Of what ``theory.overfitting.overfitting`` returned. ``study`` is a `Study`."""
         return cls(study)
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         k = int(np.argmin(self.study.test))
         return (
             f"least error on new data at {self.study.varied} {self.study.best}: {self.study.test[k]:.3g}, where rows seen "

@@ -17,28 +17,44 @@ NAMED, LOOKS = 5, 60
 EDGE = 1e-9
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class PathDisplay(Display):
     """What C does: too small underfits, too large overfits, and between two points of the path a gap is proved too.
 
     Panels, where their numbers are known: the score on given rows, with the best C; the coefficients, or of an exact path
     the shares of rows with alpha = 0, between, and = C; the relative gap at each point, and the bound that holds between two.
+    The score of an exact path is drawn as it is: constant between the C at which a row changes side, found exactly.
 
     Attributes
     ----------
-    scores_ : dictionary name -> line; best_ ; coefficients_ : list of lines; shares_ : list of areas; gap_, between_ : artists
+    edges : exact path: the ends of the steps of scores
+    judged : the name of the scores that ``best`` is the best of
+    Cs : C (or alpha) of each point
+    relative_gap : relative gap at each point
+    parameter : "C" or "alpha"
+    between : one number fewer than points
+    coef : (points, columns)
+    shares : (points of ``at``, 3): of alpha = 0, between, = C
+    at : the C of scores and shares; None: Cs
+    scores : name -> score on given rows at each point
+    best : C of the best score, None without scores
+    names : names of the coefficients
+    scores_ : dictionary name -> line (exact path: steps); best_
+    coefficients_ : list of lines; shares_ : list of areas; gap_, between_ : artists
     """
 
     Cs: np.ndarray
     relative_gap: np.ndarray
     parameter: str = "C"
-    between: np.ndarray | None = None  #: one number fewer than points
-    coef: np.ndarray | None = None  #: (points, columns)
-    shares: np.ndarray | None = None  #: (points of ``at``, 3): of alpha = 0, between, = C
-    at: np.ndarray | None = None  #: the C of scores and shares; None: Cs
+    between: np.ndarray | None = None
+    coef: np.ndarray | None = None
+    shares: np.ndarray | None = None
+    at: np.ndarray | None = None
     scores: dict[str, np.ndarray] = field(default_factory=dict)
     best: float | None = None
     names: tuple[str, ...] = ()
+    edges: dict[str, np.ndarray] = field(default_factory=dict)
+    judged: str | None = None
 
     @classmethod
     def from_path(
@@ -53,19 +69,40 @@ class PathDisplay(Display):
     ) -> PathDisplay:
         """Of what ``path`` returned.
 
+        ``result`` is a `Path` or an `ExactPath`, ``feature_names`` names its coefficients.
+
         Parameters
         ----------
-        X, y : the training rows, for their score at each C
+        X, y : rows whose score is drawn; called training rows where the path was fitted to them, given rows otherwise
         X_test, y_test : other rows: their best score is marked
+        feature_names : names of the columns; by default those of the frame X
         """
         Cs = np.asarray(result.Cs, dtype=np.float64)
         if Cs.size == 0:
             raise ValueError("this path has no points")
         between = getattr(result, "between", None)
-        at, coef, shares = Cs, None, None
-        if hasattr(result, "breaks"):
-            at = np.geomspace(Cs[0], Cs[-1], min(LOOKS, max(2, Cs.size))) if Cs.size > 1 else Cs
-            at[0], at[-1] = Cs[0], Cs[-1]  # no rounding beyond the ends
+        at, coef, shares, exact = Cs, None, None, hasattr(result, "breaks")
+        asked = [(X, y, "given rows"), (X_test, y_test, "other rows")]
+        scores, edges, best, judged = {}, {}, None, None
+        for rows, labels, otherwise in asked:
+            if rows is None:
+                continue
+            name = "training rows" if result.trained_on(rows) else otherwise
+            name = f"{name}, as X_test" if name in scores else name
+            if exact:
+                steps = result.score_steps(rows, labels)
+                scores[name], edges[name] = steps.scores, steps.edges
+                found = steps.best
+            else:
+                scores[name] = np.asarray(result.scores(rows, labels, at), dtype=np.float64)
+                found = float(result.best(rows, labels, at))
+            if rows is X_test:
+                best, judged = found, name
+        if exact:
+            low, high = getattr(result, "reach", (Cs[0], Cs[-1]))
+            ends = [Cs[0] / 2.0, Cs[-1] * 2.0] + ([] if best is None else [best / 1.5, best * 1.5])
+            at = np.geomspace(max(low, min(ends)), min(high, max(ends)), LOOKS)
+            at[0], at[-1] = max(low, min(ends)), min(high, max(ends))  # no rounding beyond the ends
             shares = np.array([_shares(result.dual_at(float(C)), float(C)) for C in at])
         else:
             try:
@@ -73,27 +110,26 @@ class PathDisplay(Display):
                 coef = found[:, 0, :] if found.ndim == 3 and found.shape[1] == 1 else found if found.ndim == 2 else None
             except AttributeError:
                 coef = None
-        scores, best = {}, None
-        if X is not None:
-            scores["training rows"] = np.asarray(result.scores(X, y, at), dtype=np.float64)
-        if X_test is not None:
-            scores["other rows"] = np.asarray(result.scores(X_test, y_test, at), dtype=np.float64)
-            best = float(result.best(X_test, y_test, at))
         names = [] if feature_names is None else list(feature_names)
         if not names and coef is not None:
             names = list(getattr(X, "columns", [f"x{j}" for j in range(coef.shape[1])]))
         return cls(
             Cs, np.asarray(result.relative_gap, dtype=np.float64), plain(getattr(result, "parameter", "C")),
             None if between is None or np.size(between) == 0 else np.asarray(between, dtype=np.float64), coef, shares, at, scores,
-            best, tuple(plain(n) for n in names),
+            best, tuple(plain(n) for n in names), edges, judged,
         )  # fmt: skip
 
     def title(self) -> str:
         """What the scores say."""
-        if self.best is None:
+        if self.best is None or self.judged is None:
             return f"{self.Cs.size:,} points from {self.parameter} = {self.Cs[0]:.3g} to {self.Cs[-1]:.3g}"
-        top = float(self.scores["other rows"].max())
-        return f"best on other rows: {top:.4g} at {self.parameter} = {self.best:.3g}"
+        top = float(self.scores[self.judged].max())
+        text = f"best on {self.judged}: {top:.4g} at {self.parameter} = {self.best:.4g}"
+        if self.judged in self.edges:
+            k = int(np.argmax(self.scores[self.judged]))
+            low, high = self.edges[self.judged][k : k + 2]
+            text += f", the same from {low:.4g} to {high:.4g}"
+        return text
 
     def _panels(self) -> list[str]:
         found = ["scores"] if self.scores else []
@@ -121,6 +157,12 @@ class PathDisplay(Display):
     def _draw_scores(self, ax: Any) -> None:
         at = self.Cs if self.at is None else self.at
         for k, (name, values) in enumerate(self.scores.items()):
+            if name in self.edges:
+                edges = np.clip(self.edges[name], at[0], at[-1])
+                self.scores_[name] = ax.stairs(
+                    values, edges, baseline=None, color=COLOURS[k], linestyle=DASHES[k], linewidth=1.3, label=name
+                )
+                continue
             (self.scores_[name],) = ax.plot(
                 at, values, color=COLOURS[k], linestyle=DASHES[k], marker=MARKERS[k], markersize=3, label=name
             )

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless.certificates.r_squared import is_constant, r_squared
 from gapless.plots._plane import ask, names_of
-from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, plain, say
+from gapless.plots.style import COLOURS, GREY, HATCHES, INK, Display, count, plain, say
 
 __all__ = ["RegressionDisplay"]
 
@@ -16,7 +17,7 @@ __all__ = ["RegressionDisplay"]
 SQUARES = 60
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RegressionDisplay(Display):
     """R² = 1 - (sum of the squares about the line) / (sum of the squares about the mean).
 
@@ -25,32 +26,39 @@ class RegressionDisplay(Display):
 
     Attributes
     ----------
+    x : the feature, or the prediction
+    y : targets
+    predicted : prediction of each row
+    line : the model over the range of x
+    name : name of the estimator
+    x_name : name of the horizontal axis
     about_mean_, about_line_ : lists of squares; line_, mean_, rows_ ; residuals_
     """
 
-    x: np.ndarray  #: the feature, or the prediction
+    x: np.ndarray
     y: np.ndarray
     predicted: np.ndarray
-    line: tuple[np.ndarray, np.ndarray]  #: the model over the range of x
+    line: tuple[np.ndarray, np.ndarray]
     name: str
     x_name: str
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any) -> RegressionDisplay:
-        """Of a fitted regressor on rows X with targets y."""
-        predicted = np.asarray(estimator.predict(X), dtype=np.float64)
+        """Of a fitted regressor on rows X with targets y. ``estimator`` is fitted."""
+        predicted = ask(estimator, "predict", X).astype(np.float64)
         names = names_of(X, estimator)
         name = type(estimator).__name__
         if len(names) != 1:
             return cls.from_predictions(y, predicted, name=name)
         x = np.asarray(X, dtype=np.float64).ravel()
-        along = np.linspace(x.min(), x.max(), 201)
+        spare = 0.0 if np.ptp(x) > 0.0 else 0.1  # all rows at one place: the line still needs a length
+        along = np.linspace(x.min() - spare, x.max() + spare, 201)
         values = ask(estimator, "predict", along[:, None]).ravel()
         return cls(x, _targets(y, predicted), predicted.ravel(), (along, values), name, plain(names[0]))
 
     @classmethod
     def from_predictions(cls, y: Any, predicted: Any, *, name: str = "model") -> RegressionDisplay:
-        """Of targets and what was predicted for them."""
+        """Of targets and what was predicted for them. ``name`` stands in the title."""
         found = np.asarray(predicted, dtype=np.float64)
         truth = _targets(y, found)
         found = found.ravel()
@@ -59,6 +67,7 @@ class RegressionDisplay(Display):
 
     @property
     def residuals(self) -> np.ndarray:
+        """y - prediction of each row."""
         return self.y - self.predicted
 
     @property
@@ -74,8 +83,22 @@ class RegressionDisplay(Display):
 
     @property
     def r2(self) -> float:
-        """1 - about_line / about_mean; not a number where y is constant."""
-        return 1.0 - self.about_line / self.about_mean if self.about_mean > 0.0 else float("nan")
+        """1 - about_line / about_mean; where y is constant 1 if it is predicted, else 0."""
+        return float(r_squared(self.about_line, self.about_mean, self.y.size, np.abs(self.y).max()))
+
+    @property
+    def constant(self) -> bool:
+        """Whether all y are the same, to rounding: nothing is there to explain."""
+        return bool(is_constant(self.about_mean, self.y.size, np.abs(self.y).max()))
+
+    def title(self) -> str:
+        """R² and the two sums it is made of."""
+        if self.constant:
+            what = "One row" if self.y.size == 1 else "y is constant"
+            how = "predicted" if self.r2 == 1.0 else "not predicted"
+            return f"{self.name}: {self.about_line:.4g} about the line. {what}, nothing to explain; {how}: R² = {self.r2:.3g}"
+        share = 100.0 * self.about_line / self.about_mean
+        return f"{self.name}: {self.about_line:.4g} about the line, {share:.3g} % of that: R² = {self.r2:.3g}"
 
     def _few(self) -> bool:
         return self.y.size <= SQUARES
@@ -104,10 +127,7 @@ class RegressionDisplay(Display):
         if self._few():
             self.about_line_ = self._squares(first, self.predicted, HATCHES[0], COLOURS[0])
         (self.rows_,) = first.plot(self.x, self.y, "o", color=INK, markersize=3, linestyle="none")
-        share = self.about_line / self.about_mean if self.about_mean > 0.0 else float("nan")
-        say(
-            first, f"{self.name}: {self.about_line:.4g} about the line, {100 * share:.3g} % of that: R² = {self.r2:.3g}"
-        )
+        say(first, self.title())
         ax = self.axes_[-1]
         (self.residuals_,) = ax.plot(
             self.predicted, self.residuals, "o", color=COLOURS[0], markersize=3.5, linestyle="none"
@@ -152,6 +172,6 @@ def _targets(y: Any, predicted: np.ndarray) -> np.ndarray:
     truth = np.asarray(y, dtype=np.float64)
     if truth.ndim > 1 and truth.size != len(truth):
         raise ValueError("this picture is of one target")
-    if truth.size != predicted.size or truth.size < 2:
-        raise ValueError(f"there are {truth.size} targets and {predicted.size} predictions")
+    if truth.size != predicted.size or truth.size == 0:
+        raise ValueError(f"there are {count(truth.size, 'target')} and {count(predicted.size, 'prediction')}")
     return truth.ravel()

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+from gapless.plots._plane import ask
 from gapless.plots.style import COLOURS, DASHES, GREY, MARKERS, Display, plain, say
 from gapless.theory.hoeffding import clopper_pearson
 
@@ -17,9 +20,21 @@ __all__ = ["Bins", "ReliabilityDisplay"]
 HISTOGRAM = 20
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Rows grouped by their probability: how many, its mean, how many are positive, and the exact interval of their share."""
+    """Rows grouped by their probability: how many, its mean, how many are positive, and the exact interval of their share.
+
+    Attributes
+    ----------
+    edges : ends of the groups
+    n : rows of each group
+    mean : mean probability of each group
+    positive : positive rows of each group
+    low : lower end of the exact interval of each share
+    high : upper end of the exact interval of each share
+    histogram : rows in twentieths of the range from 0 to 1, where these are known
+    """
 
     edges: np.ndarray
     n: np.ndarray
@@ -27,10 +42,11 @@ class Bins:
     positive: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    histogram: np.ndarray | None = None  #: rows in twentieths of the range from 0 to 1, where these are known
+    histogram: np.ndarray | None = None
 
     @property
     def share(self) -> np.ndarray:
+        """Share of positive rows of each group."""
         return self.positive / self.n
 
     @property
@@ -43,27 +59,36 @@ class Bins:
         """Groups whose interval does not have the mean probability in it."""
         return int(((self.mean < self.low) | (self.mean > self.high)).sum())
 
+    def __str__(self) -> str:
+        return f"{int(self.n.sum()):,} rows in {self.n.size} groups: probability and share differ by {self.error:.4g} on average"
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class ReliabilityDisplay(Display):
     """The share of positive rows against the probability given, group by group, with exact intervals (each at 1 - delta);
     below the diagonal a model promises too much. The second panel counts the rows.
 
     Attributes
     ----------
+    groups : name -> `Bins`
+    delta : probability with which the statement may fail
+    what : whose probability is drawn
+    together : delta is that of all intervals of a curve together
     curves_ : dictionary name -> error bars; diagonal_ ; counts_ : dictionary name -> steps
     """
 
     groups: dict[str, Bins]
     delta: float
     what: str
-    together: bool = False  #: delta is that of all intervals of a curve together
+    together: bool = False
 
     @classmethod
     def from_predictions(
         cls, y: Any, p: Any, *, positive: Any = None, bins: int = 10, strategy: str = "quantile", delta: float = 0.05
     ) -> ReliabilityDisplay:
         """Of labels and the probabilities of the positive class: an array, or a dictionary of them by name.
+
+        ``bins`` groups of equally many rows; each interval fails with probability ``delta``.
 
         Parameters
         ----------
@@ -86,7 +111,10 @@ class ReliabilityDisplay(Display):
 
     @classmethod
     def from_reliability(cls, found: Any, *, what: str = "the class") -> ReliabilityDisplay:
-        """Of what ``reliability`` of a calibrated model returned, or of a dictionary of them by name."""
+        """Of what ``reliability`` of a calibrated model returned, or of a dictionary of them by name.
+
+        ``found`` is a `Reliability`.
+        """
         named = found if isinstance(found, Mapping) else {"probabilities": found}
         groups, delta = {}, 0.05
         for name, one in named.items():
@@ -103,7 +131,11 @@ class ReliabilityDisplay(Display):
     def from_estimator(
         cls, estimator: Any, X: Any, y: Any, *, positive: Any = None, **options: Any
     ) -> ReliabilityDisplay:
-        """Of a fitted classifier with ``predict_proba``, or of a dictionary of them by name, on rows that it did not see."""
+        """Of a fitted classifier with ``predict_proba``, or of a dictionary of them by name, on rows that it did not see.
+
+        ``estimator`` is fitted; ``positive`` is the class whose probability is drawn; ``options`` are those of
+        ``from_predictions``.
+        """
         named = estimator if isinstance(estimator, Mapping) else {type(estimator).__name__: estimator}
         given, chosen = {}, positive
         for name, model in named.items():
@@ -114,11 +146,12 @@ class ReliabilityDisplay(Display):
                 if len(classes) > 2:
                     raise ValueError(f"there are {len(classes)} classes: say which, positive=one of {classes}")
                 chosen = classes[1]
-            given[name] = np.asarray(model.predict_proba(X))[:, classes.index(chosen)]
+            given[name] = ask(model, "predict_proba", X)[:, classes.index(chosen)]
         return cls.from_predictions(y, given, positive=chosen, **options)
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         said = [
             f"{name}: off by {bins.error:.3g} in the mean, {bins.outside} of {bins.n.size} groups outside their interval"
             for name, bins in self.groups.items()
@@ -162,13 +195,13 @@ def _bins(hit: np.ndarray, p: np.ndarray, bins: int, strategy: str, delta: float
     if not ((p >= 0.0) & (p <= 1.0)).all():
         raise ValueError("probabilities lie between 0 and 1")
     if int(bins) < 1:
-        raise ValueError(f"bins must be at least 1; got {bins!r}")
+        raise ValueError(f"bins must be at least 1; got {written(bins)}")
     if strategy == "quantile":
         edges = np.unique(np.concatenate([[0.0], np.quantile(p, np.linspace(0.0, 1.0, int(bins) + 1))[1:-1], [1.0]]))
     elif strategy == "uniform":
         edges = np.linspace(0.0, 1.0, int(bins) + 1)
     else:
-        raise ValueError(f'strategy is "quantile" or "uniform"; got {strategy!r}')
+        raise ValueError(f'strategy is "quantile" or "uniform"; got {written(strategy)}')
     at = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, edges.size - 2)
     n = np.bincount(at, minlength=edges.size - 1)
     kept = n > 0

@@ -19,7 +19,7 @@ __all__ = ["SeparationDisplay"]
 RING = 220.0
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SeparationDisplay(Display):
     """The proof as a picture. The multipliers of a class, over their sum, weigh its rows to a point of its hull.
 
@@ -31,6 +31,14 @@ class SeparationDisplay(Display):
 
     Attributes
     ----------
+    found : the `Separability` that is drawn
+    plane : the plane of the picture, and how rows are placed in it
+    points : (n, 2): the rows in the plane
+    positive : whether each row is of the second class
+    weights : multiplier over the sum of its class, for the rows of the proof
+    centres : (2, 2): the weighted mean of each class in the plane
+    low : lower left corner of the picture
+    high : upper right corner of the picture
     rows_ (a list, a class each), hulls_, rings_, nearest_ (two points), star_, spokes_, boundary_, margins_ : artists or None
     """
 
@@ -38,19 +46,19 @@ class SeparationDisplay(Display):
     plane: Plane
     points: np.ndarray
     positive: np.ndarray
-    weights: np.ndarray  #: multiplier over the sum of its class, for the rows of the proof
-    centres: np.ndarray | None  #: (2, 2): the weighted mean of each class in the plane
+    weights: np.ndarray
+    centres: np.ndarray | None
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
     def from_data(cls, X: Any, y: Any, *, fit_intercept: bool = True, sample_weight: Any = None) -> SeparationDisplay:
-        """Ask ``separability(X, y)`` first."""
+        """Ask ``separability(X, y)`` first. ``fit_intercept``: whether hyperplanes have an offset."""
         return cls.from_separability(separability(X, y, fit_intercept, sample_weight), X, y)
 
     @classmethod
     def from_separability(cls, found: Separability, X: Any, y: Any) -> SeparationDisplay:
-        """Of what ``separability`` returned for these rows."""
+        """Of what ``separability`` returned for these rows. ``found`` is a `Separability`."""
         if found.classes.size != 2:
             raise ValueError(
                 f"this picture is of two classes; there are {found.classes.size}: ask for one of them against the others"
@@ -77,6 +85,7 @@ class SeparationDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         found, n = self.found, self.found.rows.size
         if found.status == "complete":
             tight = found.margin_upper is not None and found.margin_upper <= (found.margin or 0.0) * (1.0 + 1e-6)

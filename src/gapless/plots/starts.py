@@ -7,29 +7,40 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.plots._plane import names_of, window
-from gapless.plots._rows import angle_between, draw_line, draw_rows, in_plane, signs_of
-from gapless.plots.style import COLOURS, DASHES, INK, Display, beside, plain, say, short
+from gapless.plots._rows import OTHERS, angle_between, draw_line, draw_rows, in_plane, signs_of
+from gapless.plots.style import DASHES, INK, Display, beside, plain, say, short
 
 __all__ = ["StartsDisplay"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class StartsDisplay(Display):
     """Where a perceptron ends depends on where it starts; what it minimises is 0 on every one of these lines.
 
     Attributes
     ----------
+    X : (n, 2): the rows
+    sign : -1 or 1, the class of each row
+    starts : (k, 3): w and b
+    ends : (k, 3)
+    mistakes : made on the way
+    errors : rows on the wrong side at the end
+    least_squares : w and b
+    least_squares_errors : rows on the wrong side of the least-squares line
+    labels : names of the classes
+    names : names of the two axes
     lines_ : one for each start; least_squares_ ; rows_
     """
 
     X: np.ndarray
     sign: np.ndarray
-    starts: np.ndarray  #: (k, 3): w and b
-    ends: np.ndarray  #: (k, 3)
-    mistakes: np.ndarray  #: made on the way
-    errors: np.ndarray  #: rows on the wrong side at the end
-    least_squares: np.ndarray  #: w and b
+    starts: np.ndarray
+    ends: np.ndarray
+    mistakes: np.ndarray
+    errors: np.ndarray
+    least_squares: np.ndarray
     least_squares_errors: int
     labels: tuple[str, str]
     names: tuple[str, str]
@@ -39,6 +50,8 @@ class StartsDisplay(Display):
         cls, X: Any, y: Any, *, starts: Any = 5, scale: float | None = None, eta0: float = 1.0, seed: int = 0
     ) -> StartsDisplay:
         """Fit a perceptron from each start, and least squares once.
+
+        ``eta0`` is the perceptrons' rate; ``seed`` draws the starts that are not given.
 
         Parameters
         ----------
@@ -53,7 +66,7 @@ class StartsDisplay(Display):
         classes, sign = signs_of(y)
         if np.ndim(starts) == 0:
             if int(starts) < 1:
-                raise ValueError(f"starts is how many there are, or the starts themselves; got {starts!r}")
+                raise ValueError(f"starts is how many there are, or the starts themselves; got {written(starts)}")
             size = (
                 float(np.linalg.norm(rows, axis=1).max()) * np.sqrt(len(rows)) / 3.0 if scale is None else float(scale)
             )
@@ -96,6 +109,7 @@ class StartsDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         k = len(self.ends)
         how = (
             "none has a row on its wrong side"
@@ -120,7 +134,7 @@ class StartsDisplay(Display):
         self.lines_ = []
         for k, (theta, made) in enumerate(zip(self.ends, self.mistakes)):
             look = {
-                "color": COLOURS[k % len(COLOURS)],
+                "color": OTHERS[k % len(OTHERS)],
                 "linestyle": DASHES[1 + k % (len(DASHES) - 1)],
                 "linewidth": 1.4,
             }

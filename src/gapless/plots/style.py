@@ -6,11 +6,13 @@ same.  Nothing here loads matplotlib before something is drawn.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -44,6 +46,11 @@ RC = {
 #: Inches of a panel.
 WIDTH, HEIGHT = 4.6, 3.7
 TITLE = 9.5
+#: Axes that somebody else made, and how much of their width a legend beside and below them may take.
+GUESTS: WeakSet[Any] = WeakSet()
+BESIDE, BELOW = 0.6, 1.1
+#: A formula of a title, where it is printed: e^{-N} is e^(-N).
+BRACES = str.maketrans("{}", "()")
 
 
 def matplotlib() -> Any:
@@ -80,25 +87,69 @@ def say(ax: Any, text: str) -> None:
     ax.set_title("\n".join(lines), loc="left", fontsize=TITLE, color=INK)
 
 
-def beside(ax: Any, handles: Sequence[Any] | None = None, title: str | None = None) -> Any:
-    """The legend to the right of the panel, where it hides nothing."""
+def make_room(figure: Any) -> None:
+    """Let a figure that lies as ``plt.subplots()`` left it move its panels apart for titles of several lines and legends beside
+    them: else these lie on the next panel, or beyond the edge. One that has a layout, or was laid out by hand, stays as it is."""
+    top = figure.figure if figure.get_layout_engine() is None else None
+    if top is None or any(axes.get_subplotspec() is None for axes in top.axes):
+        return
+    names = ("left", "right", "bottom", "top", "wspace", "hspace")
+    rc = matplotlib().rcParams
+    if all(getattr(top.subplotpars, name) == rc[f"figure.subplot.{name}"] for name in names):
+        top.set_layout_engine("constrained")
+
+
+def makes_room(ax: Any) -> bool:
+    """Whether the figure has a layout that makes room for a legend outside of the panel."""
+    return ax.figure.get_layout_engine() is not None
+
+
+def within(ax: Any, handles: Sequence[Any] | None = None, title: str | None = None) -> Any:
+    """The legend in the panel, where it hides least, and what is behind it shines through."""
     given = {} if handles is None else {"handles": list(handles)}
     return ax.legend(
-        **given, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=2.4, title=title,
-        alignment="left", fontsize=8.0, frameon=False, labelcolor=INK,
+        **given, loc="best", handlelength=2.0, title=title, alignment="left", fontsize=7.0, frameon=True, framealpha=0.8,
+        edgecolor=PALE, labelcolor=INK,
     )  # fmt: skip
 
 
+def beside(ax: Any, handles: Sequence[Any] | None = None, title: str | None = None) -> Any:
+    """The legend to the right of the panel, where it hides nothing; in it, where the figure makes no room."""
+    if not makes_room(ax):
+        return within(ax, handles, title)
+    given = {} if handles is None else {"handles": list(handles)}
+    legend = ax.legend(
+        **given, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=2.4, title=title,
+        alignment="left", fontsize=8.0, frameon=False, labelcolor=INK,
+    )  # fmt: skip
+    return within(ax, handles, title) if too_wide(legend, ax, BESIDE) else legend
+
+
 def below(ax: Any, columns: int = 2, handles: Sequence[Any] | None = None) -> Any:
-    """The legend under the panel and the name of its axis, half an inch down."""
+    """The legend under the panel and the name of its axis, half an inch down; in it, where the figure makes no room."""
+    if not makes_room(ax):
+        return within(ax, handles)
     from matplotlib.transforms import ScaledTranslation
 
     given = {} if handles is None else {"handles": list(handles)}
     under = ax.transAxes + ScaledTranslation(0.0, -0.5, ax.figure.dpi_scale_trans)
-    return ax.legend(
-        **given, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=under, borderaxespad=0.0, ncols=columns,
-        handlelength=2.4, fontsize=8.0, frameon=False, columnspacing=1.2, labelcolor=INK,
-    )  # fmt: skip
+    for ncols in range(columns, 0, -1):
+        legend = ax.legend(
+            **given, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=under, borderaxespad=0.0, ncols=ncols,
+            handlelength=2.4, fontsize=8.0, frameon=False, columnspacing=1.2, labelcolor=INK,
+        )  # fmt: skip
+        if not too_wide(legend, ax, BELOW):
+            return legend
+    return within(ax, handles)
+
+
+def too_wide(legend: Any, ax: Any, share: float) -> bool:
+    """Whether a legend takes more than that share of a panel that somebody else made: a layout would make room by pressing
+    the panels together. Our own figures are as wide as their legends need."""
+    if ax not in GUESTS:
+        return False
+    panel = ax.get_position().width * ax.figure.bbox.width
+    return bool(legend.get_window_extent().width > share * panel)
 
 
 def quieten(ax: Any) -> None:
@@ -163,16 +214,32 @@ class Display:
         """Draw on ``axes_``."""
         raise NotImplementedError
 
+    def _sentence(self) -> str:
+        """What the picture says, without one."""
+        said = self.title  # type: ignore[attr-defined]
+        return str(said() if callable(said) else said)
+
+    def __str__(self) -> str:
+        said = re.sub(r"(?<!\\)\$([^$]*)\$", lambda formula: formula[1].translate(BRACES), self._sentence())
+        return f"{type(self).__name__}: {said}".replace(r"\$", "$")
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw, and keep the artists.
 
         Parameters
         ----------
-        ax : matplotlib axes, a list of as many as there are panels, or None for a new figure
+        ax : matplotlib axes, a list of as many as there are panels, or None for a new figure. A figure as ``plt.subplots()`` left
+            it gets the constrained layout, so that legends find room; one with a layout of its own stays as it is.
         """
         matplotlib()
         with quiet():
             self.figure_, self.axes_ = panels(ax, self._widths(), self._height())
+            if ax is not None:
+                GUESTS.update(self.axes_)
+            make_room(self.figure_)
             self.ax_ = self.axes_[0]
             for axes in self.axes_:
                 quieten(axes)

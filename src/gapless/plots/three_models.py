@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.plots._plane import names_of, window
 from gapless.plots._rows import angle_between, draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, count, plain, say, short
@@ -17,7 +18,7 @@ NAMES = ("least squares", "logistic", "SVM")
 THIRD = ("SVM", "perceptron")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ThreeModelsDisplay(Display):
     """The signal s = <w, x> + b is the same form in all three; what is made of it differs.
 
@@ -28,16 +29,25 @@ class ThreeModelsDisplay(Display):
 
     Attributes
     ----------
+    X : (n, 2): the rows
+    sign : -1 or 1, the class of each row
+    added : (k, 2)
+    added_sign : -1 or 1, the class of each added row
+    before : name -> (w1, w2, b)
+    after : name -> (w1, w2, b) with the added rows
+    errors : wrong among the first rows, without and with the added ones
+    labels : names of the classes
+    names : names of the two axes
     outputs_ : dictionary name -> line; before_, after_ : dictionary name -> boundary; rows_, added_
     """
 
     X: np.ndarray
     sign: np.ndarray
-    added: np.ndarray  #: (k, 2)
+    added: np.ndarray
     added_sign: np.ndarray
-    before: dict[str, np.ndarray]  #: name -> (w1, w2, b)
+    before: dict[str, np.ndarray]
     after: dict[str, np.ndarray]
-    errors: dict[str, tuple[int, int]]  #: wrong among the first rows, without and with the added ones
+    errors: dict[str, tuple[int, int]]
     labels: tuple[str, str]
     names: tuple[str, str]
 
@@ -54,7 +64,7 @@ class ThreeModelsDisplay(Display):
         C : of the logistic regression and the SVM
         """
         if third not in THIRD:
-            raise ValueError(f"third is one of {list(THIRD)}; got {third!r}")
+            raise ValueError(f"third is one of {list(THIRD)}; got {written(third)}")
         rows, more = in_plane(X), in_plane(np.atleast_2d(np.asarray(added, dtype=np.float64)))
         classes, sign = signs_of(y)
         extra = np.where(np.ravel(added_labels) == classes[1], 1.0, -1.0)
@@ -68,11 +78,12 @@ class ThreeModelsDisplay(Display):
         return cls(rows, sign, more, extra, before, after, errors, labels, (plain(first), plain(second)))
 
     def turned(self, name: str) -> float:
-        """How far the added rows turned a boundary, in degrees."""
+        """How far the added rows turned a boundary, in degrees. ``name`` is that of the model."""
         return angle_between(self.before[name][:2], self.after[name][:2])
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         name = max(self.after, key=self.turned)
         rest = max(self.turned(other) for other in self.after if other != name)
         return f"{name} turns by {self.turned(name):.0f}°, the others by {rest:.0f}° at most"

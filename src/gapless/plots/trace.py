@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.plots._plane import window
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, MARKERS, Display, below, plain, say
 from gapless.problems.linear_risk import LinearRisk
@@ -19,7 +20,7 @@ __all__ = ["TraceDisplay"]
 LEVELS = 14
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class TraceDisplay(Display):
     """Left, values against steps; right, the way over the contours of the objective.
 
@@ -29,24 +30,38 @@ class TraceDisplay(Display):
 
     Attributes
     ----------
+    bound : no point is lower, by a dual; None where there is none
+    runs : name -> `Descent`
+    points : name -> (rows of the trace, 2)
+    names : names of the two axes
+    low : lower left corner of the picture
+    high : upper right corner of the picture
+    xs : grid along the first axis
+    ys : grid along the second axis
+    surface : objective on the grid of xs and ys, None where it is not known
+    lowest : the lowest value that any run saw: the name of the run, the value, the step
     values_, ways_ : dictionaries name -> line; starts_, ends_ ; broken_ : markers or None; contours_ : None without objective
     """
 
     runs: dict[str, Descent]
-    points: dict[str, np.ndarray]  #: name -> (rows of the trace, 2)
+    points: dict[str, np.ndarray]
     names: tuple[str, str]
     low: np.ndarray
     high: np.ndarray
     xs: np.ndarray
     ys: np.ndarray
     surface: np.ndarray | None
-    lowest: float | None  #: the least value that is known: of the surface's function, by its dual or by a run
+    lowest: tuple[str, float, int]
+    bound: float | None
 
     @classmethod
     def from_descent(
         cls, runs: Any, objective: Any = None, *, entries: tuple[int, int] | None = None, resolution: int = 81
     ) -> TraceDisplay:
         """Of one descent or a dictionary of them, all of the same objective, which is needed for the contours.
+
+        ``runs`` is a `Descent` or a dictionary name -> `Descent`; ``resolution``: points of the grid along each
+        axis.
 
         Parameters
         ----------
@@ -70,22 +85,24 @@ class TraceDisplay(Display):
         if d == 1:
             low[1], high[1] = -1.0, 1.0
         xs, ys = np.linspace(low[0], high[0], resolution), np.linspace(low[1], high[1], resolution)
-        surface = lowest = None
+        surface = None
         if objective is not None:
             value = _value(objective)
             shape = next(iter(traces.values())).theta.shape[1:]
             surface = np.array([[value((origin + np.array([x, y]) @ axes).reshape(shape)) for x in xs] for y in ys])
         known = [run.dual for run in named.values() if run.dual is not None]
-        values = [trace.loss[np.isfinite(trace.loss)].min() for trace in traces.values()]
-        lowest = float(max(known)) if known else float(min(values))
-        return cls(named, points, names, low, high, xs, ys, surface, lowest)
+        bound = float(max(known)) if known else None
+        return cls(named, points, names, low, high, xs, ys, surface, _lowest(named), bound)
 
     @property
     def title(self) -> str:
-        name, run = min(self.runs.items(), key=lambda item: (item[1].value, item[1].steps))
-        if len(self.runs) == 1:
-            return f"from {run.trace.loss[0]:.4g} to {run.value:.4g} in {run.steps:,} steps: {run.status}"  # type: ignore[union-attr]
-        return f"lowest: {name}, {run.value:.4g} after {run.steps:,} steps"
+        """What the picture says, in one sentence."""
+        name, value, step = self.lowest
+        if len(self.runs) > 1:
+            return f"lowest: {name}, {value:.4g} after {step:,} steps"
+        run = self.runs[name]
+        text = f"from {run.trace.loss[0]:.4g} to {run.value:.4g} in {run.steps:,} steps: {run.status}"  # type: ignore[union-attr]
+        return text if value >= run.value - 1e-12 * abs(run.value) else f"{text}; lowest {value:.4g} at step {step:,}"
 
     def _widths(self) -> tuple[float, ...]:
         return (4.4, 5.0)
@@ -131,16 +148,30 @@ class TraceDisplay(Display):
         every = every[np.isfinite(every)]
         if every.min() > 0.0 and every.max() > 20.0 * every.min():
             left.set_yscale("log")
-        if self.lowest is not None:
-            left.axhline(self.lowest, color=GREY, linewidth=0.8, linestyle=":")
+        if self.bound is not None and (self.bound > 0.0 or left.get_yscale() == "linear"):
+            left.axhline(self.bound, color=GREY, linewidth=0.8, linestyle=":")
         left.set(xlabel="step", ylabel="objective")
-        say(left, self.title)
+        rates = {run.trace.largest_rate for run in self.runs.values() if run.trace is not None}
+        known = next(iter(rates)) if len(rates) == 1 else None
+        say(left, self.title + ("" if known is None else f"; 2/L = {known:.4g}"))
         below(left, columns=2)
         right.set(xlim=(self.low[0], self.high[0]), ylim=(self.low[1], self.high[1]))
         right.set(xlabel=self.names[0], ylabel=self.names[1])
         broken = sum(int((run.trace.held == 0.0).sum()) for run in self.runs.values() if run.trace is not None)
         said = "from the circles to the stars"
         say(right, said + (f"; {broken} of the steps drawn gained too little (crosses)" if broken else ""))
+
+
+def _lowest(runs: dict[str, Descent]) -> tuple[str, float, int]:
+    """The run, value and step of the lowest value seen, at a row of a trace or at the end; of equal ones the earliest step."""
+    seen = []
+    for name, run in runs.items():
+        assert run.trace is not None
+        loss = np.where(np.isfinite(run.trace.loss), run.trace.loss, np.inf)
+        seen += [(float(v), int(t), name) for v, t in zip(loss, run.trace.step)] + [(run.value, run.steps, name)]
+    least = min(seen)[0]
+    value, step, name = min((s for s in seen if s[0] <= least + 1e-12 * abs(least)), key=lambda s: (s[1], s[0]))
+    return name, value, step
 
 
 def _view(thetas: np.ndarray, last: np.ndarray, d: int, entries: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, str]]:
@@ -151,7 +182,7 @@ def _view(thetas: np.ndarray, last: np.ndarray, d: int, entries: Any) -> tuple[n
     if d == 2 or entries is not None:
         first, second = (0, 1) if entries is None else (int(entries[0]), int(entries[1]))
         if not (0 <= first < d and 0 <= second < d) or first == second:
-            raise ValueError(f"entries= names two of {d} entries of theta; got {entries!r}")
+            raise ValueError(f"entries= names two of {d} entries of theta; got {written(entries)}")
         axes[0, first] = axes[1, second] = 1.0
         origin = last.copy()
         origin[[first, second]] = 0.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.estimators._tree_text import rules
 from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, count, plain, say, short
 
@@ -19,9 +20,25 @@ HALF, TALL = 0.45, 0.31
 ROOM = 21
 
 
+@result
 @dataclass(frozen=True)
 class Node:
-    """One node of the picture. ``hidden`` counts the nodes below that are not drawn."""
+    """One node of the picture. ``hidden`` counts the nodes below that are not drawn.
+
+    Attributes
+    ----------
+    number : its number in the tree
+    depth : levels below the root
+    x : where it stands, from left to right
+    parent : number of its parent, None for the root
+    left : whether it is the left child
+    rule : the question of its split, empty for a leaf
+    shares : share of each class, or where the value lies between the leaves
+    says : the prediction as text
+    n : training rows that reach it
+    impurity : its impurity
+    hidden : nodes below it that are not drawn
+    """
 
     number: int
     depth: int
@@ -35,19 +52,27 @@ class Node:
     impurity: float
     hidden: int
 
+    def __str__(self) -> str:
+        return f"node {self.number}: {self.rule or 'leaf'}, {self.n:,} rows, says {self.says}"
 
-@dataclass(eq=False)
+
+@dataclass(eq=False, repr=False)
 class TreeDisplay(Display):
     """The left child is where the answer is yes. A bar shows the shares of the classes (or, of a regression, where the value
     lies in the range of the leaves); lines are as thick as the rows are many.
 
     Attributes
     ----------
+    nodes : number -> `Node`, of those that are drawn
+    labels : classes; none of a regression
+    name : name of the estimator
+    depth : levels below the root
+    n_leaves : leaves of the whole tree
     boxes_, texts_, edges_ : dictionaries node number -> artist; bars_ : node number -> list of bars
     """
 
     nodes: dict[int, Node]
-    labels: tuple[str, ...]  #: classes; none of a regression
+    labels: tuple[str, ...]
     name: str
     depth: int
     n_leaves: int
@@ -56,7 +81,11 @@ class TreeDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, feature_names: Any = None, max_depth: int = 4, decimals: int = 3
     ) -> TreeDisplay:
-        """Of a fitted DecisionTreeClassifier or DecisionTreeRegressor of one output, down to ``max_depth``."""
+        """Of a fitted DecisionTreeClassifier or DecisionTreeRegressor of one output, down to ``max_depth``.
+
+        ``estimator`` is fitted; ``feature_names`` names its columns; ``decimals`` are those of thresholds and
+        values.
+        """
         tree = getattr(estimator, "_tree", None)
         if tree is None:
             raise ValueError(f"{type(estimator).__name__} is no fitted tree of gapless")
@@ -90,6 +119,7 @@ class TreeDisplay(Display):
 
     @property
     def title(self) -> str:
+        """What the picture says, in one sentence."""
         hidden = sum(node.hidden for node in self.nodes.values())
         said = f"{self.name}: {count(self.n_leaves, 'leaf', 'leaves')}, depth {self.depth}, {self.nodes[0].n:,} rows"
         return said + (f" ({count(hidden, 'node')} below depth {self.shown} not drawn)" if hidden else "")

@@ -6,6 +6,9 @@ m predictors with variance s^2 each and correlation r between any two have a mea
 
 Fresh samples make r = 0, and need m times the rows.  Cutting n rows into m parts keeps them independent, and each predictor
 worse: it has n/m rows.  Bootstrap samples of the same n rows keep n draws each, and are correlated.
+
+s^2 and r come from one half of the repetitions, the variance of the mean from the other: from the same draws the formula would be
+an identity of sums, whatever the predictors are, and no prediction.
 """
 
 from __future__ import annotations
@@ -16,23 +19,45 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from gapless._results import result
+
 __all__ = ["Averaged", "averaging"]
 
 SCHEMES = ("fresh", "splits", "bootstrap")
 
 
+@result
 class Averaged(NamedTuple):
-    """One scheme, averaged over the test points; all figures but ``members`` and ``rows`` are estimates over the repetitions."""
+    """One scheme, averaged over the test points; all figures but ``members`` and ``rows`` are estimates over the repetitions.
+
+    Attributes
+    ----------
+    scheme : "fresh", "splits" or "bootstrap"
+    members : m
+    rows : that one member was fitted to
+    variance : s^2 of one member, from the first half of the repetitions
+    correlation : r of two members, from the first half
+    predicted : r s^2 + (1 - r) s^2 / m
+    seen : the variance of the mean of the members, from the second half
+    squared_bias : of the mean, where the truth is known
+    error : squared_bias + seen
+    """
 
     scheme: str
-    members: int  #: m
-    rows: int  #: that one member was fitted to
-    variance: float  #: s^2 of one member
-    correlation: float  #: r of two members
-    predicted: float  #: r s^2 + (1 - r) s^2 / m
-    seen: float  #: the variance of the mean of the members
-    squared_bias: float | None  #: of the mean, where the truth is known
-    error: float | None  #: squared_bias + seen
+    members: int
+    rows: int
+    variance: float
+    correlation: float
+    predicted: float
+    seen: float
+    squared_bias: float | None
+    error: float | None
+
+    def __str__(self) -> str:
+        return (
+            f"{self.scheme}: the mean of {self.members} members has variance {self.seen:.4g}; r s^2 + (1 - r) s^2/m is "
+            f"{self.predicted:.4g} with s^2 = {self.variance:.4g} and r = {self.correlation:.4g}"
+        )
 
 
 def averaging(
@@ -50,17 +75,18 @@ def averaging(
 
     Parameters
     ----------
+    seed : number that all random draws follow from
     learner : a regressor
     sample : function of a number of rows and a generator that draws a fresh sample (X, y)
     X : points to predict at
     truth : what the best prediction there would be, if that is known
     n : rows of a sample; a split has n // members of them
     members : m
-    repetitions : how often everything is drawn again
+    repetitions : how often everything is drawn again; half of them for what is predicted, half for what is seen
     """
-    if members < 2 or repetitions < 2 or n < members:
+    if members < 2 or repetitions < 4 or n < members:
         raise ValueError(
-            f"at least 2 members, 2 repetitions and a row for each member; got {members}, {repetitions}, n = {n}"
+            f"at least 2 members, 4 repetitions and a row for each member; got {members}, {repetitions}, n = {n}"
         )
     random = np.random.default_rng(seed)
     found = {scheme: np.empty((repetitions, members, len(X))) for scheme in SCHEMES}
@@ -83,19 +109,20 @@ def averaging(
 
 
 def _summary(scheme: str, rows: int, predictions: np.ndarray, truth: np.ndarray | None) -> Averaged:
-    R, m, _ = predictions.shape
-    away = predictions - predictions.mean(axis=0)
-    variance = float((away**2).sum(axis=0).mean() / (R - 1))
-    together = float((away.sum(axis=1) ** 2).sum(axis=0).mean() / (R - 1))  # of the sum of the members
+    m, half = predictions.shape[1], predictions.shape[0] // 2
+    first, second = predictions[:half], predictions[half:]
+    away = first - first.mean(axis=0)
+    variance = float((away**2).sum(axis=0).mean() / (half - 1))
+    together = float((away.sum(axis=1) ** 2).sum(axis=0).mean() / (half - 1))  # of the sum of the members
     covariance = (together - m * variance) / (m * (m - 1))
     correlation = covariance / variance if variance > 0.0 else 0.0
-    mean = predictions.mean(axis=1)
+    predicted = correlation * variance + (1.0 - correlation) * variance / m
+    mean = second.mean(axis=1)
     seen = float(mean.var(axis=0, ddof=1).mean())
     bias = None
     if truth is not None:
-        # What R repetitions leave of the variance in the mean over them is taken out.
-        bias = max(float(((mean.mean(axis=0) - truth) ** 2).mean()) - seen / R, 0.0)
-    predicted = correlation * variance + (1.0 - correlation) * variance / m
+        # The mean over the repetitions has seen / (number of them) of variance in it, which is taken out.
+        bias = max(float(((mean.mean(axis=0) - truth) ** 2).mean()) - seen / len(second), 0.0)
     return Averaged(
         scheme, m, rows, variance, correlation, predicted, seen, bias, None if bias is None else bias + seen
     )

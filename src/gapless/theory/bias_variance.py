@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
@@ -34,23 +36,41 @@ GROUPS = 20
 Predict = Callable[[np.ndarray], Any]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """Bias, variance and what they add up to, each with its Monte-Carlo error."""
+    """Bias, variance and what they add up to, each with its Monte-Carlo error.
+
+    Attributes
+    ----------
+    loss : "squared" or "zero_one"
+    bias : squared loss: the mean squared distance of gbar from the truth
+    variance : of the learned functions about gbar; 0-1 loss: share of predictions other than the main one
+    expected : E_D[E_out] against the noise-free truth
+    bias_error : Monte-Carlo error of ``bias``
+    variance_error : Monte-Carlo error of ``variance``
+    expected_error : Monte-Carlo error of ``expected``
+    noise : as given
+    draws : training sets that were drawn
+    points : test points
+    mean : gbar at the test points; 0-1 loss: the main prediction
+    unbiased_variance : 0-1 loss: variance where the main prediction is right
+    biased_variance : and where it is wrong, which lowers the error of two classes
+    """
 
     loss: str
-    bias: float  #: squared loss: the mean squared distance of gbar from the truth
+    bias: float
     variance: float
-    expected: float  #: E_D[E_out] against the noise-free truth
+    expected: float
     bias_error: float
     variance_error: float
     expected_error: float
-    noise: float | None  #: as given
+    noise: float | None
     draws: int
     points: int
-    mean: np.ndarray  #: gbar at the test points; 0-1 loss: the main prediction
-    unbiased_variance: float | None = None  #: 0-1 loss: variance where the main prediction is right
-    biased_variance: float | None = None  #: and where it is wrong, which lowers the error of two classes
+    mean: np.ndarray
+    unbiased_variance: float | None = None
+    biased_variance: float | None = None
 
     @property
     def total(self) -> float | None:
@@ -86,6 +106,8 @@ def decompose(
 
     Parameters
     ----------
+    draws : number of training sets
+    seed : number that all random draws follow from
     learner : an estimator with fit and predict (a clone is fitted each time), or a function (X, y) -> predict
     draw : random -> (X, y), a new training set
     X_test : points at which the learned functions are compared; the errors given are those of the draws, for these points
@@ -169,11 +191,17 @@ def _zero_one_numbers(
     return main, tuple(float(v) for v in (weights @ wrong, weights @ spread, weights @ expected, unbiased, biased))
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Resampled(Decomposition):
-    """The same by bootstrap: training sets are drawn from the one at hand, and y_test stands for the truth, noise included."""
+    """The same by bootstrap: training sets are drawn from the one at hand, and y_test stands for the truth, noise included.
 
-    distinct: float = 0.0  #: mean share of the rows that a resample has; 1 - (1 - 1/n)^n is expected
+    Attributes
+    ----------
+    distinct : mean share of the rows that a resample has; 1 - (1 - 1/n)^n is expected
+    """
+
+    distinct: float = 0.0
 
     def __str__(self) -> str:
         return (
@@ -185,7 +213,17 @@ class Resampled(Decomposition):
 def bootstrap(
     learner: Any, X: Any, y: Any, X_test: Any, y_test: Any, loss: str = "squared", draws: Any = 200, seed: int = 0
 ) -> Resampled:
-    """Where only one sample is at hand: train on resamples of it, compare with y_test, rows that were not in it."""
+    """Where only one sample is at hand: train on resamples of it, compare with y_test, rows that were not in it.
+
+    Parameters
+    ----------
+    learner : an estimator with fit and predict, or a function (X, y) -> predict
+    X, y : the sample, which is resampled
+    X_test, y_test : rows that were not in it
+    loss : "squared" or "zero_one"
+    draws : number of resamples
+    seed : number that all random draws follow from
+    """
     X, y, f = np.asarray(X), np.asarray(y), np.asarray(y_test)
     X_test = np.asarray(X_test)
     if len(X) != len(y):
@@ -209,7 +247,12 @@ def bootstrap(
 
 
 def distinct_share(n: Any) -> float:
-    """The expected share of n rows that a bootstrap sample of n has: 1 - (1 - 1/n)^n, which falls to 1 - 1/e = 0.632."""
+    """The expected share of n rows that a bootstrap sample of n has: 1 - (1 - 1/n)^n, which falls to 1 - 1/e = 0.632.
+
+    Parameters
+    ----------
+    n : number of rows
+    """
     n = whole(n)
     return 1.0 if n == 1 else -math.expm1(n * math.log1p(-1.0 / n))
 
@@ -242,7 +285,7 @@ def _weights(weights: Any, m: int) -> np.ndarray:
 
 def _check(loss: str, draws: int, X_test: np.ndarray, f: np.ndarray, noise: float | None) -> None:
     if loss not in ("squared", "zero_one"):
-        raise ValueError(f'loss must be "squared" or "zero_one"; got {loss!r}')
+        raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
     if len(X_test) == 0 or f.shape != (len(X_test),):
         raise ValueError(f"the truth must be one value for each of the {len(X_test)} test points; got shape {f.shape}")
     if draws * len(X_test) > MOST:
@@ -250,4 +293,4 @@ def _check(loss: str, draws: int, X_test: np.ndarray, f: np.ndarray, noise: floa
             f"{draws:,} draws at {len(X_test):,} points are more than {MOST:,} predictions; take fewer of either"
         )
     if noise is not None and not noise >= 0.0:
-        raise ValueError(f"noise must not be negative; got {noise!r}")
+        raise ValueError(f"noise must not be negative; got {written(noise)}")

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+
 __all__ = ["INDEPENDENT", "Bound", "Job", "compression", "held_out", "leave_one_out", "pac_bayes", "vc", "votes"]
 
 #: Rows up to which a kernel matrix is made for the leave-one-out counts.
@@ -19,24 +22,38 @@ BY_ROWS = "the steps before the model (a scaler; fills, means and levels of a ta
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
 
 
+@result
 @dataclass(frozen=True)
 class Bound:
-    """One statement about new rows."""
+    """One statement about new rows.
+
+    Attributes
+    ----------
+    method : name of the method
+    value : the bound
+    delta : spent on it; None where it holds in expectation only
+    what : what is bounded
+    assumes : what must be true, a sentence each
+    figures : what the value follows from
+    randomised : of a hypothesis that is drawn for each row, where the bound is twice that
+    """
 
     method: str
     value: float
-    delta: float | None  #: spent on it; None where it holds in expectation only
-    what: str  #: what is bounded
+    delta: float | None
+    what: str
     assumes: tuple[str, ...]
-    figures: dict[str, Any] = field(default_factory=dict)  #: what the value follows from
-    randomised: float | None = None  #: of a hypothesis that is drawn for each row, where the bound is twice that
+    figures: dict[str, Any] = field(default_factory=dict)
+    randomised: float | None = None
 
     @property
     def holds(self) -> str:
+        """ "with probability" (1 - delta), or "in expectation"."""
         return "in expectation" if self.delta is None else "with probability"
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.value >= 1.0
 
     def __str__(self) -> str:
@@ -86,7 +103,7 @@ def held_out(job: Job) -> Ready:
     index = np.minimum(np.searchsorted(job.model.classes_, truth), len(job.model.classes_) - 1)
     if not np.array_equal(job.model.classes_[index], truth):
         strange = truth[job.model.classes_[index] != truth].tolist()[0]
-        raise ValueError(f"y_test has the label {strange!r}, which the model does not know")
+        raise ValueError(f"y_test has the label {written(strange)}, which the model does not know")
     wrong = int(np.count_nonzero(found != truth))
     mark = {"rows": digest(row_hashes(as_matrix(job.X_test)), "<u8"), "labels": digest(index, "<i8")}
     chose = "the test rows chose nothing" if job.tested == 1 else f"the test rows compared {job.tested} models at most"

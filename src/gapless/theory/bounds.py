@@ -27,6 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+from gapless.solvers.loop import audible
 from gapless.theory import bound_methods
 from gapless.theory._inputs import probability, whole
 from gapless.theory.bound_methods import Bound, Job
@@ -43,15 +46,26 @@ _READY: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
 }
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """All of them, tightest first, and what was refused."""
+    """All of them, tightest first, and what was refused.
+
+    Attributes
+    ----------
+    rows : a `Bound` for each method, tightest first
+    refused : method -> why it says nothing here
+    delta : probability with which the statement may fail
+    tried : settings among which the training rows may have chosen
+    shared : share of the test rows that occur among the training rows
+    tested : models that were compared on the test rows
+    """
 
     rows: tuple[Bound, ...]
     refused: dict[str, str]
     delta: float
     tried: int
-    shared: float | None  #: share of the test rows that occur among the training rows
+    shared: float | None
     tested: int = 1
 
     @property
@@ -66,7 +80,7 @@ class Bounds:
         for row in self.rows:
             if row.method == method:
                 return row
-        raise KeyError(self.refused.get(method, f"no {method!r}; there are {', '.join(METHODS)}"))
+        raise KeyError(self.refused.get(method, f"no {written(method)}; there are {', '.join(METHODS)}"))
 
     def document(self) -> dict[str, Any]:
         """The table as it stands in the certificate and the model file: JSON values only."""
@@ -91,6 +105,12 @@ class Bounds:
             "refused": self.refused,
         }
 
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: the bounds, then the methods that were refused, with the reason."""
+        rows: list[list[Any]] = [[row.method, row.value, row.holds, row.delta, row.what] for row in self.rows]
+        rows += [[method, None, "refused", None, reason] for method, reason in self.refused.items()]
+        return ("method", "bound", "holds", "delta", "what"), rows
+
     def __str__(self) -> str:
         lines = [
             f"on new rows, together but for a failure of probability {self.delta:g}:",
@@ -102,6 +122,7 @@ class Bounds:
         return "\n".join(lines)
 
 
+@audible()
 def bounds(
     model: Any,
     X: Any,
@@ -128,11 +149,20 @@ def bounds(
     tested : models that were compared on the test rows; by default the candidates, where these rows chose among them, else 1
     pool : AdaBoostClassifier: (feature, threshold) of every cut that its stumps could have, fixed without the training rows
     """
+    with warnings.catch_warnings():
+        # The fingerprint says that the rows are those of the fit: an array in place of a frame is no reason to warn.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return _bounds(model, X, y, delta, X_test, y_test, tried, methods, tested, pool)
+
+
+def _bounds(
+    model: Any, X: Any, y: Any, delta: Any, X_test: Any, y_test: Any, tried: Any, methods: Any, tested: Any, pool: Any
+) -> Bounds:
     delta = probability(delta)
     chosen = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
     for name in chosen:
         if name not in METHODS:
-            raise ValueError(f"methods are {', '.join(METHODS)}; got {name!r}")
+            raise ValueError(f"methods are {', '.join(METHODS)}; got {written(name)}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
     from gapless.theory.support_vectors import is_pipeline
@@ -270,7 +300,7 @@ def overlap(
             f"{100 * share:.1f} % of the test rows also occur among the training rows; independent rows may coincide, copied "
             "ones void the held-out bound",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return share
 

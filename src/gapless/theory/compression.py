@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from gapless._results import result
 from gapless.theory._inputs import probability, whole
 
 __all__ = [
@@ -31,9 +32,20 @@ __all__ = [
 ]  # and margin_violation, pick_to_learn: below
 
 
+@result
 @dataclass(frozen=True)
 class Compression:
-    """k of N rows determine the hypothesis: where the probability of a change (an error, at most) lies."""
+    """k of N rows determine the hypothesis: where the probability of a change (an error, at most) lies.
+
+    Attributes
+    ----------
+    k : rows that determine the hypothesis
+    N : rows in all
+    delta : probability with which the statement may fail
+    low : lower end
+    high : upper end
+    method : "Campi-Garatti", "Campi-Garatti, two-sided" or "classical"
+    """
 
     k: int
     N: int
@@ -44,6 +56,7 @@ class Compression:
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.high >= 1.0
 
     def __str__(self) -> str:
@@ -55,7 +68,14 @@ class Compression:
 
 
 def one_sided(k: Any, N: Any, delta: Any = 0.05) -> Compression:
-    """Campi and Garatti's bound for preferent compression."""
+    """Campi and Garatti's bound for preferent compression.
+
+    Parameters
+    ----------
+    k : rows that determine the hypothesis
+    N : rows in all
+    delta : probability with which the statement may fail
+    """
     k, N, delta = _sizes(k, N, delta)
     if k == N:
         return Compression(k, N, delta, 0.0, 1.0, "Campi-Garatti")
@@ -67,7 +87,14 @@ def one_sided(k: Any, N: Any, delta: Any = 0.05) -> Compression:
 
 
 def two_sided(k: Any, N: Any, delta: Any = 0.05) -> Compression:
-    """The same from both sides, for compressions of data without atoms in which no row is redundant."""
+    """The same from both sides, for compressions of data without atoms in which no row is redundant.
+
+    Parameters
+    ----------
+    k : rows that determine the hypothesis
+    N : rows in all
+    delta : probability with which the statement may fail
+    """
     k, N, delta = _sizes(k, N, delta)
 
     def excess(t: float) -> float:
@@ -96,6 +123,14 @@ def classical(k: Any, N: Any, delta: Any = 0.05, errors: Any = 0, messages: Any 
     """The union bound over the rows that are kept: any compression at all, with ``errors`` on the rows that are not.
 
     ``messages``: how many hypotheses the same rows could stand for, where they need a message beside them.
+
+    Parameters
+    ----------
+    k : rows that are kept
+    N : rows in all
+    delta : probability with which the statement may fail
+    errors : errors on the rows that are not kept
+    messages : hypotheses that the same rows could stand for, where they need a message beside them
     """
     k, N, delta = _sizes(k, N, delta)
     e = whole(errors, "errors", 0)
@@ -109,7 +144,14 @@ def classical(k: Any, N: Any, delta: Any = 0.05, errors: Any = 0, messages: Any 
 
 
 def scenario(d: Any, N: Any, delta: Any = 0.05) -> float:
-    """The scenario bound for convex programs of d variables: P(Bin(N, epsilon) < d) = delta (Campi, Garatti 2008)."""
+    """The scenario bound for convex programs of d variables: P(Bin(N, epsilon) < d) = delta (Campi, Garatti 2008).
+
+    Parameters
+    ----------
+    d : variables of the convex program
+    N : constraints that were drawn
+    delta : probability with which the statement may fail
+    """
     d, N = whole(d, "d"), whole(N, "N")
     return 1.0 if d > N else _binomial_upper(d - 1, N, math.log(probability(delta)))
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.training_rows import is_training_data
 from gapless.theory._inputs import probability
 from gapless.theory.hoeffding import Interval, clopper_pearson
@@ -23,18 +25,29 @@ from gapless.theory.hoeffding import Interval, clopper_pearson
 __all__ = ["Confusion", "confusion"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Confusion:
-    """Counts and rates; every rate an `Interval` at confidence 1 - delta (each, or all together: ``simultaneous``)."""
+    """Counts and rates; every rate an `Interval` at confidence 1 - delta (each, or all together: ``simultaneous``).
+
+    Attributes
+    ----------
+    classes : classes, in the order of the counts
+    counts : rows of class i that are called j
+    delta : probability with which the statement may fail
+    simultaneous : whether all intervals hold together with confidence 1 - delta
+    trained_on : None: not known
+    """
 
     classes: np.ndarray
     counts: np.ndarray
     delta: float
     simultaneous: bool
-    trained_on: bool | None  #: None: not known
+    trained_on: bool | None
 
     @property
     def n(self) -> int:
+        """Number of rows."""
         return int(self.counts.sum())
 
     @property
@@ -58,12 +71,12 @@ class Confusion:
         return found
 
     def recall(self, label: Any) -> Interval | None:
-        """Rows of this class that are called so; None without rows of it."""
+        """Rows of this class that are called so; None without rows of it. ``label`` is the class."""
         i = self._place(label)
         return self._interval(int(self.counts[i, i]), int(self.counts[i].sum()))
 
     def precision(self, label: Any) -> Interval | None:
-        """Rows called so that are of this class; None where none is called so."""
+        """Rows called so that are of this class; None where none is called so. ``label`` is the class."""
         i = self._place(label)
         return self._interval(int(self.counts[i, i]), int(self.counts[:, i].sum()))
 
@@ -86,8 +99,13 @@ class Confusion:
     def _place(self, label: Any) -> int:
         found = np.flatnonzero(self.classes == label)
         if found.size != 1:
-            raise ValueError(f"no class {label!r}; there are {', '.join(map(repr, self.classes.tolist()))}")
+            raise ValueError(f"no class {written(label)}; there are {', '.join(map(repr, self.classes.tolist()))}")
         return int(found[0])
+
+    def _table(self) -> tuple[list[str], list[list[Any]]]:
+        """What a notebook shows: a line for each true class."""
+        names = [str(c) for c in self.classes.tolist()]
+        return ["", *(f"called {name}" for name in names)], [[n, *row] for n, row in zip(names, self.counts.tolist())]
 
     def __str__(self) -> str:
         names = [str(c) for c in self.classes.tolist()]
@@ -130,6 +148,14 @@ def confusion(
 
     ``confusion(model, X, y)``, or ``confusion(None, y=y, predicted=...)``.  Models of ours know their training rows: on those the
     matrix is given and its intervals are refused.  ``simultaneous``: delta is shared out over all rates.
+
+    Parameters
+    ----------
+    model : fitted classifier, or None with ``predicted``
+    X, y : rows that the model was not trained on, and their labels
+    delta : probability with which the statement may fail
+    simultaneous : whether delta is shared out over all rates, so that they hold together
+    predicted : labels that were predicted already, in place of a model
     """
     delta = probability(delta)
     if y is None:

@@ -15,17 +15,27 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gapless._results import result
 from gapless.theory.curvature import Curve
 from gapless.theory.exact_convexity import Exact
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One function of a problem: what is needed of it, and what was found (a Curve, an Exact, or Evidence)."""
+    """One function of a problem: what is needed of it, and what was found (a Curve, an Exact, or Evidence).
+
+    Attributes
+    ----------
+    name : name of the function
+    needed : "convex" or "affine"
+    holds : None: not known
+    found : the `Curve`, `Exact` or `Evidence` that decides
+    """
 
     name: str
-    needed: str  #: "convex" or "affine"
-    holds: bool | None  #: None: not known
+    needed: str
+    holds: bool | None
     found: Any
 
     def __str__(self) -> str:
@@ -33,9 +43,15 @@ class Part:
         return f"{self.name} {how} {self.needed}: {self.found}"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class StandardForm:
-    """``convex``: True where every part is proved to fit, False where one does not, None where that is not known."""
+    """``convex``: True where every part is proved to fit, False where one does not, None where that is not known.
+
+    Attributes
+    ----------
+    parts : a `Part` for the objective and for each constraint
+    """
 
     parts: tuple[Part, ...]
 
@@ -46,6 +62,7 @@ class StandardForm:
 
     @property
     def convex(self) -> bool | None:
+        """True where every part is proved to fit, False where one does not, None where that is not known."""
         if self.breaks:
             return False
         return True if all(part.holds for part in self.parts) else None
@@ -73,6 +90,14 @@ def standard_form(
 
     Each part is a `Curve` (rules), an exact verdict of `quadratic` or `polynomial`, or a function, which is then tried on ``box``
     (``options`` go to `of_function`).  Parts given as a mapping keep their names; others are f1, f2 ..., g1, g2 ...
+
+    Parameters
+    ----------
+    objective : f_0: a function, a `Curve` or an `Exact`
+    inequalities : name -> f_i of f_i <= 0, which must be convex
+    equalities : name -> g_j of g_j = 0, which must be affine
+    box : where functions are tried; not needed for curves
+    options : further options of `of_function`
     """
     parts = [_part("objective", objective, "convex", box, options)]
     parts += [_part(name, f, "convex", box, options) for name, f in _named(inequalities, "f")]
@@ -107,9 +132,19 @@ def _part(name: str, f: Any, needed: str, box: Any, options: dict[str, Any]) -> 
     return Part(name, needed, None if found.witness is None else False, found)
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A problem of CVXPY: whether its rules accept it, what breaks them, and its solution if they do."""
+    """A problem of CVXPY: whether its rules accept it, what breaks them, and its solution if they do.
+
+    Attributes
+    ----------
+    accepted : whether the rules of CVXPY prove it convex
+    breaks : parts that the rules do not accept
+    status : status of the solver, None where it was not solved
+    value : optimal value, None where it was not solved
+    problem : the cvxpy.Problem
+    """
 
     accepted: bool
     breaks: list[str]
@@ -124,7 +159,13 @@ class Program:
 
 
 def program(problem: Any, **options: Any) -> Program:
-    """Judge a ``cvxpy.Problem`` by its rules, name what breaks them, or solve it; ``options`` go to its ``solve``."""
+    """Judge a ``cvxpy.Problem`` by its rules, name what breaks them, or solve it; ``options`` go to its ``solve``.
+
+    Parameters
+    ----------
+    problem : a cvxpy.Problem
+    options : further options of its ``solve``
+    """
     try:
         import cvxpy
     except ImportError:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.theory._inputs import probability, whole
 from gapless.theory.convex_program import Part, Program, StandardForm, program, standard_form
 from gapless.theory.curvature import Curve, affine, compose, concave, convex, maximum, weighted_sum
@@ -36,19 +37,31 @@ ROUNDING = 1e-9
 STOPS = 16
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Witness:
-    """Why it is not convex: points, their weights, the point between, and by how much the inequality fails there."""
+    """Why it is not convex: points, their weights, the point between, and by how much the inequality fails there.
 
-    kind: str  #: "chord", "tangent", "Jensen" or "segment"
-    points: np.ndarray  #: a row each
+    Attributes
+    ----------
+    kind : "chord", "tangent", "Jensen" or "segment"
+    points : a row each
+    weights : weight of each point
+    between : the mean of the points; tangent: the point above which the tangent passes
+    value : f there
+    limit : what it must not exceed (tangent: fall below)
+    """
+
+    kind: str
+    points: np.ndarray
     weights: np.ndarray
-    between: np.ndarray  #: the mean of the points; tangent: the point above which the tangent passes
-    value: float  #: f there
-    limit: float  #: what it must not exceed (tangent: fall below)
+    between: np.ndarray
+    value: float
+    limit: float
 
     @property
     def violation(self) -> float:
+        """How far the inequality fails."""
         return abs(self.value - self.limit)
 
     @property
@@ -67,9 +80,17 @@ class Witness:
         return f"the value at {middle}, between {at}, is {self.value:.6g}, above the {above}, {self.limit:.6g}"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """``convex`` is False with a witness, else None: not known, however many trials there were."""
+    """``convex`` is False with a witness, else None: not known, however many trials there were.
+
+    Attributes
+    ----------
+    what : "function" or "set"
+    trials : segments, tangents and means that were tried
+    witness : a violated inequality, None where none was found
+    """
 
     what: str
     trials: int
@@ -77,10 +98,12 @@ class Evidence:
 
     @property
     def convex(self) -> bool | None:
+        """False with a witness, else None: not known."""
         return None if self.witness is None else False
 
     @property
     def verdict(self) -> str:
+        """ "not convex" or "no witness found"."""
         return "no witness found" if self.witness is None else "not convex"
 
     def share(self, delta: Any = 0.05) -> float:
@@ -110,6 +133,16 @@ def of_function(
     ``box``: (low, high) for a function of one number, else a pair for each coordinate.  ``inside``: only points for which it
     is true belong to the domain, which must be convex itself.  Values of +inf are outside of it.
     ``rounding``: violations up to this share of the values count as rounding; a function that loses digits needs more.
+
+    Parameters
+    ----------
+    f : function of a number, or of a vector
+    box : (low, high) for a function of one number, else a pair for each coordinate
+    gradient : its gradient; with it tangents are tried too
+    inside : point -> bool: only points for which it holds are used; None: all of the box
+    trials : number of chords, tangents and means
+    rounding : violations up to this share of the values count as rounding
+    seed : number that all random draws follow from
     """
     low, high, scalar = _box(box)
     trials = whole(trials, "trials")
@@ -203,7 +236,16 @@ def _improved(best: Witness, worst: float, test: Any, random: Any, low: Any, hig
 def of_set(
     inside: Callable[[np.ndarray], bool], box: Any, trials: Any = 3000, points: Any = None, seed: int = 0
 ) -> Evidence:
-    """Look for a segment that leaves the set. Points are drawn from the box, or are given: at least two that lie in it."""
+    """Look for a segment that leaves the set. Points are drawn from the box, or are given: at least two that lie in it.
+
+    Parameters
+    ----------
+    inside : point -> bool, whether it is in the set
+    box : a pair (low, high) for each coordinate
+    trials : number of segments
+    points : at least two points of the set; None draws them from the box
+    seed : number that all random draws follow from
+    """
     low, high, _ = _box(box)
     trials = whole(trials, "trials")
     random = np.random.default_rng(seed)

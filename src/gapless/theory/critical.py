@@ -20,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from gapless.theory._inputs import positive
+from gapless._results import result
+from gapless._written import written
+from gapless.theory._inputs import finite, positive
 
 __all__ = ["AtPoint", "at_point", "of_torch"]
 
@@ -44,22 +46,39 @@ LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarra
 }
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class AtPoint:
-    """A, its rank with the bound that decides it, v, |A v|, and the verdict."""
+    """A, its rank with the bound that decides it, v, |A v|, and the verdict.
 
-    verdict: str  #: "global minimum", "not critical" or "rank deficient: nothing follows"
-    value: float  #: f(theta)
-    within: float | None  #: f(theta) - inf f is at most this, by |A v|/s; only for a global minimum
-    n: int  #: values of the model: rows times outputs
+    Attributes
+    ----------
+    verdict : "global minimum", "not critical" or "rank deficient: nothing follows"
+    value : f(theta)
+    within : f(theta) - inf f is at most this, by |A v|/s; only for a global minimum
+    n : values of the model: rows times outputs
+    d : parameters
+    rank : singular values that are certainly not 0
+    singular_values : of A, falling
+    rounding : each singular value is within this of the true one
+    A : (d, n): gradients of the outputs, a column each
+    v : (n,): derivative of the loss by each output, over n
+    gradient : |A v|
+    critical : up to which |A v| counts as critical
+    """
+
+    verdict: str
+    value: float
+    within: float | None
+    n: int
     d: int
-    rank: int  #: singular values that are certainly not 0
+    rank: int
     singular_values: np.ndarray
-    rounding: float  #: each singular value is within this of the true one
+    rounding: float
     A: np.ndarray
     v: np.ndarray
-    gradient: float  #: |A v|
-    critical: float  #: up to which |A v| counts as critical
+    gradient: float
+    critical: float
 
     def __str__(self) -> str:
         rank = f"{self.rank}" if self.rank == self.n else f"at least {self.rank}"
@@ -93,9 +112,9 @@ def at_point(
     jacobian_error : a bound on the error of the Jacobian (spectral norm) where it is not exact to rounding
     """
     if loss not in LOSSES:
-        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {loss!r}")
+        raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {written(loss)}")
     critical = positive(critical, "critical")
-    theta, y = np.asarray(theta, float).ravel(), np.asarray(y, float).ravel()
+    theta, y = finite(theta, "theta").ravel(), finite(y, "y").ravel()
     h = np.asarray(model(theta), float).ravel()
     if h.shape != y.shape or h.size == 0:
         raise ValueError(f"the model has {h.size} outputs, and there are {y.size} targets")
@@ -168,7 +187,13 @@ def _differences(model: Callable[[np.ndarray], Any], theta: np.ndarray, n: int) 
 def of_torch(
     module: Any, X: Any
 ) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray], np.ndarray]:
-    """(model, jacobian, theta) of a torch module on the rows X, all in float64, for `at_point`."""
+    """(model, jacobian, theta) of a torch module on the rows X, all in float64, for `at_point`.
+
+    Parameters
+    ----------
+    module : a torch.nn.Module
+    X : rows
+    """
     try:
         import torch
     except ImportError:

@@ -16,12 +16,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gapless._results import result
+from gapless._written import written
+
 KINDS = ("affine", "convex", "concave", "unknown")
 
 
+@result
 @dataclass(frozen=True)
 class Curve:
-    """What is known of a function: its curvature, whether it grows (1) or falls (-1) with its argument, and by which rule."""
+    """What is known of a function: its curvature, whether it grows (1) or falls (-1) with its argument, and by which rule.
+
+    Attributes
+    ----------
+    kind : "convex", "concave", "affine" or "unknown"
+    slope : 1 where it grows with its argument, -1 where it falls, None where it is neither or not known
+    why : rule that gives it, or "given"
+    """
 
     kind: str
     slope: int | None = None
@@ -31,7 +42,7 @@ class Curve:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}")
         if self.slope not in (None, -1, 1):
-            raise ValueError(f"slope must be 1, -1 or None; got {self.slope!r}")
+            raise ValueError(f"slope must be 1, -1 or None; got {written(self.slope)}")
 
     @property
     def convex(self) -> bool | None:
@@ -59,20 +70,43 @@ class Curve:
 
 
 def convex(slope: int | None = None) -> Curve:
-    """A function known to be convex: ``slope`` 1 where it never falls, -1 where it never grows."""
+    """A function known to be convex: ``slope`` 1 where it never falls, -1 where it never grows.
+
+    Parameters
+    ----------
+    slope : 1 where it grows with its argument, -1 where it falls, None otherwise
+    """
     return Curve("convex", slope)
 
 
 def concave(slope: int | None = None) -> Curve:
+    """A concave function, as the rules of composition see it.
+
+    Parameters
+    ----------
+    slope : 1 where it grows with its argument, -1 where it falls, None otherwise
+    """
     return Curve("concave", slope)
 
 
 def affine(slope: int | None = None) -> Curve:
+    """An affine function, as the rules of composition see it: convex and concave.
+
+    Parameters
+    ----------
+    slope : 1 where it grows with its argument, -1 where it falls, None otherwise
+    """
     return Curve("affine", slope)
 
 
 def weighted_sum(weights: Sequence[Any], curves: Sequence[Curve]) -> Curve:
-    """sum_i w_i f_i."""
+    """sum_i w_i f_i.
+
+    Parameters
+    ----------
+    weights : factor of each function
+    curves : `Curve` of each function
+    """
     if len(weights) != len(curves) or not curves:
         raise ValueError(f"one weight for each function: got {len(weights)} and {len(curves)}")
     parts = [c if w > 0 else -c for w, c in zip(weights, curves) if w != 0]
@@ -89,7 +123,12 @@ def weighted_sum(weights: Sequence[Any], curves: Sequence[Curve]) -> Curve:
 
 
 def maximum(*curves: Curve) -> Curve:
-    """max_i f_i."""
+    """max_i f_i.
+
+    Parameters
+    ----------
+    curves : `Curve` of each function
+    """
     if not curves:
         raise ValueError("a maximum needs a function")
     if len(curves) == 1:
@@ -102,7 +141,13 @@ def maximum(*curves: Curve) -> Curve:
 
 
 def compose(outer: Curve, inner: Curve) -> Curve:
-    """outer(inner(z)), outer being a function of one number (or of a vector, where inner is affine)."""
+    """outer(inner(z)), outer being a function of one number (or of a vector, where inner is affine).
+
+    Parameters
+    ----------
+    outer : `Curve` of g
+    inner : `Curve` of h, or a list of them for a g of several arguments
+    """
     slope = None if outer.slope is None or inner.slope is None else outer.slope * inner.slope
     if inner.kind == "affine":
         return Curve(outer.kind, slope, f"a function that is {outer.kind}, of an affine one")

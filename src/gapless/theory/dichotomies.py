@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.solvers.rational import Integers
+from gapless.theory._inputs import dense
 
 #: Dichotomies that are listed without being told twice.
 LISTED = 200_000
@@ -31,17 +33,31 @@ LISTED = 200_000
 Vector = tuple[int, ...]
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class Dichotomies:
-    """``count`` labellings of n points; ``labels`` has a row of -1 and 1 for each, ``hyperplane(i)`` the (w, b) that gives it."""
+    """``count`` labellings of n points; ``labels`` has a row of -1 and 1 for each, ``hyperplane(i)`` the (w, b) that gives it.
+
+    Attributes
+    ----------
+    n : points
+    d : coordinates of a point
+    count : labellings that a hyperplane gives
+    most : what points in general position would have
+    offset : whether hyperplanes have an offset, or go through 0
+    labels : (count, n): -1 and 1
+    points : (x, 1) in integers
+    theta : (w, b) of each labelling, in scaled integers
+    exponents : power of two that each column was divided by
+    """
 
     n: int
     d: int
     count: int
-    most: int  #: what points in general position would have
+    most: int
     offset: bool
     labels: np.ndarray
-    points: list[Vector] = field(repr=False)  #: (x, 1) in integers
+    points: list[Vector] = field(repr=False)
     theta: list[Vector] = field(repr=False)
     exponents: list[int] = field(repr=False)
 
@@ -52,6 +68,7 @@ class Dichotomies:
 
     @property
     def shattered(self) -> bool:
+        """Whether all 2^n labellings occur."""
         return self.count == 1 << self.n
 
     def hyperplane(self, i: int) -> tuple[list[Fraction], Fraction]:
@@ -85,6 +102,12 @@ def dichotomies(X: Any, offset: bool = True, most: int = LISTED) -> Dichotomies:
     Without ``offset`` hyperplanes go through 0.  Points count strictly on one side; with an offset that changes nothing,
     because a hyperplane through some points can be moved a little.  More than ``most`` are refused: `count_dichotomies`
     counts them.
+
+    Parameters
+    ----------
+    X : a point in each row
+    offset : whether hyperplanes have an offset, or go through 0
+    most : more dichotomies than this are refused
     """
     points, exponents, d = _integers(X, offset)
     count = _count(points)
@@ -104,7 +127,13 @@ def dichotomies(X: Any, offset: bool = True, most: int = LISTED) -> Dichotomies:
 
 
 def count_dichotomies(X: Any, offset: bool = True) -> int:
-    """Their number alone."""
+    """Their number alone.
+
+    Parameters
+    ----------
+    X : a point in each row
+    offset : whether hyperplanes have an offset, or go through 0
+    """
     return _count(_integers(X, offset)[0])
 
 
@@ -115,7 +144,7 @@ def cover(n: int, d: int, offset: bool = True) -> int:
 
 def _integers(X: Any, offset: bool) -> tuple[list[Vector], list[int], int]:
     """(x, 1) as integers, and for each column the power of two that they were divided by."""
-    X = np.asarray(X)
+    X = dense(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"points must be the rows of a matrix; got an array of shape {X.shape}")
     if X.dtype.kind not in "biuf" or not np.isfinite(X).all():

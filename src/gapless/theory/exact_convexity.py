@@ -18,21 +18,37 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 
+
+@result
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """``convex``, with its proof: pivots (quadratic) or the number of sign changes (polynomial); else where it bends down."""
+    """``convex``, with its proof: pivots (quadratic) or the number of sign changes (polynomial); else where it bends down.
+
+    Attributes
+    ----------
+    what : "quadratic" or "polynomial"
+    convex : whether it is convex, decided
+    why : the proof in words
+    pivots : pivots of the elimination, none negative
+    direction : v with v'Qv < 0, or the point z with p''(z) < 0
+    curvature : v'Qv, or p''(z): negative
+    affine : whether it is affine
+    """
 
     what: str
     convex: bool
     why: str
     pivots: tuple[Fraction, ...] = ()
-    direction: tuple[Fraction, ...] | None = None  #: v with v'Qv < 0, or the point z with p''(z) < 0
-    curvature: Fraction | None = None  #: v'Qv, or p''(z): negative
+    direction: tuple[Fraction, ...] | None = None
+    curvature: Fraction | None = None
     affine: bool = False
 
     @property
     def verdict(self) -> str:
+        """ "convex" or "not convex"."""
         return "convex" if self.convex else "not convex"
 
     def __str__(self) -> str:
@@ -40,7 +56,12 @@ class Exact:
 
 
 def quadratic(Q: Any) -> Exact:
-    """Whether x'Qx is convex. Q need not be symmetric: its symmetric part is what counts."""
+    """Whether x'Qx is convex. Q need not be symmetric: its symmetric part is what counts.
+
+    Parameters
+    ----------
+    Q : square matrix, not necessarily symmetric
+    """
     rows = np.asarray(Q)
     if rows.ndim != 2 or rows.shape[0] != rows.shape[1] or rows.shape[0] == 0:
         raise ValueError(f"Q must be a square matrix; got an array of shape {rows.shape}")
@@ -87,11 +108,17 @@ Poly = list[Fraction]  # coefficients, lowest first, the last one not 0; [] is 0
 
 
 def polynomial(coefficients: Any, interval: tuple[Any, Any] = (-math.inf, math.inf)) -> Exact:
-    """Whether c_0 + c_1 z + c_2 z^2 + ... is convex on an interval, by default on the whole line."""
+    """Whether c_0 + c_1 z + c_2 z^2 + ... is convex on an interval, by default on the whole line.
+
+    Parameters
+    ----------
+    coefficients : c_0, c_1, c_2, ...
+    interval : (a, b), by default the whole line
+    """
     p = _trim([_exact(v) for v in np.asarray(coefficients).ravel().tolist()])
     a, b = interval
     if not a < b:
-        raise ValueError(f"the interval must have a < b; got {interval!r}")
+        raise ValueError(f"the interval must have a < b; got {written(interval)}")
     q = _derived(_derived(p))
     if not q:
         return Exact("polynomial", True, "it is affine", affine=True)
@@ -117,11 +144,11 @@ def polynomial(coefficients: Any, interval: tuple[Any, Any] = (-math.inf, math.i
 
 def _exact(value: Any) -> Fraction:
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"numbers must be finite; got {value!r}")
+        raise ValueError(f"numbers must be finite; got {written(value)}")
     try:
         return Fraction(value)
     except (TypeError, ValueError):
-        raise ValueError(f"not a real number: {value!r}") from None
+        raise ValueError(f"not a real number: {written(value)}") from None
 
 
 def _trim(p: Poly) -> Poly:

@@ -22,22 +22,37 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.theory._inputs import fraction, positive, whole
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Ghost:
-    """Shares of draws, and the bounds of each step."""
+    """Shares of draws, and the bounds of each step.
+
+    Attributes
+    ----------
+    n : rows of each sample
+    epsilon : distance of E_in and E_out that is asked about
+    noise : probability of a turned label
+    draws : how often it was drawn
+    out : share with sup |E_in - E_out| > epsilon
+    ghost : share with sup |E_in - E_in'| > epsilon/2
+    factor : 1 - 2 exp(-epsilon^2 n/2)
+    ghost_bound : 2 m(2n) exp(-epsilon^2 n/8), of ``ghost``
+    vc_bound : 4 m(2n) exp(-epsilon^2 n/8), of ``out``
+    """
 
     n: int
     epsilon: float
     noise: float
     draws: int
-    out: float  #: share with sup |E_in - E_out| > epsilon
-    ghost: float  #: share with sup |E_in - E_in'| > epsilon/2
-    factor: float  #: 1 - 2 exp(-epsilon^2 n/2)
-    ghost_bound: float  #: 2 m(2n) exp(-epsilon^2 n/8), of ``ghost``
-    vc_bound: float  #: 4 m(2n) exp(-epsilon^2 n/8), of ``out``
+    out: float
+    ghost: float
+    factor: float
+    ghost_bound: float
+    vc_bound: float
 
     @property
     def step_holds(self) -> bool:
@@ -53,7 +68,16 @@ class Ghost:
 
 
 def ghost_sample(n: Any, epsilon: Any, noise: Any = 0.1, draws: Any = 2_000, seed: int = 0) -> Ghost:
-    """Draw pairs of samples and look at both suprema."""
+    """Draw pairs of samples and look at both suprema.
+
+    Parameters
+    ----------
+    n : rows of each sample
+    epsilon : distance of E_in and E_out that is asked about
+    noise : probability of a turned label
+    draws : pairs of samples
+    seed : number that all random draws follow from
+    """
     n, epsilon, noise, draws = whole(n), positive(epsilon), fraction(noise, "noise"), whole(draws, "draws")
     random = np.random.default_rng(seed)
     out = ghost = 0

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from gapless._clock import now
+from gapless._results import result
+from gapless._written import written
 from gapless.solvers.gradient import descend
 from gapless.solvers.gradient_trace import Descent
 from gapless.theory.critical import AtPoint, at_point, of_torch
@@ -37,9 +39,20 @@ MOST = 10_000_000
 CRITICAL = 1e-6
 
 
+@result
 @dataclass(frozen=True)
 class Landscape:
-    """A function with its gradient and Hessian, and where its minima are."""
+    """A function with its gradient and Hessian, and where its minima are.
+
+    Attributes
+    ----------
+    name : formula in words
+    value : theta -> f
+    gradient : theta -> gradient
+    hessian : theta -> matrix of second derivatives
+    minima : all local minima
+    global_minimum : the lowest of them
+    """
 
     name: str
     value: Callable[[np.ndarray], float]
@@ -60,16 +73,25 @@ class Landscape:
             return "global minimum" if self.value(theta) <= lowest + 1e-9 * max(1.0, abs(lowest)) else "local minimum"
         return "maximum" if bends[-1] < 0.0 else "saddle"
 
+    def __str__(self) -> str:
+        lowest = ", ".join(f"{v:.6g}" for v in self.global_minimum)
+        return f"{self.name}: {len(self.minima)} local minima, the lowest at ({lowest})"
+
 
 def two_wells(d: int = 1, tilt: float = 0.2) -> Landscape:
     """(x_1^2 - 1)^2 + tilt x_1 + sum of the other x_j^2. For 0 < tilt < 8/(3 sqrt 3) = 1.5396... the left well is the lower one.
 
     The critical points along x_1 are the roots of 4 x^3 - 4 x + tilt, which are all real up to that tilt.
+
+    Parameters
+    ----------
+    d : number of coordinates
+    tilt : slope that makes one well lower
     """
     if not 0.0 < tilt < 8.0 / (3.0 * math.sqrt(3.0)):
-        raise ValueError(f"two wells need 0 < tilt < 1.5396; got {tilt!r}")
+        raise ValueError(f"two wells need 0 < tilt < 1.5396; got {written(tilt)}")
     if d < 1:
-        raise ValueError(f"d must be at least 1; got {d!r}")
+        raise ValueError(f"d must be at least 1; got {written(d)}")
     # Three real roots of x^3 - x + tilt/4, by Viete: 2/sqrt(3) cos(phi/3 - 2 pi k/3).
     phi = math.acos(-3.0 * math.sqrt(3.0) * tilt / 8.0)
     roots = sorted(2.0 / math.sqrt(3.0) * math.cos((phi - 2.0 * math.pi * k) / 3.0) for k in range(3))
@@ -110,9 +132,19 @@ def saddle() -> Landscape:
 Value = Callable[[np.ndarray], float] | Landscape
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Search:
-    """The best point of a search, and what it cost."""
+    """The best point of a search, and what it cost.
+
+    Attributes
+    ----------
+    theta : best point
+    value : value there
+    evaluations : values that were computed
+    seconds : seconds of work, compiling left out
+    cost : what it cost, in words
+    """
 
     theta: np.ndarray
     value: float
@@ -126,7 +158,13 @@ class Search:
 
 
 def grid_cost(d: int, points: int = 17) -> str:
-    """points^d written out: ``17^3 = 4,913 evaluations``."""
+    """points^d written out: ``17^3 = 4,913 evaluations``.
+
+    Parameters
+    ----------
+    d : number of axes
+    points : values along each axis
+    """
     total = points**d
     text = (
         f"{total:,}"
@@ -140,10 +178,16 @@ def grid_search(value: Value, bounds: Sequence[Any], points: int = 17) -> Search
     """The lowest value on a grid of ``points`` values along each axis. ``bounds`` has (low, high) for each axis.
 
     A grid of more than ten million points is refused, with its cost written out.
+
+    Parameters
+    ----------
+    value : function of a vector
+    bounds : (low, high) for each axis
+    points : values along each axis
     """
     low, high = _bounds(bounds)
     if points < 2:
-        raise ValueError(f"points must be at least 2; got {points!r}")
+        raise ValueError(f"points must be at least 2; got {written(points)}")
     d = low.size
     cost = grid_cost(d, points)
     if points**d > MOST:
@@ -155,10 +199,18 @@ def grid_search(value: Value, bounds: Sequence[Any], points: int = 17) -> Search
 
 
 def random_search(value: Value, bounds: Sequence[Any], evaluations: int, seed: int = 0) -> Search:
-    """The lowest of ``evaluations`` values at points drawn evenly from the box."""
+    """The lowest of ``evaluations`` values at points drawn evenly from the box.
+
+    Parameters
+    ----------
+    value : function of a vector
+    bounds : (low, high) for each axis
+    evaluations : number of points
+    seed : number that all random draws follow from
+    """
     low, high = _bounds(bounds)
     if evaluations < 1:
-        raise ValueError(f"evaluations must be at least 1; got {evaluations!r}")
+        raise ValueError(f"evaluations must be at least 1; got {written(evaluations)}")
     random = np.random.default_rng(seed)
     drawn = (low + (high - low) * random.random(low.size) for _ in range(evaluations))
     return _searched(value, drawn, f"{evaluations:,} evaluations drawn at random")
@@ -195,9 +247,18 @@ def _span(seconds: float) -> str:
     return f"{seconds:.3g} seconds"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Ends:
-    """Where descents from several starts ended."""
+    """Where descents from several starts ended.
+
+    Attributes
+    ----------
+    landscape : function that was descended
+    starts : a start in each row
+    descents : a `Descent` for each start
+    kinds : kind of each end: "global minimum", "local minimum", "saddle", "maximum" or "no critical point"
+    """
 
     landscape: Landscape
     starts: np.ndarray
@@ -215,7 +276,15 @@ class Ends:
 
 
 def ends(landscape: Landscape, starts: Any, method: Any = "gd", schedule: Any = 0.02, **options: Any) -> Ends:
-    """Descend from each start, and say what each end is. The rate is small, so that no step jumps out of its basin."""
+    """Descend from each start, and say what each end is. The rate is small, so that no step jumps out of its basin.
+
+    Parameters
+    ----------
+    landscape : `Landscape`, as of `two_wells`
+    starts : a start in each row
+    method, schedule : of `gapless.descend`
+    options : further options of `gapless.descend`
+    """
     points = np.atleast_2d(np.asarray(starts, float))
     found = tuple(descend(landscape, point, method, schedule=schedule, **options) for point in points)
     return Ends(landscape, points, found, tuple(landscape.kind(descent.theta) for descent in found))

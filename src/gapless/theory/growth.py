@@ -6,7 +6,7 @@
               sum_(i < k) C(n, i), so that m(n) <= B(n, k) for any break point k (Sauer, Shelah, Vapnik and Chervonenkis)
 
 Counts are integers of any size.  A class of which no closed form is known has only Sauer's bound, and says so.
-`dichotomies` counts and lists those of the user's own points.
+`dichotomies` counts and lists those of the user's own points, `split` takes the step of the recursion on them.
 """
 
 from __future__ import annotations
@@ -17,21 +17,33 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import whole
 from gapless.theory.dichotomies import Dichotomies, count_dichotomies, dichotomies
+from gapless.theory.split import Split, recursion, split
 
 __all__ = [
-    "B", "Dichotomies", "HypothesisClass", "boxes", "break_point", "convex_sets", "count_dichotomies", "dichotomies", "finite",
-    "growth", "halfspaces", "intervals", "log_growth", "of_dimension", "rays", "sauer",
+    "B", "Dichotomies", "HypothesisClass", "Split", "boxes", "break_point", "convex_sets", "count_dichotomies", "dichotomies",
+    "finite", "growth", "halfspaces", "intervals", "log_growth", "of_dimension", "rays", "recursion", "sauer", "split",
 ]  # fmt: skip
 
 #: Up to this VC dimension logarithms of sums of binomials come from the integers themselves.
 EXACT = 2_000
 
 
+@result
 @dataclass(frozen=True)
 class HypothesisClass:
-    """A class of hypotheses: its name, its VC dimension (math.inf where any number of points can be shattered), its m(n)."""
+    """A class of hypotheses: its name, its VC dimension (math.inf where any number of points can be shattered), its m(n).
+
+    Attributes
+    ----------
+    name : name of the class
+    vc_dimension : VC dimension; math.inf where any number of points can be shattered
+    exactly : n -> m(n), None where no closed form is known
+    logarithm : n -> ln m(n), where m(n) is too large to write out
+    """
 
     name: str
     vc_dimension: int | float
@@ -79,21 +91,37 @@ def rays() -> HypothesisClass:
 
 
 def intervals(k: Any = 1) -> HypothesisClass:
-    """Inside at most k intervals of the line: C(n + 1, 0) + C(n + 1, 2) + ... + C(n + 1, 2k) = ``sum_(i <= 2k) C(n, i)``."""
+    """Inside at most k intervals of the line: C(n + 1, 0) + C(n + 1, 2) + ... + C(n + 1, 2k) = ``sum_(i <= 2k) C(n, i)``.
+
+    Parameters
+    ----------
+    k : most intervals of a hypothesis
+    """
     k = whole(k, "k")
     name = "positive intervals" if k == 1 else f"unions of {k} positive intervals"
     return HypothesisClass(name, 2 * k, lambda n: sauer(n, 2 * k))
 
 
 def convex_sets(d: Any = 2) -> HypothesisClass:
-    """Inside a convex set: 2^n from the plane on (points on a circle); on the line convex sets are intervals."""
+    """Inside a convex set: 2^n from the plane on (points on a circle); on the line convex sets are intervals.
+
+    Parameters
+    ----------
+    d : dimension of the space
+    """
     if whole(d, "d") == 1:
         return intervals()
     return HypothesisClass("convex sets", math.inf, lambda n: 1 << n, lambda n: n * math.log(2.0))
 
 
 def halfspaces(d: Any, offset: bool = True) -> HypothesisClass:
-    """<w, x> + b > 0 in R^d: ``2 sum_(k <= d) C(n - 1, k)`` (Cover 1965); without offset d - 1 stands for d."""
+    """<w, x> + b > 0 in R^d: ``2 sum_(k <= d) C(n - 1, k)`` (Cover 1965); without offset d - 1 stands for d.
+
+    Parameters
+    ----------
+    d : dimension of the space
+    offset : whether hyperplanes have an offset, or go through 0
+    """
     d = whole(d, "d")
     dimension = d + 1 if offset else d
     name = f"halfspaces of R^{d}" if offset else f"halfspaces of R^{d} through 0"
@@ -101,13 +129,23 @@ def halfspaces(d: Any, offset: bool = True) -> HypothesisClass:
 
 
 def boxes(d: Any) -> HypothesisClass:
-    """Inside a box with sides along the axes of R^d: VC dimension 2d; no closed form is known but on the line (intervals)."""
+    """Inside a box with sides along the axes of R^d: VC dimension 2d; no closed form is known but on the line (intervals).
+
+    Parameters
+    ----------
+    d : dimension of the space
+    """
     d = whole(d, "d")
     return intervals() if d == 1 else HypothesisClass(f"boxes in R^{d}", 2 * d)
 
 
 def finite(hypotheses: Any) -> HypothesisClass:
-    """M hypotheses, whatever they are: at most min(M, 2^n) dichotomies; the VC dimension is at most log2 M."""
+    """M hypotheses, whatever they are: at most min(M, 2^n) dichotomies; the VC dimension is at most log2 M.
+
+    Parameters
+    ----------
+    hypotheses : M, their number
+    """
     M = whole(hypotheses, "hypotheses")
     return HypothesisClass(
         f"{M:,} hypotheses" if M < 10**18 else "finitely many hypotheses",
@@ -117,7 +155,12 @@ def finite(hypotheses: Any) -> HypothesisClass:
 
 
 def of_dimension(d: Any) -> HypothesisClass:
-    """Any class of VC dimension d: nothing but Sauer's bound."""
+    """Any class of VC dimension d: nothing but Sauer's bound.
+
+    Parameters
+    ----------
+    d : VC dimension
+    """
     d = whole(d, "d", 0)
     return HypothesisClass(f"a class of VC dimension {d}", d)
 
@@ -138,7 +181,7 @@ def class_of(what: Any, **parameters: Any) -> HypothesisClass:
             close = get_close_matches(name, _BY_NAME, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(
-                f"no growth function of {what!r} is known here, only of {', '.join(_BY_NAME)}{hint} "
+                f"no growth function of {written(what)} is known here, only of {', '.join(_BY_NAME)}{hint} "
                 "Where the VC dimension d is known, of_dimension(d) gives Sauer's bound"
             )
         if name == "halfspaces" and "d" not in parameters:
@@ -148,17 +191,36 @@ def class_of(what: Any, **parameters: Any) -> HypothesisClass:
 
 
 def growth(what: Any, n: Any, **parameters: Any) -> int:
-    """m(n) of a class: ``growth("halfspaces", 4, d=2)`` is 14. Raises where no closed form is known."""
+    """m(n) of a class: ``growth("halfspaces", 4, d=2)`` is 14. Raises where no closed form is known.
+
+    Parameters
+    ----------
+    what : a `HypothesisClass` or its name
+    n : number of points
+    parameters : of a class by name: d=2
+    """
     return class_of(what, **parameters).growth(n)
 
 
 def break_point(what: Any, **parameters: Any) -> int | None:
-    """The smallest k with m(k) < 2^k, or None."""
+    """The smallest k with m(k) < 2^k, or None.
+
+    Parameters
+    ----------
+    what : a `HypothesisClass`, its name, or a VC dimension
+    parameters : of a class by name: d=2
+    """
     return class_of(what, **parameters).break_point
 
 
 def sauer(n: Any, d: Any) -> int:
-    """``sum_(i <= d) C(n, i)``, the most dichotomies of n points with VC dimension d; 2^n where n <= d."""
+    """``sum_(i <= d) C(n, i)``, the most dichotomies of n points with VC dimension d; 2^n where n <= d.
+
+    Parameters
+    ----------
+    n : number of points
+    d : VC dimension
+    """
     n = whole(n, "n", 0)
     if isinstance(d, float) and math.isinf(d):
         return 1 << n
@@ -173,21 +235,31 @@ def sauer(n: Any, d: Any) -> int:
 
 
 def B(n: Any, k: Any, how: str = "closed") -> int:
-    """The most dichotomies of n points without k shattered ones: in closed form, or by its recursion."""
+    """The most dichotomies of n points without k shattered ones: in closed form, or by its recursion.
+
+    Parameters
+    ----------
+    n : number of points
+    k : break point
+    how : "closed" or "recursion"
+    """
     n, k = whole(n), whole(k, "k")
     if how == "closed":
         return sauer(n, k - 1)
     if how != "recursion":
-        raise ValueError(f'how must be "closed" or "recursion"; got {how!r}')
-    # B(n, 1) = 1; one point has two labels: B(1, k) = 2 for k > 1.
-    row = [1] + [2] * (k - 1)
-    for _ in range(n - 1):
-        row = [1] + [row[j] + row[j - 1] for j in range(1, k)]
-    return row[-1]
+        raise ValueError(f'how must be "closed" or "recursion"; got {written(how)}')
+    return int(recursion(n, k)[-1, -1])
 
 
 def log_growth(what: Any, n: Any, how: str = "exact") -> float:
-    """ln m(n): "exact", the closed form or Sauer's sum; "power", the usual ln(n^d + 1), 2^n where n <= d."""
+    """ln m(n): "exact", the closed form or Sauer's sum; "power", the usual ln(n^d + 1), 2^n where n <= d.
+
+    Parameters
+    ----------
+    what : a `HypothesisClass`, its name, or a VC dimension
+    n : number of points
+    how : "exact": closed form or Sauer's sum; "power": ln(n^d + 1)
+    """
     known, n = class_of(what), whole(n)
     d = known.vc_dimension
     if how == "power":
@@ -196,7 +268,7 @@ def log_growth(what: Any, n: Any, how: str = "exact") -> float:
         power = float(d) * math.log(n)
         return power + math.log1p(math.exp(-power))
     if how != "exact":
-        raise ValueError(f'growth must be "exact" or "power"; got {how!r}')
+        raise ValueError(f'growth must be "exact" or "power"; got {written(how)}')
     if known.logarithm is not None:
         return known.logarithm(n)
     if known.exactly is None and n <= d:

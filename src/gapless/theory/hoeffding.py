@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import fraction, positive, probability, whole
 from gapless.theory.urn import CentralLimit, Urn, Verification, central_limit, urn, verification
 
@@ -26,9 +29,21 @@ __all__ = [
 ]  # fmt: skip
 
 
+@result
 @dataclass(frozen=True)
 class Hoeffding:
-    """n, epsilon, delta of which two were given and one followed; ``n_real`` is n before it was rounded up."""
+    """n, epsilon, delta of which two were given and one followed; ``n_real`` is n before it was rounded up.
+
+    Attributes
+    ----------
+    n : rows
+    epsilon : distance of the seen and the true share
+    delta : probability of a larger distance, at most
+    hypotheses : M, among which the rows chose
+    sides : 2: |E_in - E_out|; 1: one direction only
+    n_real : n before it was rounded up, infinity where it is beyond floats, None where n was given
+    log_delta : ln of delta, also where delta is too small for a float
+    """
 
     n: int
     epsilon: float
@@ -36,7 +51,7 @@ class Hoeffding:
     hypotheses: int = 1
     sides: int = 2
     n_real: float | None = None
-    log_delta: float = 0.0  #: ln of delta, also where delta is too small for a float
+    log_delta: float = 0.0
 
     @property
     def vacuous(self) -> bool:
@@ -49,7 +64,7 @@ class Hoeffding:
             of = f"whichever of {_count(self.hypotheses)} hypotheses the data chose"
         what = "|E_in - E_out|" if self.sides == 2 else "E_out - E_in"
         shown = f"{self.delta:.6g}" if self.delta > 0.0 else f"exp({self.log_delta:.6g})"
-        said = f"{what} > {self.epsilon:.6g} has probability at most {shown} with {self.n:,} rows, for {of}"
+        said = f"{what} > {self.epsilon:.6g} has probability at most {shown} with {_count(self.n)} rows, for {of}"
         return said + (" (vacuous)" if self.vacuous else "")
 
 
@@ -57,6 +72,14 @@ def solve(n: Any = None, epsilon: Any = None, delta: Any = None, *, hypotheses: 
     """The third of n, epsilon and delta: sides * hypotheses * exp(-2 epsilon^2 n) = delta; n is rounded up.
 
     ``hypotheses``: how many the data chose among; ``sides``: 2 for ``|nu - mu|``, 1 for mu - nu alone.
+
+    Parameters
+    ----------
+    n : number of rows
+    epsilon : distance of the seen and the true share
+    delta : probability of a larger distance; give two of n, epsilon and delta
+    hypotheses : M, among which the rows chose
+    sides : 2: |E_in - E_out|; 1: one direction only
     """
     if sum(v is None for v in (n, epsilon, delta)) != 1:
         raise ValueError("give two of n, epsilon and delta; the third is what is solved for")
@@ -64,24 +87,32 @@ def solve(n: Any = None, epsilon: Any = None, delta: Any = None, *, hypotheses: 
     M = whole(hypotheses, "hypotheses")
     if delta is None:
         n, epsilon = whole(n), positive(epsilon)
-        exponent = many - 2.0 * epsilon * epsilon * n
+        exponent = many - _float(2 * Fraction(epsilon) ** 2 * n)
         return Hoeffding(n, epsilon, _exp(exponent), M, sides, log_delta=exponent)
     delta = probability(delta)
     need = many - math.log(delta)
     if epsilon is None:
         n = whole(n)
-        return Hoeffding(n, math.sqrt(need / (2.0 * n)), delta, M, sides, log_delta=math.log(delta))
+        half = n.bit_length() // 2  # n = 4^half times a number near 1: n itself may be beyond floats
+        width = math.ldexp(math.sqrt(need / 2.0 / (n / 4**half)), -half)
+        return Hoeffding(n, width, delta, M, sides, log_delta=math.log(delta))
     epsilon = positive(epsilon)
-    real = need / (2.0 * epsilon * epsilon)
-    if not math.isfinite(real):
-        raise ValueError(f"epsilon = {epsilon!r} needs more rows than a float can count")
-    return Hoeffding(max(1, math.ceil(real)), epsilon, delta, M, sides, real, math.log(delta))
+    real = Fraction(need) / (2 * Fraction(epsilon) ** 2)
+    return Hoeffding(max(1, math.ceil(real)), epsilon, delta, M, sides, _float(real), math.log(delta))
+
+
+def _float(value: Fraction) -> float:
+    """The nearest float; infinity where the number is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def log_many(hypotheses: Any, sides: int) -> float:
     """ln(sides * hypotheses), for integers of any size."""
     if sides not in (1, 2):
-        raise ValueError(f"sides must be 1 or 2; got {sides!r}")
+        raise ValueError(f"sides must be 1 or 2; got {written(sides)}")
     return math.log(sides * whole(hypotheses, "hypotheses"))
 
 
@@ -96,9 +127,21 @@ def _count(value: int) -> str:
 # Binomial and kl
 
 
+@result
 @dataclass(frozen=True)
 class Interval:
-    """Where a probability lies, but for a failure of probability delta; sides = 1: only ``high`` was asked for."""
+    """Where a probability lies, but for a failure of probability delta; sides = 1: only ``high`` was asked for.
+
+    Attributes
+    ----------
+    errors : errors that were counted
+    n : number of rows
+    delta : probability with which the statement may fail
+    low : lower end
+    high : upper end
+    method : how the ends were computed
+    sides : 2: both ends; 1: only ``high`` was asked for
+    """
 
     errors: float
     n: int
@@ -110,10 +153,12 @@ class Interval:
 
     @property
     def rate(self) -> float:
+        """errors / n."""
         return self.errors / self.n
 
     @property
     def vacuous(self) -> bool:
+        """Whether it says nothing: from 0 to 1."""
         return self.low <= 0.0 and self.high >= 1.0
 
     def __contains__(self, value: float) -> bool:
@@ -131,6 +176,13 @@ def clopper_pearson(errors: Any, n: Any, delta: Any = 0.05, sides: int = 2) -> I
     """The exact binomial interval. One side: the largest mu at which so few errors still have probability delta.
 
     high: P(Bin(n, high) <= errors) = delta/sides,   low: P(Bin(n, low) >= errors) = delta/sides
+
+    Parameters
+    ----------
+    errors : errors that were counted
+    n : rows that were not trained on
+    delta : probability with which the statement may fail
+    sides : 2: both ends; 1: the upper end only
     """
     k, n, tail = _counts(errors, n, delta, sides)
     # Small tails directly, never as 1 - tail: that would cost all digits below 1e-16.
@@ -144,7 +196,7 @@ def _counts(errors: Any, n: Any, delta: Any, sides: int) -> tuple[int, int, floa
     if k > n:
         raise ValueError(f"{k} errors on {n} rows")
     if sides not in (1, 2):
-        raise ValueError(f"sides must be 1 or 2; got {sides!r}")
+        raise ValueError(f"sides must be 1 or 2; got {written(sides)}")
     return k, n, probability(delta) / sides
 
 
@@ -168,7 +220,12 @@ def _beta_root(a: int, b: int, tail: float, upper: bool) -> float:
 
 
 def kl(q: Any, p: Any) -> float:
-    """The Kullback-Leibler divergence of two coins, q ln(q/p) + (1 - q) ln((1 - q)/(1 - p))."""
+    """The Kullback-Leibler divergence of two coins, q ln(q/p) + (1 - q) ln((1 - q)/(1 - p)).
+
+    Parameters
+    ----------
+    q, p : the two probabilities
+    """
     return _kl(fraction(q, "q"), fraction(p, "p"))
 
 
@@ -199,7 +256,13 @@ def _excess(x: float) -> float:
 
 
 def kl_upper(q: Any, c: Any) -> float:
-    """The largest p with kl(q, p) <= c."""
+    """The largest p with kl(q, p) <= c.
+
+    Parameters
+    ----------
+    q : the seen share
+    c : most divergence
+    """
     q, c = fraction(q, "q"), _budget(c)
     if q == 0.0:
         return -math.expm1(-c)
@@ -207,7 +270,13 @@ def kl_upper(q: Any, c: Any) -> float:
 
 
 def kl_lower(q: Any, c: Any) -> float:
-    """The smallest p with kl(q, p) <= c."""
+    """The smallest p with kl(q, p) <= c.
+
+    Parameters
+    ----------
+    q : the seen share
+    c : most divergence
+    """
     q, c = fraction(q, "q"), _budget(c)
     if q == 1.0:
         return math.exp(-c)
@@ -217,7 +286,7 @@ def kl_lower(q: Any, c: Any) -> float:
 def _budget(c: Any) -> float:
     value = float(c)
     if not value >= 0.0:
-        raise ValueError(f"c must not be negative; got {c!r}")
+        raise ValueError(f"c must not be negative; got {written(c)}")
     return value
 
 
@@ -237,7 +306,15 @@ def _inverse(q: float, end: float, c: float) -> float:
 
 
 def kl_interval(errors: Any, n: Any, delta: Any = 0.05, sides: int = 2) -> Interval:
-    """{p : kl(errors/n, p) <= ln(sides/delta)/n}: Chernoff's bound, inverted."""
+    """{p : kl(errors/n, p) <= ln(sides/delta)/n}: Chernoff's bound, inverted.
+
+    Parameters
+    ----------
+    errors : errors that were counted
+    n : rows that were not trained on
+    delta : probability with which the statement may fail
+    sides : 2: both ends; 1: the upper end only
+    """
     k, n, tail = _counts(errors, n, delta, sides)
     c = -math.log(tail) / n
     low = 0.0 if sides == 1 else kl_lower(k / n, c)
@@ -245,16 +322,33 @@ def kl_interval(errors: Any, n: Any, delta: Any = 0.05, sides: int = 2) -> Inter
 
 
 def hoeffding_interval(errors: Any, n: Any, delta: Any = 0.05, sides: int = 2) -> Interval:
-    """errors/n -+ sqrt(ln(sides/delta)/(2 n)), cut off at 0 and 1."""
+    """errors/n -+ sqrt(ln(sides/delta)/(2 n)), cut off at 0 and 1.
+
+    Parameters
+    ----------
+    errors : errors that were counted
+    n : rows that were not trained on
+    delta : probability with which the statement may fail
+    sides : 2: both ends; 1: the upper end only
+    """
     k, n, tail = _counts(errors, n, delta, sides)
     width = math.sqrt(-math.log(tail) / (2.0 * n))
     low = 0.0 if sides == 1 else max(0.0, k / n - width)
     return Interval(k, n, float(delta), low, min(1.0, k / n + width), "Hoeffding", sides)
 
 
+@result
 @dataclass(frozen=True)
 class HeldOut:
-    """Three upper ends for the true error, from rows that nothing was chosen by; tightest first."""
+    """Three upper ends for the true error, from rows that nothing was chosen by; tightest first.
+
+    Attributes
+    ----------
+    binomial : exact binomial interval
+    kl : interval by the kl inequality
+    hoeffding : interval by Hoeffding
+    tried : models that were compared on these rows
+    """
 
     binomial: Interval
     kl: Interval
@@ -263,6 +357,7 @@ class HeldOut:
 
     @property
     def bound(self) -> float:
+        """The exact binomial upper end."""
         return self.binomial.high
 
     def __str__(self) -> str:
@@ -278,6 +373,13 @@ def held_out(errors: Any, n: Any, delta: Any = 0.05, tried: Any = 1) -> HeldOut:
     """Upper ends for the error on new rows, one-sided: exact, kl and Hoeffding.
 
     The rows must not have been used for training.  Where they chose among ``tried`` models, delta is divided by that number.
+
+    Parameters
+    ----------
+    errors : errors that were counted
+    n : rows that were not trained on
+    delta : probability with which the statement may fail
+    tried : models that were compared on these rows
     """
     tried = whole(tried, "tried")
     share = probability(delta) / tried

@@ -17,29 +17,61 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import probability, whole
 from gapless.theory.bias_variance import MOST, learner_of, predicted, split
 
 __all__ = ["LearningCurve", "learning_curve"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Means over repeats with their intervals, at each n; arrays of equal length."""
+    """Means over repeats with their intervals, at each n; arrays of equal length.
+
+    Attributes
+    ----------
+    test_rows : new rows that each E_out was measured on; 0 where that is not known
+    n : training rows
+    e_in : mean error on the training rows
+    e_out : mean error on new rows
+    e_in_half : half the width of the interval of the mean, at confidence 1 - delta each
+    e_out_half : the same for ``e_out``
+    gap : E_out - E_in
+    gap_half : the same for ``gap``
+    loss : "zero_one" or "squared"
+    repeats : training sets of each size
+    delta : each interval of a mean fails with this probability
+    bias : the error of the mean function, where the truth is known
+    variance : variance about the mean function, where the truth is known
+    noise : variance of the noise, as given
+    """
 
     n: np.ndarray
     e_in: np.ndarray
     e_out: np.ndarray
-    e_in_half: np.ndarray  #: half the width of the interval of the mean, at confidence 1 - delta each
+    e_in_half: np.ndarray
     e_out_half: np.ndarray
-    gap: np.ndarray  #: E_out - E_in
+    gap: np.ndarray
     gap_half: np.ndarray
     loss: str
     repeats: int
     delta: float
-    bias: np.ndarray | None = None  #: the error of the mean function, where the truth is known
+    bias: np.ndarray | None = None
     variance: np.ndarray | None = None
     noise: float | None = None
+    test_rows: int = 0
+
+    @property
+    def measured(self) -> str:
+        """On how many rows each E_out was measured; empty where that is not known."""
+        if self.test_rows == 0:
+            return ""
+        if self.test_rows == 1:
+            what = "right or wrong" if self.loss == "zero_one" else "one squared residual"
+            return f"each E_out comes from one row ({what}), and its mean from the {self.repeats:,} repeats alone"
+        return f"each E_out comes from {self.test_rows:,} rows"
 
     @property
     def exponent(self) -> float:
@@ -65,7 +97,7 @@ class LearningCurve:
         )
         if self.bias is not None and self.variance is not None:
             said += f"; bias {self.bias[-1]:.3g} and variance {self.variance[-1]:.3g} at the end"
-        return said
+        return said + ("; " if self.measured else "") + self.measured
 
     def table(self) -> str:
         """A line for each n, read both ways."""
@@ -75,7 +107,7 @@ class LearningCurve:
             if self.bias is not None and self.variance is not None:
                 row += f" {self.bias[i]:8.4f} {self.variance[i]:8.4f}"
             lines.append(row)
-        return "\n".join(lines)
+        return "\n".join([*lines, self.measured] if self.measured else lines)
 
 
 def learning_curve(
@@ -94,19 +126,24 @@ def learning_curve(
 
     Parameters
     ----------
+    sizes : numbers of training rows
+    repeats : training sets of each size
+    noise : variance of the noise in y, where it is known
+    seed : number that all random draws follow from
     learner : an estimator (cloned each time), or a function (X, y) -> predict
     data : (n, random) -> (X, y), a generator of rows; or arrays (X, y), of which n rows are trained on and ``test`` others tested
     loss : "zero_one" or "squared"
-    test : rows on which E_out is measured, new for each repeat of a generator
+    test : rows on which E_out is measured, new for each repeat of a generator; of arrays as many as ``sizes`` leave, told by
+        ``test_rows``
     truth : the noise-free function; with it, bias and variance are measured at fixed points (squared loss)
     delta : the intervals of the means hold with confidence 1 - delta each (Student's t)
     """
     if loss not in ("squared", "zero_one"):
-        raise ValueError(f'loss must be "squared" or "zero_one"; got {loss!r}')
+        raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
     repeats, delta = whole(repeats, "repeats", 2), probability(delta)
     ns = [whole(n, "sizes") for n in sizes]
     if not ns or any(a >= b for a, b in pairwise(ns)):
-        raise ValueError(f"sizes must grow; got {list(sizes)!r}")
+        raise ValueError(f"sizes must grow; got {written(list(sizes))}")
     random = np.random.default_rng(seed)
     draw, m = _source(data, ns[-1], whole(test, "test"))
     if repeats * m > MOST:
@@ -136,7 +173,7 @@ def learning_curve(
     variance = np.array([p.variance for p in parts]) if parts else None
     return LearningCurve(
         np.array(ns), means[:, 0], means[:, 1], halves[:, 0], halves[:, 1], gaps.mean(axis=1),
-        width * gaps.std(axis=1, ddof=1), loss, repeats, delta, bias, variance, noise,
+        width * gaps.std(axis=1, ddof=1), loss, repeats, delta, bias, variance, noise, m,
     )  # fmt: skip
 
 

@@ -21,23 +21,37 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.reduce import _ends
 from gapless.certificates.statement import decode_float
 
 __all__ = ["LeaveOneOut", "from_gram", "least_squares", "leave_one_out"]
 
 
+@result
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Counts of rows that may be wrong when left out; each an upper bound of the errors, or an estimate of them."""
+    """Counts of rows that may be wrong when left out; each an upper bound of the errors, or an estimate of them.
+
+    Attributes
+    ----------
+    n : number of rows
+    support : with the rows that fix the offset where no support vector is free
+    xi_alpha : a bound without a free offset; with one, if every left-out model has a free support vector
+    jaakkola_haussler : None with a free offset
+    span : an estimate, not a bound
+    free_offset : whether the offset is free
+    errors : counted, by training without each row that matters
+    """
 
     n: int
-    support: int  #: with the rows that fix the offset where no support vector is free
-    xi_alpha: int | None  #: a bound without a free offset; with one, if every left-out model has a free support vector
-    jaakkola_haussler: int | None  #: None with a free offset
-    span: int  #: an estimate, not a bound
+    support: int
+    xi_alpha: int | None
+    jaakkola_haussler: int | None
+    span: int
     free_offset: bool = True
-    errors: int | None = None  #: counted, by training without each row that matters
+    errors: int | None = None
 
     @property
     def bound(self) -> int:
@@ -59,7 +73,17 @@ class LeaveOneOut:
 
 
 def from_gram(K: Any, y: Any, alpha: Any, f: Any, c: Any, free_offset: bool = True) -> LeaveOneOut:
-    """From the kernel matrix, labels -1 and 1, multipliers, scores and costs of all rows."""
+    """From the kernel matrix, labels -1 and 1, multipliers, scores and costs of all rows.
+
+    Parameters
+    ----------
+    K : kernel matrix
+    y : labels, -1 and 1
+    alpha : multiplier of each row
+    f : score of each row
+    c : upper end of alpha, C times the weights
+    free_offset : whether the offset is free
+    """
     K, y, alpha, f = (np.asarray(a, float) for a in (K, y, alpha, f))
     n = len(y)
     if K.shape != (n, n) or alpha.shape != (n,) or f.shape != (n,) or not np.isin(y, (-1.0, 1.0)).all():
@@ -114,6 +138,12 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
     """Of a fitted LinearSVC (hinge) or SVC of two classes, with the rows it was trained on.
 
     ``count``: also train without each row that matters and count the errors; the others are right when left out.
+
+    Parameters
+    ----------
+    model : fitted LinearSVC (hinge) or SVC of two classes
+    X, y : rows that it was trained on
+    count : whether to train without each row that matters, and count the errors
     """
     from gapless.theory.support_vectors import _ones, same_rows
 
@@ -177,12 +207,19 @@ def least_squares(X: Any, y: Any, penalty: float = 0.0, offset: bool = True) -> 
     """Leave-one-out residuals of least squares (or ridge, offset unpenalised), exactly, from one fit: r_i/(1 - h_i).
 
     h is the diagonal of the matrix that maps y to the fitted values.
+
+    Parameters
+    ----------
+    X : rows
+    y : targets
+    penalty : factor of |w|^2 beside the sum of squares
+    offset : whether there is an unpenalised offset
     """
     X, y = np.asarray(X, float), np.asarray(y, float).ravel()
     if X.ndim != 2 or len(X) != len(y):
         raise ValueError(f"X must be a matrix with a row for each of {len(y)} targets; got shape {X.shape}")
     if not penalty >= 0.0:
-        raise ValueError(f"penalty must not be negative; got {penalty!r}")
+        raise ValueError(f"penalty must not be negative; got {written(penalty)}")
     mean = X.mean(axis=0) if offset else np.zeros(X.shape[1])
     target = y - (y.mean() if offset else 0.0)
     U, s, _ = np.linalg.svd(X - mean, full_matrices=False)

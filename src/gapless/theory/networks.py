@@ -17,18 +17,30 @@ from typing import Any
 
 import numpy as np
 
-from gapless.theory._inputs import whole
+from gapless._results import result
+from gapless.theory._inputs import finite, whole
 
 __all__ = ["Network", "deep", "fit", "skip", "wide"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Network:
-    """theta -> outputs on fixed rows, with their Jacobian and a start."""
+    """theta -> outputs on fixed rows, with their Jacobian and a start.
+
+    Attributes
+    ----------
+    name : which network
+    n : rows
+    d : parameters
+    model : theta -> outputs
+    jacobian : theta -> (n, d): derivatives of the outputs
+    start : theta to begin with
+    """
 
     name: str
     n: int
-    d: int  #: parameters
+    d: int
     model: Callable[[np.ndarray], np.ndarray]
     jacobian: Callable[[np.ndarray], np.ndarray]
     start: np.ndarray
@@ -38,7 +50,14 @@ class Network:
 
 
 def wide(X: Any, width: Any, seed: int = 0) -> Network:
-    """One hidden layer of tanh units."""
+    """One hidden layer of tanh units.
+
+    Parameters
+    ----------
+    X : rows
+    width : number of hidden units
+    seed : number that all random draws follow from
+    """
     X, n, k = _rows(X)
     m = whole(width, "width")
     d = m * (k + 2) + 1
@@ -61,7 +80,14 @@ def wide(X: Any, width: Any, seed: int = 0) -> Network:
 
 
 def deep(X: Any, depth: Any, seed: int = 0) -> Network:
-    """Width 1: a chain of single relu units."""
+    """Width 1: a chain of single relu units.
+
+    Parameters
+    ----------
+    X : rows
+    depth : number of units
+    seed : number that all random draws follow from
+    """
     X, n, k = _rows(X)
     L = whole(depth, "depth")
     inner = k + 1 + 2 * L  # w, b, then w_l, b_l; behind them c, e
@@ -98,7 +124,14 @@ def deep(X: Any, depth: Any, seed: int = 0) -> Network:
 
 
 def skip(X: Any, depth: Any, seed: int = 0) -> Network:
-    """Width 1 with skip connections: every unit sees x, and the output sees every unit, and x."""
+    """Width 1 with skip connections: every unit sees x, and the output sees every unit, and x.
+
+    Parameters
+    ----------
+    X : rows
+    depth : number of units
+    seed : number that all random draws follow from
+    """
     X, n, k = _rows(X)
     L = whole(depth, "depth")
     each = k + 2  # w_l, v_l, b_l
@@ -139,11 +172,21 @@ def skip(X: Any, depth: Any, seed: int = 0) -> Network:
 
 
 def fit(network: Network, y: Any, steps: Any = 500, theta: Any = None) -> np.ndarray:
-    """Least squares by Levenberg-Marquardt steps from ``theta`` (or the network's start), until nothing is gained any more."""
-    y = np.asarray(y, float).ravel()
+    """Least squares by Levenberg-Marquardt steps from ``theta`` (or the network's start), until nothing is gained any more.
+
+    Parameters
+    ----------
+    network : `Network`, as of `wide`
+    y : target of each row
+    steps : most steps
+    theta : start; None: that of the network
+    """
+    y = finite(y, "y").ravel()
     if y.size != network.n:
         raise ValueError(f"the network has {network.n} rows, and there are {y.size} targets")
-    point = np.array(network.start if theta is None else theta, float)
+    point = finite(network.start if theta is None else theta, "theta").copy()
+    if point.shape != (network.d,):
+        raise ValueError(f"theta must have the {network.d} parameters of the network; its shape is {point.shape}")
     miss = network.model(point) - y
     value, mu = float(miss @ miss), 1e-2
     for _ in range(whole(steps, "steps")):
@@ -163,7 +206,7 @@ def fit(network: Network, y: Any, steps: Any = 500, theta: Any = None) -> np.nda
 
 
 def _rows(X: Any) -> tuple[np.ndarray, int, int]:
-    rows = np.asarray(X, float)
-    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
+    rows = finite(X, "X")
+    if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must be a matrix of finite numbers; got an array of shape {rows.shape}")
     return rows, *rows.shape

@@ -16,14 +16,26 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.theory._inputs import probability
 
 __all__ = ["Quantile", "quantile_interval"]
 
 
+@result
 @dataclass(frozen=True)
 class Quantile:
-    """``value`` is the quantile of the sample; [low, high] holds the true one but for a failure of probability delta."""
+    """``value`` is the quantile of the sample; [low, high] holds the true one but for a failure of probability delta.
+
+    Attributes
+    ----------
+    share : which quantile: 0.5 is the median
+    value : quantile of the values given
+    low : lower end
+    high : upper end
+    delta : probability with which the statement may fail
+    n : number of values
+    """
 
     share: float
     value: float
@@ -41,7 +53,14 @@ class Quantile:
 
 
 def quantile_interval(values: Any, share: Any = 0.5, delta: Any = 0.05) -> Quantile:
-    """The quantile of ``values`` at ``share``, and where that of their distribution lies."""
+    """The quantile of ``values`` at ``share``, and where that of their distribution lies.
+
+    Parameters
+    ----------
+    values : numbers
+    share : which quantile: 0.5 is the median
+    delta : probability with which the statement may fail
+    """
     from scipy.stats import binom
 
     share, delta = probability(share, "share"), probability(delta)

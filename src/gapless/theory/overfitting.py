@@ -4,7 +4,10 @@
     expected squared error of a prediction on new data = squared bias + variance + noise^2
 
 Squared bias is that of the mean prediction over samples against the sine, variance that of the predictions about their mean.
- A small model has bias and little variance, a large one the reverse; its error on the rows it saw tells nothing of either.
+The mean of R samples has variance/R in it, which is taken out of the squared bias, as `bias_variance.decompose` does: both are
+unbiased estimates, and the bias of a model without any can come out a little below 0.
+
+A small model has bias and little variance, a large one the reverse; its error on the rows it saw tells nothing of either.
 """
 
 from __future__ import annotations
@@ -13,6 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from gapless._results import result
+from gapless._written import written
+from gapless.theory._inputs import not_negative, whole
+from gapless.theory.bias_variance import split
 
 __all__ = ["Study", "overfitting"]
 
@@ -24,26 +32,44 @@ VALUES = {
 POINTS = 200
 
 
+@result
 class Study(NamedTuple):
-    """One number for each value of what was varied; ``test = squared_bias + variance + noise ** 2`` exactly.
+    """One number for each value of what was varied; ``test = squared_bias + variance + noise ** 2``.
 
     ``gapless.plots.OverfittingDisplay.from_study(study).plot()`` draws it.
+
+    Attributes
+    ----------
+    varied : "depth", "rounds", "bags" or the name of a parameter
+    values : sizes of the model
+    train : mean squared error on the rows of the fit
+    test : on new data
+    squared_bias : squared distance of the mean prediction from the truth, less the variance/repetitions of the mean
+    variance : variance of the predictions about their mean
+    test_error : the standard error of ``test`` over the samples, and so on
+    bias_error : standard error of ``squared_bias``
+    variance_error : standard error of ``variance``
+    noise : standard deviation of the noise
+    x : points of the curves
+    mean : (values, points): the mean prediction
+    example : (values, points): that of the first sample
+    sample : the first sample
     """
 
     varied: str
     values: tuple[int, ...]
-    train: np.ndarray  #: mean squared error on the rows of the fit
-    test: np.ndarray  #: on new data
+    train: np.ndarray
+    test: np.ndarray
     squared_bias: np.ndarray
     variance: np.ndarray
-    test_error: np.ndarray  #: the standard error of ``test`` over the samples, and so on
+    test_error: np.ndarray
     bias_error: np.ndarray
     variance_error: np.ndarray
     noise: float
     x: np.ndarray
-    mean: np.ndarray  #: (values, points): the mean prediction
-    example: np.ndarray  #: (values, points): that of the first sample
-    sample: tuple[np.ndarray, np.ndarray]  #: the first sample
+    mean: np.ndarray
+    example: np.ndarray
+    sample: tuple[np.ndarray, np.ndarray]
 
     @property
     def best(self) -> int:
@@ -74,20 +100,25 @@ def overfitting(
 
     Parameters
     ----------
+    seed : number that all random draws follow from
     varied : {"depth", "rounds", "bags"}
         Depth of a regression tree; rounds of ``AdaBoostRegressor`` over trees of depth 3; bags of full trees.
     values : the sizes; None for a list that shows both ends
-    n, noise : rows of a sample, and the standard deviation of the noise
+    n, noise : rows of a sample, and the standard deviation of the noise, not negative
     repetitions : samples
     model : function of a size that gives a regressor, in place of the three
     """
     if model is None:
         if varied not in VALUES:
-            raise ValueError(f"varied is one of {list(VALUES)}, got {varied!r}; or give model=, a function of a size")
+            raise ValueError(
+                f"varied is one of {list(VALUES)}, got {written(varied)}; or give model=, a function of a size"
+            )
         model = _models()[varied]
     sizes = tuple(int(v) for v in (VALUES[varied] if values is None else values))
-    if repetitions < 2 or n < 2 or not sizes:
-        raise ValueError("there must be at least 2 repetitions, 2 rows and a value")
+    repetitions, n = whole(repetitions, "repetitions", 2), whole(n, "n", 2)
+    noise = not_negative(noise, "noise")
+    if not sizes:
+        raise ValueError("values is empty: give at least one size")
     random = np.random.default_rng(seed)
     x = (np.arange(POINTS) + 0.5) / POINTS
     truth = np.sin(2.0 * np.pi * x)
@@ -100,19 +131,18 @@ def overfitting(
             fitted = model(size).fit(xs[:, None], ys)
             train[k] += float(np.mean((fitted.predict(xs[:, None]) - ys) ** 2)) / repetitions
             found[r, k] = fitted.predict(x[:, None])
-    mean = found.mean(axis=0)
-    squared_bias, variance = ((mean - truth) ** 2).mean(axis=1), found.var(axis=0).mean(axis=1)
     assert first is not None
-    # Means over samples: (f - truth)^2, the error but for the noise; what moves the bias, to first order; (f - mean)^2.
-    of_sample = [
-        ((found - truth) ** 2).mean(axis=2),
-        2.0 * ((mean - truth) * (found - mean)).mean(axis=2),
-        ((found - mean) ** 2).mean(axis=2),
+    weights = np.full(POINTS, 1.0 / POINTS)
+    parts = [split(found[:, k], truth, "squared", weights) for k in range(len(sizes))]
+    squared_bias, variance, expected = (
+        np.array([getattr(part, name) for part in parts]) for name in ("bias", "variance", "expected")
+    )
+    errors = [
+        np.array([getattr(part, name) for part in parts]) for name in ("expected_error", "bias_error", "variance_error")
     ]
-    errors = [each.std(axis=0, ddof=1) / np.sqrt(repetitions) for each in of_sample]
     return Study(
-        varied, sizes, train, squared_bias + variance + noise**2, squared_bias, variance, errors[0], errors[1], errors[2],
-        float(noise), x, mean, found[0], first,
+        varied, sizes, train, expected + noise**2, squared_bias, variance, errors[0], errors[1], errors[2],
+        noise, x, found.mean(axis=0), found[0], first,
     )  # fmt: skip
 
 

@@ -22,19 +22,33 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import fraction, probability, whole
 from gapless.theory.hoeffding import kl_upper
 
 __all__ = ["PacBayes", "dirichlet_vote", "gibbs", "informed", "linear"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class PacBayes:
-    """``randomised`` bounds the error of a hypothesis drawn from Q, ``fixed`` that of the fixed one: twice as much."""
+    """``randomised`` bounds the error of a hypothesis drawn from Q, ``fixed`` that of the fixed one: twice as much.
+
+    Attributes
+    ----------
+    randomised : bound on the error of a hypothesis drawn from Q
+    empirical : the error of Q on the rows
+    divergence : KL(Q|P)
+    n : number of rows
+    delta : probability with which the statement may fail
+    method : name of the method
+    parameters : numbers of Q that the bound was made small by
+    """
 
     randomised: float
-    empirical: float  #: the error of Q on the rows
-    divergence: float  #: KL(Q|P)
+    empirical: float
+    divergence: float
     n: int
     delta: float
     method: str
@@ -42,10 +56,12 @@ class PacBayes:
 
     @property
     def fixed(self) -> float:
+        """Bound on the error of the fixed hypothesis in the middle of Q: twice ``randomised``."""
         return min(1.0, 2.0 * self.randomised)
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.fixed >= 1.0
 
     def __str__(self) -> str:
@@ -57,10 +73,18 @@ class PacBayes:
 
 
 def gibbs(empirical: Any, n: Any, divergence: Any = 0.0, delta: Any = 0.05) -> float:
-    """sup {p : kl(empirical, p) <= (KL + ln(2 sqrt(n)/delta))/n}."""
+    """sup {p : kl(empirical, p) <= (KL + ln(2 sqrt(n)/delta))/n}.
+
+    Parameters
+    ----------
+    empirical : error of Q on the rows
+    n : number of rows
+    divergence : KL(Q|P)
+    delta : probability with which the statement may fail
+    """
     r, n, delta = fraction(empirical, "empirical"), whole(n), probability(delta)
     if not divergence >= 0.0:
-        raise ValueError(f"the divergence must not be negative; got {divergence!r}")
+        raise ValueError(f"the divergence must not be negative; got {written(divergence)}")
     return kl_upper(r, (float(divergence) + math.log(2.0) + 0.5 * math.log(n) - math.log(delta)) / n)
 
 
@@ -68,6 +92,14 @@ def linear(w: Any, X: Any, y: Any, offset: Any = None, delta: Any = 0.05) -> Pac
     """The margin bound of a linear classifier sign(<w, x> + b), prior N(0, I); the best mu is taken, as the bound allows.
 
     ``offset``: b, then each row has one feature of value 1 more.  X in units that were fixed without these rows; y is -1 and 1.
+
+    Parameters
+    ----------
+    w : weights
+    X : rows
+    y : labels, -1 and 1
+    offset : b, None where there is none
+    delta : probability with which the statement may fail
     """
     margins, _ = _margins(w, X, y, offset)
     delta = probability(delta)
@@ -89,6 +121,17 @@ def informed(
     ``w`` may come from all rows.  The prior's distance eta is one of ``etas``, a list fixed in advance: delta is divided by
     its length.  ``prior_rows``: the rows that made the prior, if they are to be compared with X: where they are the same, or
     X is a block of them, ValueError.
+
+    Parameters
+    ----------
+    w : weights, from all rows
+    prior : direction that other rows gave
+    X, y : rows that the prior has not seen; labels -1 and 1
+    offset : b of w, None where there is none
+    prior_offset : b of the prior
+    delta : probability with which the statement may fail
+    etas : distances of the prior, fixed in advance
+    prior_rows : rows that made the prior, to be compared with X
     """
     if prior_rows is not None:
         from gapless.theory.bounds import overlap
@@ -168,6 +211,8 @@ def dirichlet_vote(right: Any, delta: Any = 0.05, prior: Any = 1.0, alpha: Any =
 
     Parameters
     ----------
+    delta : probability with which the statement may fail
+    steps : steps of the search for alpha
     right : n x m, whether each voter is right on each row; the voters must not have been made by these rows
     prior : of the Dirichlet prior, the same for all voters
     alpha : parameters of Q; None: those that make the bound small, by ``steps`` of a quasi-Newton search
@@ -180,7 +225,7 @@ def dirichlet_vote(right: Any, delta: Any = 0.05, prior: Any = 1.0, alpha: Any =
     n, m = hits.shape
     delta = probability(delta)
     if not prior > 0.0:
-        raise ValueError(f"the prior must be positive; got {prior!r}")
+        raise ValueError(f"the prior must be positive; got {written(prior)}")
     # Rows on which the same voters are right count together.
     patterns, counts = np.unique(hits, axis=0, return_counts=True)
     share, patterns = counts / n, patterns.astype(float)

@@ -20,28 +20,43 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import probability, whole
 from gapless.theory.compression import Compression, one_sided
 
 __all__ = ["Picked", "pick_to_learn"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Picked:
-    """The model trained on ``rows``, in the order in which they were picked, and the bound on its error."""
+    """The model trained on ``rows``, in the order in which they were picked, and the bound on its error.
+
+    Attributes
+    ----------
+    model : model trained on the picked rows
+    rows : picked rows, in the order of picking
+    errors : rows outside that are still wrong
+    n : number of rows
+    delta : probability with which the statement may fail
+    compression : the bound that follows
+    """
 
     model: Any
     rows: np.ndarray
-    errors: int  #: rows outside that are still wrong
+    errors: int
     n: int
     delta: float
     compression: Compression
 
     @property
     def high(self) -> float:
+        """Upper end of the error on new rows."""
         return self.compression.high
 
     def predict(self, X: Any) -> np.ndarray:
+        """Labels of the rows X, by the model of the picked rows."""
         return self.model.predict(X)
 
     def __str__(self) -> str:
@@ -68,6 +83,8 @@ def pick_to_learn(
 
     Parameters
     ----------
+    X, y : rows and their labels
+    delta : probability with which the statement may fail
     learner : an estimator; a clone is trained each time (a random one needs a fixed random_state)
     first : the label that is given before anything is picked; it must be fixed without the data (the smallest label otherwise)
     most : stop after this many rows at the latest, where rows and errors left together are fewest; None: go on until no row
@@ -81,7 +98,7 @@ def pick_to_learn(
     if X.ndim != 2 or len(X) != len(y) or len(y) == 0:
         raise ValueError(f"X must be a matrix with a row for each of {len(y)} labels; got shape {X.shape}")
     if pick not in ("worst", "nearest"):
-        raise ValueError(f'pick is "worst" or "nearest"; got {pick!r}')
+        raise ValueError(f'pick is "worst" or "nearest"; got {written(pick)}')
     n, delta = len(y), probability(delta)
     early = most is not None or patience is not None
     limit = n if most is None else min(n, whole(most, "most"))

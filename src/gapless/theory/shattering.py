@@ -16,16 +16,32 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.solvers.rational import solve
-from gapless.theory._inputs import whole
+from gapless.theory._inputs import dense, not_negative, whole
 from gapless.theory.dichotomies import Vector, _integers
 
-__all__ = ["Shattering", "effective_dimension", "independent_points", "radon", "shatters"]
+__all__ = ["EffectiveDimension", "Shattering", "effective_dimension", "independent_points", "radon", "shatters"]
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class Shattering:
-    """``shattered``, or ``labelling`` that no hyperplane gives, with ``multipliers`` > 0 on ``rows`` that prove it."""
+    """``shattered``, or ``labelling`` that no hyperplane gives, with ``multipliers`` > 0 on ``rows`` that prove it.
+
+    Attributes
+    ----------
+    n : points
+    d : coordinates of a point
+    offset : whether hyperplanes have an offset, or go through 0
+    shattered : whether every labelling is given by a hyperplane
+    rank : rank of the rows (x, 1)
+    labelling : labels that no hyperplane gives, None where all are given
+    rows : numbers of the points of the proof
+    multipliers : positive multipliers that prove it
+    points : (x, 1) in integers
+    exponents : power of two that each column was divided by
+    """
 
     n: int
     d: int
@@ -39,7 +55,7 @@ class Shattering:
     exponents: list[int] = field(repr=False)
 
     def hyperplane(self, labels: Any) -> tuple[list[Fraction], Fraction]:
-        """Exact w and b with <w, x_i> + b = y_i, for shattered points."""
+        """Exact w and b with <w, x_i> + b = y_i, for shattered points. ``labels`` are the y_i."""
         if not self.shattered:
             raise ValueError("these points are not shattered: `labelling` is one that no hyperplane gives")
         y = np.asarray(labels)
@@ -87,7 +103,13 @@ class Shattering:
 
 
 def shatters(X: Any, offset: bool = True) -> Shattering:
-    """Whether hyperplanes (through 0 where ``offset`` is false) give all 2^n labellings of the rows of X."""
+    """Whether hyperplanes (through 0 where ``offset`` is false) give all 2^n labellings of the rows of X.
+
+    Parameters
+    ----------
+    X : a point in each row
+    offset : whether hyperplanes have an offset, or go through 0
+    """
     points, exponents, d = _integers(X, offset)
     relation = _relation(points)
     n = len(points)
@@ -103,25 +125,106 @@ def shatters(X: Any, offset: bool = True) -> Shattering:
 
 
 def independent_points(d: Any) -> np.ndarray:
-    """d + 1 points of R^d that are shattered: 0 and the d unit vectors."""
+    """d + 1 points of R^d that are shattered: 0 and the d unit vectors.
+
+    Parameters
+    ----------
+    d : dimension of the space
+    """
     d = whole(d, "d")
     return np.vstack([np.zeros(d), np.eye(d)])
 
 
 def radon(X: Any) -> Shattering:
-    """The labelling of d + 2 points (or more) of R^d that no hyperplane gives: the two sides have a point in common."""
-    X = np.asarray(X)
+    """The labelling of d + 2 points (or more) of R^d that no hyperplane gives: the two sides have a point in common.
+
+    Parameters
+    ----------
+    X : at least d + 2 points, a row each
+    """
+    X = dense(X)
     if X.ndim != 2 or X.shape[0] < X.shape[1] + 2:
         raise ValueError(f"this holds for any d + 2 points of R^d, or more; got an array of shape {X.shape}")
     return shatters(X)
 
 
-def effective_dimension(X: Any, offset: bool = True) -> int:
+@result
+class EffectiveDimension(int):
+    """A rank, which is a whole number like any other, and how it was decided.
+
+    Attributes
+    ----------
+    parameters : int
+        Columns of X, and the offset.
+    tolerance : float
+        Singular values above this share of the largest count; 0 where the rank is that of exact arithmetic.
+    smallest_counted, largest_dropped : float or None
+        Singular values over the largest of them, on either side of the tolerance.
+    """
+
+    parameters: int
+    tolerance: float
+    smallest_counted: float | None
+    largest_dropped: float | None
+
+    def __new__(
+        cls, rank: int, parameters: int, tolerance: float, counted: float | None = None, dropped: float | None = None
+    ) -> EffectiveDimension:
+        self = super().__new__(cls, rank)
+        self.parameters, self.tolerance = parameters, tolerance
+        self.smallest_counted, self.largest_dropped = counted, dropped
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:  # type: ignore[override]
+        return int(self), self.parameters, self.tolerance, self.smallest_counted, self.largest_dropped
+
+    def __str__(self) -> str:
+        head = f"{int(self)} effective of {self.parameters} parameters"
+        if self.tolerance == 0.0:
+            return f"{head} (exact arithmetic: every float is taken as it stands)"
+        sides = [("smallest counted", self.smallest_counted), ("largest left out", self.largest_dropped)]
+        told = ", ".join(f"{name} {value:.2g}" for name, value in sides if value is not None)
+        return f"{head} (singular values above {self.tolerance:.2g} of the largest count{'; ' * bool(told)}{told})"
+
+
+def effective_dimension(X: Any, offset: bool = True, tol: float | None = None) -> EffectiveDimension:
     """The most rows of X that hyperplanes can shatter: the rank of (X, 1), which is the number of *effective* parameters.
 
-    A column that depends on others adds a parameter and no dichotomy.
+    A column that depends on others adds a parameter and no dichotomy. A column of floats such as x0 + x1 depends on the others
+    but for its rounding, so that the rank is the numerical one: the singular values of (X, 1), its columns scaled to length 1,
+    that are above ``tol`` times the largest.
+
+    Parameters
+    ----------
+    X : array of rows
+    offset : whether hyperplanes have an offset
+    tol : float, optional
+        By default max(n, parameters) times the rounding unit of X's numbers (float64: 2.2e-16, float32: 1.2e-7), told by the
+        result. 0: the rank in exact arithmetic, where a column that is off by one rounding is one of its own.
     """
-    return _rank(_integers(X, offset)[0])
+    X = given = dense(X)
+    if given.ndim != 2 or 0 in given.shape:
+        raise ValueError(f"X must be a matrix with rows and columns; got shape {given.shape}")
+    if tol is not None:
+        tol = not_negative(tol, "tol")
+    if tol == 0.0:
+        return EffectiveDimension(_rank(_integers(X, offset)[0]), given.shape[1] + offset, 0.0)
+    A = np.asarray(given, np.float64)
+    if not np.isfinite(A).all():
+        raise ValueError("X must be finite")
+    A = np.column_stack([A, np.ones(len(A))]) if offset else A
+    unit = float(np.finfo(given.dtype if given.dtype.kind == "f" else np.float64).eps)
+    tolerance = max(A.shape) * unit if tol is None else tol
+    size = np.abs(A).max(axis=0)  # first, so that no square is beyond a float
+    A = A / np.where(size > 0.0, size, 1.0)
+    length = np.sqrt(np.square(A).sum(axis=0))
+    values = np.linalg.svd(A / np.where(length > 0.0, length, 1.0), compute_uv=False)
+    share = values / values[0] if values[0] > 0.0 else values
+    rank = int((share > tolerance).sum())
+    return EffectiveDimension(
+        rank, A.shape[1], tolerance, float(share[rank - 1]) if rank else None,
+        float(share[rank]) if rank < share.size else None,
+    )  # fmt: skip
 
 
 def _rank(points: list[Vector]) -> int:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.certificates.statement import decode_float
 from gapless.errors import CertificateError
 from gapless.theory._inputs import probability, whole
@@ -46,9 +47,24 @@ class NotSettled(ValueError):
     """A condition that the rows decide, not the parameters: delta is shared out as if it had been met."""
 
 
+@result
 @dataclass(frozen=True)
 class MarginViolation:
-    """P(y f(x) < 1), and so P(error), is at most ``high`` on new rows, but for a failure of probability delta."""
+    """P(y f(x) < 1), and so P(error), is at most ``high`` on new rows, but for a failure of probability delta.
+
+    Attributes
+    ----------
+    high : the bound
+    k : rows that determine the model
+    n : number of rows
+    delta : probability with which the statement may fail
+    tried : settings among which the rows may have chosen
+    support : support vectors
+    offset_rows : rows that fix the offset where no support vector is free
+    proved : whether k is certified, or counted from the dual point as it stands
+    compression : the bound for k of n rows
+    assumes : what must be true, a sentence each
+    """
 
     high: float
     k: int
@@ -56,13 +72,14 @@ class MarginViolation:
     delta: float
     tried: int
     support: int
-    offset_rows: int  #: rows that fix the offset where no support vector is free
-    proved: bool  #: whether k is certified, or counted from the dual point as it stands
+    offset_rows: int
+    proved: bool
     compression: Compression
     assumes: tuple[str, ...] = ASSUMPTIONS
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.high >= 1.0
 
     def __str__(self) -> str:
@@ -78,6 +95,13 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
     """The bound for a fitted LinearSVC or SVC of two classes and the rows that it was trained on.
 
     Raises ValueError where a condition is seen to be broken, and CertificateError for other data.
+
+    Parameters
+    ----------
+    model : fitted LinearSVC (hinge) or SVC of two classes
+    X, y : rows that it was trained on
+    delta : probability with which the statement may fail
+    tried : settings among which these rows may have chosen
     """
     delta, tried = probability(delta), whole(tried, "tried")
     model = refuse_broken(model)

@@ -13,21 +13,35 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.theory._inputs import fraction, positive, whole
 
 #: Numbers drawn at a time.
 BLOCK = 2_000_000
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Urn:
-    """How often nu was further from mu than epsilon: seen, exact, and at most."""
+    """How often nu was further from mu than epsilon: seen, exact, and at most.
+
+    Attributes
+    ----------
+    mu : share of red marbles in the urn
+    n : marbles of a draw
+    epsilon : distance of nu and mu that is asked about
+    draws : how often it was drawn
+    nu : the red share of each draw
+    seen : share of draws with |nu - mu| > epsilon
+    exact : probability of that, by the binomial
+    hoeffding : 2 exp(-2 epsilon^2 n), which bounds it
+    """
 
     mu: float
     n: int
     epsilon: float
     draws: int
-    nu: np.ndarray  #: the red share of each draw
+    nu: np.ndarray
     seen: float
     exact: float
     hoeffding: float
@@ -45,7 +59,16 @@ class Urn:
 
 
 def urn(mu: Any, n: Any, epsilon: Any, draws: Any = 100_000, seed: int = 0) -> Urn:
-    """Draw n marbles, red with probability mu, many times."""
+    """Draw n marbles, red with probability mu, many times.
+
+    Parameters
+    ----------
+    mu : share of red marbles
+    n : marbles of a draw
+    epsilon : distance of nu and mu that is asked about
+    draws : number of draws
+    seed : number that all random draws follow from
+    """
     mu, n, epsilon, draws = fraction(mu, "mu"), whole(n), positive(epsilon), whole(draws, "draws")
     red = np.random.default_rng(seed).binomial(n, mu, draws)
     far = _far(np.arange(n + 1), n, mu, epsilon) if n <= BLOCK else None
@@ -79,9 +102,23 @@ def _ends(n: int, mu: float, epsilon: float) -> tuple[int, int]:
     return low, high
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class CentralLimit:
-    """nu over many draws, against the normal distribution of the same mean and deviation."""
+    """nu over many draws, against the normal distribution of the same mean and deviation.
+
+    Attributes
+    ----------
+    mu : share of red marbles in the urn
+    n : marbles of a draw
+    draws : how often it was drawn
+    mean : mean of nu over the draws
+    deviation : standard deviation of nu over the draws
+    expected_deviation : sqrt(mu (1 - mu)/n)
+    within : shares within one, two and three deviations; 0.6827, 0.9545, 0.9973 in the limit
+    distance : the largest difference of the two distribution functions, exact for the binomial
+    berry_esseen : which it cannot exceed
+    """
 
     mu: float
     n: int
@@ -89,11 +126,9 @@ class CentralLimit:
     mean: float
     deviation: float
     expected_deviation: float
-    within: tuple[
-        float, float, float
-    ]  #: shares within one, two and three deviations; 0.6827, 0.9545, 0.9973 in the limit
-    distance: float  #: the largest difference of the two distribution functions, exact for the binomial
-    berry_esseen: float  #: which it cannot exceed
+    within: tuple[float, float, float]
+    distance: float
+    berry_esseen: float
 
     def __str__(self) -> str:
         inside = ", ".join(f"{100 * share:.1f}" for share in self.within)
@@ -105,7 +140,15 @@ class CentralLimit:
 
 
 def central_limit(mu: Any, n: Any, draws: Any = 100_000, seed: int = 0) -> CentralLimit:
-    """How normal nu is: the distance is at most 0.4748 (mu^2 + (1 - mu)^2)/sqrt(mu (1 - mu) n) (Berry, Esseen)."""
+    """How normal nu is: the distance is at most 0.4748 (mu^2 + (1 - mu)^2)/sqrt(mu (1 - mu) n) (Berry, Esseen).
+
+    Parameters
+    ----------
+    mu : share of red marbles
+    n : marbles of a draw
+    draws : number of draws
+    seed : number that all random draws follow from
+    """
     from scipy.special import bdtr, ndtr
 
     mu, n, draws = fraction(mu, "mu"), whole(n), whole(draws, "draws", 2)
@@ -135,22 +178,39 @@ def central_limit(mu: Any, n: Any, draws: Any = 100_000, seed: int = 0) -> Centr
     )
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """One hypothesis fixed in advance against the one with the lowest E_in among M, all of the same E_out = mu."""
+    """One hypothesis fixed in advance against the one with the lowest E_in among M, all of the same E_out = mu.
+
+    Attributes
+    ----------
+    mu : true error of every hypothesis
+    n : rows (flips of each coin)
+    epsilon : distance of E_in and E_out that is asked about
+    hypotheses : M
+    draws : how often it was drawn
+    fixed : seen share of |E_in - E_out| > epsilon for the fixed one
+    chosen : for the chosen one
+    chosen_exact : exact probability of the same
+    lowest : the mean of the chosen one's E_in, as seen
+    lowest_exact : exact mean of the same
+    single_bound : 2 exp(-2 epsilon^2 n): holds for the fixed one
+    union_bound : 2 M exp(-2 epsilon^2 n): holds for the chosen one
+    """
 
     mu: float
     n: int
     epsilon: float
     hypotheses: int
     draws: int
-    fixed: float  #: seen share of |E_in - E_out| > epsilon for the fixed one
-    chosen: float  #: for the chosen one
+    fixed: float
+    chosen: float
     chosen_exact: float
-    lowest: float  #: the mean of the chosen one's E_in, as seen
+    lowest: float
     lowest_exact: float
-    single_bound: float  #: 2 exp(-2 epsilon^2 n): holds for the fixed one
-    union_bound: float  #: 2 M exp(-2 epsilon^2 n): holds for the chosen one
+    single_bound: float
+    union_bound: float
 
     @property
     def fails(self) -> bool:
@@ -173,6 +233,15 @@ def verification(
 
     Verification looks at one hypothesis that was fixed before: Hoeffding holds.  Learning takes the best of M: it fails as
     it stands, and holds with the factor M.
+
+    Parameters
+    ----------
+    hypotheses : M, the number of coins
+    n : flips of each coin
+    epsilon : distance of E_in and E_out that is asked about
+    mu : probability of heads: E_out of every hypothesis
+    draws : number of repetitions
+    seed : number that all random draws follow from
     """
     from scipy.special import bdtr, bdtrc
 

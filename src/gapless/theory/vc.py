@@ -20,14 +20,24 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import positive, probability, whole
 from gapless.theory.ghost import Ghost, ghost_sample
 from gapless.theory.growth import HypothesisClass, class_of, log_growth
-from gapless.theory.shattering import Shattering, effective_dimension, independent_points, radon, shatters
+from gapless.theory.shattering import (
+    EffectiveDimension,
+    Shattering,
+    effective_dimension,
+    independent_points,
+    radon,
+    shatters,
+)
 
 __all__ = [
-    "BOUNDS", "Ghost", "Penalty", "SampleSize", "Shattering", "Tradeoff", "bound", "crude", "crude_sample_size", "dimension",
-    "effective_dimension", "ghost_sample", "independent_points", "radon", "sample_size", "shatters", "tradeoff",
+    "BOUNDS", "EffectiveDimension", "Ghost", "Penalty", "SampleSize", "Shattering", "Tradeoff", "bound", "crude",
+    "crude_sample_size", "dimension", "effective_dimension", "ghost_sample", "independent_points", "radon", "sample_size",
+    "shatters", "tradeoff",
 ]  # fmt: skip
 
 
@@ -58,13 +68,30 @@ BOUNDS = {"vc": _vc, "rademacher": _rademacher, "parrondo": _parrondo, "devroye"
 
 
 def dimension(what: Any, **parameters: Any) -> int | float:
-    """d_VC of a class by object or name; math.inf where every number of points can be shattered."""
+    """d_VC of a class by object or name; math.inf where every number of points can be shattered.
+
+    Parameters
+    ----------
+    what : a class of `theory.growth` or its name
+    parameters : of a class by name: d=2
+    """
     return class_of(what, **parameters).vc_dimension
 
 
+@result
 @dataclass(frozen=True)
 class Penalty:
-    """Omega: how far E_out can be above E_in, for every hypothesis of the class, but for a failure of probability delta."""
+    """Omega: how far E_out can be above E_in, for every hypothesis of the class, but for a failure of probability delta.
+
+    Attributes
+    ----------
+    value : Omega
+    n : number of rows
+    delta : probability with which the statement may fail
+    vc_dimension : d_VC
+    kind : which bound
+    growth : "exact" or "power"
+    """
 
     value: float
     n: int
@@ -78,6 +105,7 @@ class Penalty:
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.value >= 1.0
 
     def __str__(self) -> str:
@@ -86,22 +114,43 @@ class Penalty:
 
 
 def bound(n: Any, what: Any, delta: Any = 0.05, kind: str = "vc", growth: str = "exact", **parameters: Any) -> Penalty:
-    """Omega(n, H, delta). ``what`` is a class of `theory.growth`, its name, or a VC dimension alone."""
+    """Omega(n, H, delta). ``what`` is a class of `theory.growth`, its name, or a VC dimension alone.
+
+    Parameters
+    ----------
+    n : number of rows
+    what : a class of `theory.growth`, its name, or a VC dimension
+    delta : probability with which the statement may fail
+    kind : "vc", "rademacher", "parrondo" or "devroye"
+    growth : "exact", or "power" for n^d + 1
+    parameters : of a class by name: d=2
+    """
     n, delta, known = whole(n), probability(delta), class_of(what, **parameters)
     return Penalty(_bound(n, known, math.log(delta), kind, growth), n, delta, known.vc_dimension, kind, growth)
 
 
 def _bound(n: int, known: HypothesisClass, log_delta: float, kind: str, growth: str) -> float:
     if kind not in BOUNDS:
-        raise ValueError(f"kind must be one of {', '.join(BOUNDS)}; got {kind!r}")
+        raise ValueError(f"kind must be one of {', '.join(BOUNDS)}; got {written(kind)}")
     return BOUNDS[kind](n, lambda k: log_growth(known, k, growth), log_delta)
 
 
+@result
 @dataclass(frozen=True)
 class SampleSize:
     """The smallest n from which on the bound is at most epsilon; ``rule_of_thumb`` is 10 d_VC.
 
     ``n_real``, for growth="power" and the VC bound: the solution before it is rounded up.
+
+    Attributes
+    ----------
+    n : smallest number of rows from which on the bound is at most epsilon
+    epsilon : distance that is asked for
+    delta : probability with which the statement may fail
+    vc_dimension : d_VC
+    kind : which bound
+    growth : "exact" or "power"
+    n_real : solution before it was rounded up; for growth="power" and the VC bound
     """
 
     n: int
@@ -114,10 +163,12 @@ class SampleSize:
 
     @property
     def rule_of_thumb(self) -> int:
+        """10 d_VC."""
         return 10 * self.vc_dimension
 
     @property
     def per_dimension(self) -> float:
+        """Rows for each unit of d_VC."""
         return self.n / max(1, self.vc_dimension)
 
     def __str__(self) -> str:
@@ -131,7 +182,17 @@ class SampleSize:
 def sample_size(
     epsilon: Any, delta: Any, what: Any, kind: str = "vc", growth: str = "exact", **parameters: Any
 ) -> SampleSize:
-    """How many rows are enough: the bound solved for n."""
+    """How many rows are enough: the bound solved for n.
+
+    Parameters
+    ----------
+    epsilon : distance of E_in and E_out that is allowed
+    delta : probability with which the statement may fail
+    what : a class of `theory.growth`, its name, or a VC dimension
+    kind : "vc", "rademacher", "parrondo" or "devroye"
+    growth : "exact", or "power" for n^d + 1
+    parameters : of a class by name: d=2
+    """
     epsilon, delta, known = positive(epsilon), probability(delta), class_of(what, **parameters)
     d = known.vc_dimension
     if math.isinf(d):
@@ -147,7 +208,7 @@ def sample_size(
     while not enough(high):
         low, high = high, 2 * high
         if high > 1 << 200:
-            raise ValueError(f"epsilon = {epsilon!r} needs more than 1e60 rows")
+            raise ValueError(f"epsilon = {written(epsilon)} needs more than 1e60 rows")
     if enough(low):
         low = 0
     while high - low > 1:
@@ -167,13 +228,25 @@ def _real(n: float, epsilon: float, log_delta: float, d: int) -> float:
 
 
 def crude(n: Any, d: Any) -> float:
-    """ln(n^d e^-n), the shape of the bound without its constants."""
+    """ln(n^d e^-n), the shape of the bound without its constants.
+
+    Parameters
+    ----------
+    n : number of rows, or any positive number
+    d : VC dimension
+    """
     n = positive(n, "n")
     return whole(d, "d", 0) * math.log(n) - n
 
 
 def crude_sample_size(value: Any, d: Any) -> float:
-    """The n > d with n^d e^-n = value: how n grows with d, nearly in proportion."""
+    """The n > d with n^d e^-n = value: how n grows with d, nearly in proportion.
+
+    Parameters
+    ----------
+    value : what n^d e^-n is to be
+    d : VC dimension
+    """
     target, d = math.log(positive(value, "value")), whole(d, "d", 0)
     low = float(max(d, 1e-300))
     if d and crude(low, d) < target:
@@ -191,9 +264,20 @@ def crude_sample_size(value: Any, d: Any) -> float:
     return high
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Tradeoff:
-    """E_in falls with d_VC, Omega grows, and their sum has a lowest point between."""
+    """E_in falls with d_VC, Omega grows, and their sum has a lowest point between.
+
+    Attributes
+    ----------
+    dimensions : d_VC of each class
+    e_in : E_in of each class
+    penalty : Omega of each class
+    n : number of rows
+    delta : probability with which the statement may fail
+    kind : which bound: "vc", "rademacher", "parrondo" or "devroye"
+    """
 
     dimensions: np.ndarray
     e_in: np.ndarray
@@ -204,6 +288,7 @@ class Tradeoff:
 
     @property
     def total(self) -> np.ndarray:
+        """E_in + Omega of each class."""
         return self.e_in + self.penalty
 
     @property
@@ -230,6 +315,16 @@ def tradeoff(
     """E_in, Omega and their sum over classes of growing d_VC.
 
     ``simultaneous``: delta is divided by the number of classes, so that the sums hold together and the lowest may be chosen.
+
+    Parameters
+    ----------
+    dimensions : d_VC of each class
+    e_in : E_in of each class
+    n : number of rows
+    delta : probability with which the statement may fail
+    kind : "vc", "rademacher", "parrondo" or "devroye"
+    growth : "exact", or "power" for n^d + 1
+    simultaneous : whether delta is divided by the number of classes, so that the lowest sum may be chosen
     """
     dims = [whole(d, "d", 0) for d in np.asarray(dimensions).ravel().tolist()]
     errors = np.asarray(e_in, float).ravel()

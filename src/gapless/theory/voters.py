@@ -72,6 +72,12 @@ def stumps(X: Any, y: Any, pool: Any) -> np.ndarray:
 
     Two stumps for each (feature, threshold), one for each answer above it, then the two constants: all that there are, so
     that no row had a part in choosing them, if the pool was fixed without the rows.
+
+    Parameters
+    ----------
+    X : rows that vote
+    y : labels of the rows, -1 and 1
+    pool : [(feature, threshold), ...], fixed without these rows
     """
     from gapless.certificates.verify import as_matrix
 

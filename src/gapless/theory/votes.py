@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
 from gapless.theory._inputs import probability, whole
 from gapless.theory.hoeffding import kl_lower, kl_upper
 
@@ -30,22 +32,35 @@ __all__ = ["METHODS", "Votes", "votes"]
 METHODS = ("first order", "tandem", "disagreement", "Chebyshev-Cantelli", "C-bound")
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Bounds on the error of the vote, by method; delta is shared out over those asked for, so that the lowest holds."""
+    """Bounds on the error of the vote, by method; delta is shared out over those asked for, so that the lowest holds.
+
+    Attributes
+    ----------
+    bounds : method -> bound
+    gibbs : mean error of a voter, weighted
+    tandem : mean share of rows on which two voters are both wrong
+    disagreement : mean share of rows on which two voters differ
+    n : rows that every voter is counted on, at least
+    pairs : rows that every pair is counted on, at least
+    voters : number of voters
+    divergence : KL of the weights from the prior
+    delta : probability with which the statement may fail
+    drawn : the bound on one voter that is drawn for each row; only beside "first order", which is twice it
+    """
 
     bounds: dict[str, float]
     gibbs: float
     tandem: float
     disagreement: float
-    n: int  #: rows that every voter is counted on, at least
-    pairs: int  #: rows that every pair is counted on, at least
+    n: int
+    pairs: int
     voters: int
     divergence: float
     delta: float
-    drawn: float = (
-        math.nan
-    )  #: the bound on one voter that is drawn for each row; only beside "first order", which is twice it
+    drawn: float = math.nan
 
     @property
     def best(self) -> tuple[str, float]:
@@ -55,6 +70,7 @@ class Votes:
 
     @property
     def vacuous(self) -> bool:
+        """Whether the lowest bound is 1 or more."""
         return self.best[1] >= 1.0
 
     def __str__(self) -> str:
@@ -79,6 +95,7 @@ def votes(
 
     Parameters
     ----------
+    delta : probability with which the statement may fail
     losses : n x m, whether each voter is wrong on each row
     weights : rho, of the voters; equal ones otherwise
     counted : n x m, whether the voter has *not* seen the row; None: all voters were fixed without these rows
@@ -93,7 +110,7 @@ def votes(
     chosen = (methods,) if isinstance(methods, str) else tuple(methods)
     for name in chosen:
         if name not in METHODS:
-            raise ValueError(f"methods are {', '.join(METHODS)}; got {name!r}")
+            raise ValueError(f"methods are {', '.join(METHODS)}; got {written(name)}")
     if not chosen:
         raise ValueError("no method")
     rho, pi = _weights(weights, m, "weights"), _weights(prior, m, "prior")
