@@ -114,3 +114,33 @@ def test_categoricals_keep_their_texts():
     data = from_frame(frame)
     assert data.levels == [["a", "b"]]
     np.testing.assert_array_equal(data.X[:, 0], [1, 0, np.nan])
+
+
+# ------------------------------------------------------------------ files that name or hold what nobody can read
+
+
+@pytest.mark.parametrize("kind", ["arrow", "parquet"])
+def test_cells_and_names_that_python_has_no_value_for(tmp_path, kind):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+
+    def written(columns, names):
+        path = tmp_path / f"t.{kind}"
+        table = pa.Table.from_arrays(columns, names=names)
+        if kind == "parquet":
+            pq.write_table(table, path)
+        else:
+            with pa.ipc.new_file(path, table.schema) as out:
+                out.write_table(table)
+        return path
+
+    y, a = pa.array([0, 1]), pa.array([1.0, 2.0])
+    with pytest.raises(DataError, match="'a': the name stands twice"):
+        read_data(written([a, a, y], ["a", "a", "y"]))
+    far = pa.array([2**40, 0], pa.timestamp("s"))
+    with pytest.raises(DataError, match="'a': has cells that cannot be read"):
+        read_data(written([far, y], ["a", "y"]), typed=True)
+    large = pa.array([2**63 + 5, None], pa.uint64())
+    assert read_data(written([large, a, y], ["b", "a", "y"]), typed=True).X[0, 0] == float(2**63 + 5)
+    with pytest.raises(DataError, match="'y': a label is a whole number of more than 63 bits"):
+        read_data(written([a, pa.array([2**63 + 5, 1], pa.uint64())], ["a", "y"]))

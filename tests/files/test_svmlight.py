@@ -88,7 +88,7 @@ def test_the_width_of_the_model(write):
         ("1 1:2\n0 2:3:4\n", 2, "'3:4' is not a number"),
         ("1 1:2\n0 2:1_0\n", 2, "'1_0' is not a number"),
         ("1 1:2\n0 2:1 2:3\n", 2, "the index 2 stands twice"),
-        ("1 1:2\n\n0 2:nan\n", 3, "2:nan: the value must be finite"),
+        ("1 1:2\n\n0 2:nan\n", 3, "index 2: the value is nan; it must be finite"),
         ("1 1:2\n0 99999999999:1\n", 2, "too large"),
         ("1 1:2\nnan 2:1\n", 2, "the label is 'nan'"),
         ("# nothing\n", None, "only blank lines and comments"),

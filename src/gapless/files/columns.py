@@ -63,6 +63,9 @@ def assign(
     expected: Expected | None = None,
 ) -> Roles:
     """Settle every column's role, or say which column is missing or one too many."""
+    known = None if expected is None or expected.weights not in (names or ()) else expected.weights
+    if weights is None and known is not None and known not in (target, *drop):  # the model was trained with them
+        weights, drop = (known, drop) if labels == "required" else (None, [*drop, known])
     taken = [position(column, names, width, "column to drop", path) for column in drop]
     weight = None if weights is None else position(weights, names, width, "weights", path)
     label = None if target is None else position(target, names, width, "label", path)

@@ -67,6 +67,8 @@ def read_csv(
         raise ValueError(f"decimal={decimal!r} is not '.' or ','")
     if date_order not in (None, "dmy", "mdy"):
         raise ValueError(f"date_order={date_order!r} is not 'dmy' or 'mdy'")
+    if encoding is not None:
+        _check_encoding(encoding, place)
     said = (decimal, date_order, frozenset(missing), categories, numbers)
     rest = (target, weights, drop, header, labels, expected, typed, said, separator)
     try:
@@ -79,14 +81,20 @@ def read_csv(
         words = str(undecodable(place)).removeprefix(place).lstrip(", :").split(";")[0]
         data = _read(place, *rest, found, dtype)
         return replace(data, told=(f"{words}: read as {found} (--encoding says otherwise)", *data.told))
-    except UnicodeDecodeError:
+    except UnicodeError:  # UTF-16 without its mark is no UnicodeDecodeError
         raise undecodable(place, encoding) from None
-    except LookupError as error:
-        if isinstance(error, KeyError | IndexError):
-            raise
-        raise data_error(f"{error} (--encoding, as cp1252 or latin-1)", place) from None
     except OSError as error:
         raise data_error(f"cannot be read ({error.strerror or error})", place) from None
+
+
+def _check_encoding(name: str, path: str) -> None:
+    """Python has codecs that are no encodings of texts: rot13, base64."""
+    try:
+        b"a".decode(name)
+    except UnicodeError:  # one byte is too few for it
+        pass
+    except (LookupError, ValueError, TypeError):
+        raise data_error(f"unknown encoding: {name[:40]} (--encoding, as cp1252 or latin-1)", path) from None
 
 
 def _other_encoding(path: str) -> str:
@@ -209,6 +217,7 @@ def _read(
         levels=levels,
         told=tuple(told),
         reading=reading_of(plan, table, levels, said[2]),
+        weights_name=None if names is None or roles.weights is None else names[roles.weights],
     )
     if kept is None:
         return data

@@ -432,7 +432,7 @@ class _Worker:
             into[row] = value
             whole = whole and column != roles.label
             if how == INFINITE:
-                problems.append(self._problem(task, row, column, f"the value is {value}; it must be finite"))
+                problems.append(self._problem(task, row, column, csv_words.not_finite(token)))
             elif how == BAD and column == roles.label:
                 if not plan.regression:
                     change[column] = scan.LABEL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gapless.files.blocks import open_text
@@ -18,12 +19,20 @@ def name(plan: Plan, j: int) -> str | int:
     return j + 1 if plan.names is None else plan.names[j]
 
 
+def not_finite(text: str) -> str:
+    """What is wrong with a number that is infinite or none: a text that says so, or one beyond the range."""
+    if any(word in text.lower() for word in ("inf", "nan")):
+        return f"the value is {text[:SHOWN]}; it must be finite"
+    what = f"{text[:SHOWN]!r}" if len(text) <= SHOWN else f"{text[:12]}… of {len(text):,} characters"
+    return f"the number {what} is beyond the range of float64 (1.8e308)"
+
+
 def no_number(text: str, plan: Plan, first: bool) -> str:
     """What is wrong with a cell that should be a number; `first`: it is of the first line."""
     if not text:
         return "the cell is empty; fill it in or drop the line"
     if is_number(text):
-        return f"the value is {float(text)}; it must be finite"
+        return not_finite(text)
     problem = f"{text[:SHOWN]!r} is not a number"
     if plan.names is None and first:
         problem += " (if the first line holds names, say so: header)"
@@ -63,9 +72,9 @@ def line_at(plan: Plan, offset: int) -> int:
 
 
 def line_of(plan: Plan, row: int) -> int | None:
-    """The line of a row, counted again."""
+    """The line of a row, counted again; None behind a cell that Python's reader takes for too long."""
     start, seen = plan.line, 0
-    with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
+    with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream, suppress(csv.Error):
         for _ in range(plan.line - 1):
             stream.readline()
         reader = csv.reader(stream, delimiter=plan.separator)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from gapless._results import result
 from gapless.judge.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,18 +31,31 @@ MAGICS = {
 }
 
 
+@result
 class Reading(NamedTuple):
-    """How the cells of a table were read, where some of them are no plain numbers and texts."""
+    """How the cells of a table were read, where some of them are no plain numbers and texts.
 
-    styles: list[Style | None]  # of each column; None: texts
+    Attributes
+    ----------
+    styles : style of each column; None: texts
+    target : style of the label column
+    missing : words for no value that were given
+    """
+
+    styles: list[Style | None]
     target: Style
-    missing: frozenset[str]  # words for no value that were given
+    missing: frozenset[str]
 
     def dated(self, k: int) -> bool:
+        """Whether column ``k`` holds dates."""
         style = self.styles[k]
         return style is not None and style.kind == "date"
 
+    def __str__(self) -> str:
+        return f"{sum(style is not None for style in self.styles)} of {len(self.styles)} columns hold numbers or dates, not texts"
 
+
+@result
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Rows read from a file or a frame. `notes` say what was found by itself (separator, header, label column), `told` what was
@@ -49,29 +63,46 @@ class Dataset:
 
     A column of categories holds the numbers of its `levels`, one of dates days since 1970-01-01 (`reading`), and a missing value
     is NaN; only tables that were read with `typed=True` have any of them. `Encoding` makes features of them.
+
+    Attributes
+    ----------
+    X : numpy array, or scipy CSR for svmlight and sparse npz
+    y : labels or targets, None where the file has none
+    names : names of the columns of X, None where there are none
+    target : name of the label column
+    weights : weight of each row, None where the file has none
+    notes : what was found by itself (separator, header, label column), a sentence each
+    path : the file, None for a frame
+    levels : texts of each column of categories; None: all columns are numbers
+    told : what was read otherwise than it stands, or left out, a sentence each
+    reading : how cells were read; None: plain numbers and texts
+    weights_name : of the column of weights, None without one
     """
 
-    X: Any  # numpy array, or scipy CSR for svmlight and sparse npz
+    X: Any
     y: np.ndarray | None = None
     names: list[str] | None = None
     target: str | None = None
     weights: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     path: str | None = None
-    levels: list[list[str] | None] | None = None  # of each column; None: all columns are numbers
+    levels: list[list[str] | None] | None = None
     told: tuple[str, ...] = ()
-    reading: Reading | None = None  # None: plain numbers and texts
+    reading: Reading | None = None
+    weights_name: str | None = None
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return int(self.X.shape[0])
 
     @property
     def n_features(self) -> int:
+        """Number of columns of X."""
         return int(self.X.shape[1])
 
     def rows(self, index: np.ndarray) -> Dataset:
-        """The same data, only these rows, in this order."""
+        """The same data, only these rows, in this order. ``index``: row numbers, or a mask."""
         return replace(
             self,
             X=self.X[index],
@@ -80,7 +111,7 @@ class Dataset:
         )
 
     def columns(self, index: list[int]) -> Dataset:
-        """The same rows, only these columns."""
+        """The same rows, only these columns. ``index``: column numbers."""
         reading = self.reading
         return replace(
             self,
@@ -89,6 +120,11 @@ class Dataset:
             levels=None if self.levels is None else [self.levels[j] for j in index],
             reading=None if reading is None else reading._replace(styles=[reading.styles[j] for j in index]),
         )
+
+    def __str__(self) -> str:
+        target = "" if self.y is None else f", target {self.target!r}" if self.target else ", with labels"
+        where = "" if self.path is None else f" of {self.path}"
+        return f"{self.n_rows:,} rows and {self.n_features:,} columns{where}{target}"
 
 
 @dataclass(frozen=True)
@@ -108,6 +144,7 @@ class Expected:
     target_style: Style | None = None
     missing: frozenset[str] = frozenset()  # words for no value that were given
     classes: tuple[Any, ...] = ()
+    weights: str | None = None  # the name of the column of weights
 
     @property
     def label_style(self) -> Style:
@@ -130,6 +167,7 @@ class Expected:
                 dtype=origin["dtype"],
                 split=origin["split"],
                 classes=classes,
+                weights=origin.get("weights"),
             )
         from gapless.files.encoding import Encoding
 
@@ -149,6 +187,7 @@ class Expected:
             target_style=reading.target,
             missing=reading.missing,
             classes=classes,
+            weights=origin.get("weights"),
         )
 
     @classmethod

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.files.cells import DATE, Style
 from gapless.files.dataset import Dataset, Reading, data_error, listed
 from gapless.files.dates import PARTS, parts_of
@@ -21,18 +22,30 @@ SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
 LARGEST = 1e150  # numbers beyond cannot be squared and added up
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How each column becomes features. `columns` are entries of the model document (docs/model_file.md)."""
+    """How each column becomes features. `columns` are entries of the model document (docs/model_file.md).
+
+    Attributes
+    ----------
+    columns : entries of the model document (docs/model_file.md), one for each column
+    dtype : "float64" or "float32"
+    target : how labels are written; None: as plain numbers and texts
+    missing : words for no value that were given
+    """
 
     columns: list[dict[str, Any]]
     dtype: str = "float64"
-    target: dict[str, Any] | None = None  # how labels are written; None: as plain numbers and texts
-    missing: tuple[str, ...] = ()  # words for no value that were given
+    target: dict[str, Any] | None = None
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def fit(cls, data: Dataset, *, scale: bool = True) -> Encoding:
-        """Learn from the training rows. `scale=False` leaves numbers in their units."""
+        """Learn from the training rows. `scale=False` leaves numbers in their units.
+
+        ``data`` is a `Dataset` that was read with ``typed=True``.
+        """
         from sklearn.preprocessing import OneHotEncoder
 
         X, levels, reading = data.X, data.levels or [None] * data.n_features, data.reading
@@ -102,10 +115,14 @@ class Encoding:
 
     @property
     def width(self) -> int:
+        """Number of features."""
         return len(self.names)
 
     def transform(self, data: Dataset) -> Any:
-        """The features of rows: an array, or CSR where there are many."""
+        """The features of rows: an array, or CSR where there are many.
+
+        ``data`` is a `Dataset` with the columns of the training rows.
+        """
         if data.n_features != len(self.columns):
             raise ValueError(f"the table has {data.n_features} columns, the encoding {len(self.columns)}")
         width = self.width
@@ -170,7 +187,10 @@ class Encoding:
         return table[codes], len(place) + column["missing"]
 
     def inverse_transform(self, Z: Any) -> Dataset:
-        """The table that gives these features: numbers in their units, the text of the largest one-hot column (none: missing)."""
+        """The table that gives these features: numbers in their units, the text of the largest one-hot column (none: missing).
+
+        ``Z`` has a column for each feature.
+        """
         Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
         X = np.empty((len(Z), len(self.columns)))
         levels: list[list[str] | None] = []
@@ -195,7 +215,10 @@ class Encoding:
         return Dataset(X, names=None if None in names else names, levels=levels)
 
     def surprises(self, data: Dataset) -> list[str]:
-        """What rows have that the training rows had not: texts that are no level, and missing values."""
+        """What rows have that the training rows had not: texts that are no level, and missing values.
+
+        ``data`` is a `Dataset`.
+        """
         told = []
         for j, column in enumerate(self.columns):
             name = repr(column["name"]) if column["name"] is not None else f"column {j + 1}"
@@ -220,7 +243,7 @@ class Encoding:
         return told
 
     def applied(self, data: Dataset) -> Dataset:
-        """The same rows with features in the place of columns."""
+        """The same rows with features in the place of columns. ``data`` is a `Dataset`."""
         return Dataset(
             X=self.transform(data),
             y=data.y,
@@ -239,8 +262,12 @@ class Encoding:
 
     @classmethod
     def of_document(cls, block: Mapping[str, Any]) -> Encoding:
+        """The encoding of a model document; ``block`` is its entry."""
         columns = [dict(column) for column in block["columns"]]
         return cls(columns, block["dtype"], block.get("target"), tuple(block.get("missing", ())))
+
+    def __str__(self) -> str:
+        return f"{len(self.columns):,} columns become {self.width:,} features"
 
 
 def _moments(

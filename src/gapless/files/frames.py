@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -17,6 +18,7 @@ from gapless.files.kinds import Options
 from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels
 from gapless.files.notation import numbers_among
 from gapless.files.texts import as_values, usual_mark
+from gapless.judge.errors import DataError
 
 
 def from_frame(
@@ -42,15 +44,31 @@ def from_frame(
 
     Texts that write numbers or dates are read as `read_csv` reads them, with its options. `target`, `weights` and `drop` are
     names, or numbers from 0; rows without a label are left out.
+
+    Parameters
+    ----------
+    frame : data frame of pandas, polars, pyarrow or another library that narwhals reads
+    target, weights : column of the labels, of the weights: a name, or a number from 0
+    drop : columns to leave out
+    labels : {"required", "optional"}: whether a label column must be there
+    expected : columns that a model wants, in its order
+    categories : columns that are read as categories, whatever they hold
+    numbers : columns that must hold numbers
+    decimal : "." or ",": the sign before decimals
+    date_order : "dmy" or "mdy", where the cells do not say which comes first
+    missing : words that stand for no value
+    typed : False refuses everything but numbers
+    dtype : float64 or float32
+    path : file that the frame came from, for messages
+    notes : sentences to begin `Dataset.notes` with
     """
     import narwhals as nw
 
-    table = nw.from_native(frame, eager_only=True)
     place = path or f"the {type(frame).__module__.split('.')[0]} frame"
+    _refuse_twice(getattr(frame, "column_names", ()), place)  # an Arrow table, of which narwhals makes no frame then
+    table = nw.from_native(frame, eager_only=True)
     names = [str(name) for name in table.columns]
-    for j, name in enumerate(names):
-        if name in names[:j]:
-            raise data_error("the name stands twice", place, column=name)
+    _refuse_twice(names, place)
     roles = assign(
         names, len(names), place, target=target, weights=weights, drop=drop, labels=labels, expected=expected
     )
@@ -72,7 +90,8 @@ def from_frame(
         text = j in texts or (expected is not None and typed and k in expected.categories)
         column = _Column(nw, table[:, j], place, names[j], options, usual)
         known = None if expected is None or not typed or text else expected.styles.get(k, Style())
-        found, style = column.values(X[:, k], text, j in counted or not typed, known)
+        with _cells_of(place, names[j]):
+            found, style = column.values(X[:, k], text, j in counted or not typed, known)
         if found is not None and expected is not None and expected.encoding is not None and text:
             found = column.renamed(X[:, k], found, known_flags(found, expected.encoding.columns[k]["levels"]))
         elif found is not None and expected is None and not text and (flags := merged_flags(found)):
@@ -90,13 +109,17 @@ def from_frame(
                 raise data_error(f"row {row}: the value is {X[row, k]}; it must be finite", place, column=names[j])
     y, kept, target_style = None, None, Style()
     if roles.label is not None:
-        y, kept, target_style = _label(nw, table[:, roles.label], place, names[roles.label], expected, options, told)
+        with _cells_of(place, names[roles.label]):
+            y, kept, target_style = _label(
+                nw, table[:, roles.label], place, names[roles.label], expected, options, told
+            )
     w = None
     if roles.weights is not None:
         w = np.empty(len(table))
         column = _Column(nw, table[:, roles.weights], place, names[roles.weights], options)
-        if column.values(w, False, True, None)[0] is not None:
-            raise data_error("the weights are no numbers", place, column=names[roles.weights])
+        with _cells_of(place, names[roles.weights]):
+            if column.values(w, False, True, None)[0] is not None:
+                raise data_error("the weights are no numbers", place, column=names[roles.weights])
         if not (np.isfinite(w).all() and (w >= 0).all()):
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
     odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
@@ -114,6 +137,7 @@ def from_frame(
         levels=levels if any(each is not None for each in levels) else None,
         told=(*sentences(about, tallies), *told),
         reading=Reading(styles, target_style, frozenset(missing)) if odd or missing else None,
+        weights_name=None if roles.weights is None else names[roles.weights],
     )
     if kept is None:
         return data
@@ -123,6 +147,37 @@ def from_frame(
     if not len(kept):
         raise data_error("no row has a label", place, column=data.target)
     return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
+
+
+def _refuse_twice(names: Iterable[Any], place: str) -> None:
+    seen = set()
+    for name in names:
+        if str(name) in seen:
+            raise data_error("the name stands twice", place, column=str(name))
+        seen.add(str(name))
+
+
+@contextmanager
+def _cells_of(place: str, name: str) -> Iterator[None]:
+    """What a library throws at cells that Python has no value for (a date of the year 20000, a zone that nobody knows) names
+    the column."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        words = (str(error).splitlines() or [""])[0][:200]
+        raise data_error(
+            f"has cells that cannot be read ({type(error).__name__}: {words})", place, column=name
+        ) from None
+
+
+def _floats(nw: Any, column: Any) -> np.ndarray:
+    """Numbers or booleans as float64, NaN for what is missing; whole numbers beyond 2^53 are rounded."""
+    try:
+        return np.asarray(column.cast(nw.Float64).fill_null(np.nan).to_numpy())
+    except ValueError:  # pyarrow refuses to round
+        return np.array([np.nan if cell is None else float(cell) for cell in column.to_list()])
 
 
 def _facts(style: Style | None, tally: Tally | None, rows: int, usual: str | None = None) -> list[str]:
@@ -150,9 +205,7 @@ class _Column:
             return None, Style() if kind == nw.Duration else Style(DATE, "dmy")
         missing = column.is_null().to_numpy()
         if (kind.is_numeric() or kind == nw.Boolean) and not text:
-            values = column.cast(nw.Float64).to_numpy() if not missing.any() else None
-            if values is None:
-                values = column.cast(nw.Float64).fill_null(np.nan).to_numpy()
+            values = _floats(nw, column)
             if np.isinf(values).any():
                 row = int(np.argmax(np.isinf(values)))
                 raise data_error(
@@ -224,7 +277,10 @@ def _label(
         raise data_error("the labels are dates", place, column=name)
     kind = expected.label_kind if expected is not None else None
     if column.dtype.is_numeric() and kind not in ("str", "bool"):
-        y = column.cast(nw.Float64).fill_null(np.nan).to_numpy() if missing.any() else column.to_numpy()
+        y = column.to_numpy() if not missing.any() else _floats(nw, column)
+        y = y if y.dtype.kind in "fiu" else _floats(nw, column)
+        if column.dtype.is_integer() and (np.abs(y.astype(np.float64)) >= 2.0**63).any():
+            raise data_error("a label is a whole number of more than 63 bits", place, column=name)
         gone = missing | np.isnan(y.astype(np.float64))
         kept = np.flatnonzero(~gone) if gone.any() else None
         y = np.where(gone, 0, y)

@@ -167,7 +167,10 @@ def end_of(path: str, found: Sample, width: int) -> tuple[int | None, list[str]]
     left: list[str] = []
     most = len(lines) - 3 if whole else len(lines)
     for line in lines[::-1][: min(12, max(most, 0))]:
-        cells = [cell.strip() for cell in next(csv.reader([line.strip("\r")], delimiter=found.separator_sign), [])]
+        try:
+            cells = [cell.strip() for cell in next(csv.reader([line.strip("\r")], delimiter=found.separator_sign), [])]
+        except csv.Error:  # a lone carriage return, a very long cell: a line of the table, which says what is wrong
+            break
         filled = [cell for cell in cells if cell]
         blank = not line.strip()
         empty = not filled and len(cells) > 1

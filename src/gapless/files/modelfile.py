@@ -59,6 +59,13 @@ def save(
 
     The file is written beside `path` and moved into place when it is whole and has been read back: whatever
     happens on the way, an existing file stays as it was. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    path : file to write
+    target : name of the label column, if there was one
+    encoding : how features come from the columns of a table
     """
     document, arrays = _statement(model, target)
     known = row_hashes_of(model)
@@ -91,6 +98,10 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Where its features were made of the columns of a table, `encoding_` makes them:
     `model.predict(model.encoding_.transform(data))` for a `Dataset` that was read with `typed=True`.
+
+    Parameters
+    ----------
+    path : the model file
     """
     document, arrays = judge.read(path)
     given, hashes = document.pop("input", None), arrays.pop("training_rows", None)
@@ -173,6 +184,8 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
             raise ModelFileError(
                 f"cannot save a {name} with a covariance_estimator: nobody can recompute its covariances from a file"
             )
+        if why := getattr(model, "stop_reason_", ""):
+            raise ModelFileError(f"cannot save this {name}, it has no certificate: {why}")
         raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
     from gapless.certificates.verify import arrays_now
 

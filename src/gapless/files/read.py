@@ -53,7 +53,28 @@ def read_data(
     encoding: str | None = None,
     dtype: Any = np.float64,
 ) -> Dataset:
-    """Read a CSV, TSV, Parquet, Arrow, svmlight or npz file. A DataError names the file, line and column."""
+    """Read a CSV, TSV, Parquet, Arrow, svmlight or npz file. A DataError names the file, line and column.
+
+    Parameters
+    ----------
+    path : the file
+    format : {"auto", "csv", "parquet", "arrow", "svmlight", "npz"}; "auto" looks at name and content
+    target, weights : column of the labels, of the weights: a name, or a number from 0
+    drop : columns to leave out
+    header : whether the first line holds names; None looks at it
+    zero_based : whether svmlight columns count from 0; None looks at them
+    labels : {"required", "optional"}: whether a label column must be there
+    expected : columns that a model wants, in its order
+    typed : True reads categories, dates and missing values too
+    categories : columns that are read as categories, whatever they hold
+    numbers : columns that must hold numbers
+    decimal : "." or ",": the sign before decimals
+    date_order : "dmy" or "mdy", where the cells do not say which comes first
+    missing : words that stand for no value
+    separator : sign between cells; None finds it
+    encoding : encoding of the text; None finds it
+    dtype : float64 or float32
+    """
     place = check_file(path)
     kind = format_of(place) if format == "auto" else format
     table: dict[str, Any] = {

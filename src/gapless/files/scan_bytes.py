@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba.core import types
+from numba import types
 
 from gapless._jit import compiled, instruction
 

@@ -13,7 +13,6 @@ FINE, BAD_LINE, TOO_LARGE = 0, 1, 2  # what a scan ends with
 LARGEST_INDEX = 2**31 - 2  # a larger one is a typing error: the columns of the matrix are 32-bit numbers
 
 
-@compiled
 def scan_svmlight(text, fives, twos):
     """Rows of `label index:value index:value ... # comment`, one a line; each label is read as a number where it is one.
 
@@ -23,17 +22,34 @@ def scan_svmlight(text, fives, twos):
     that are no plain whole number, labels that are no number, rows without, what went wrong, on which line, where that begins,
     rows whose indices do not increase: they are left as they stand).
     """
-    n = text.size
+    n_lines, n_colons = _count(text)
+    found = (
+        np.empty(n_colons),
+        np.empty(n_colons, dtype=np.int32),
+        np.empty(n_lines + 1, dtype=np.int64),
+        np.empty(n_lines + 1),
+        np.empty((n_lines + 1, 2), dtype=np.int64),
+        np.empty(n_lines + 1, dtype=np.int64),
+        np.empty((n_colons, 3), dtype=np.int64),
+        np.zeros(14, dtype=np.int64),
+    )
+    _scan(text, fives, twos, *found)
+    return found
+
+
+@compiled(allocates=False)
+def _count(text):
+    """Lines and colons."""
     n_lines, n_colons = 0, 0
-    for i in range(n):
+    for i in range(text.size):
         n_lines += text[i] == LF
         n_colons += text[i] == COLON
-    values, indices = np.empty(n_colons), np.empty(n_colons, dtype=np.int32)
-    ends = np.empty(n_lines + 1, dtype=np.int64)
-    labels, spans = np.empty(n_lines + 1), np.empty((n_lines + 1, 2), dtype=np.int64)
-    lines = np.empty(n_lines + 1, dtype=np.int64)
-    odd = np.empty((n_colons, 3), dtype=np.int64)
-    facts = np.zeros(14, dtype=np.int64)
+    return n_lines, n_colons
+
+
+@compiled(allocates=False)
+def _scan(text, fives, twos, values, indices, ends, labels, spans, lines, odd, facts):
+    n = text.size
     smallest, largest, at_line = np.int64(1) << 62, np.int64(-1), np.int64(0)
     rows, k, n_odd, line = 0, 0, 0, 0
     i = 0
@@ -125,4 +141,3 @@ def scan_svmlight(text, fives, twos):
         largest,
         at_line,
     )
-    return values, indices, ends, labels, spans, lines, odd, facts

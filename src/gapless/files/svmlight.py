@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless.files.blocks import Text, block_size, in_order, joined, open_text, records
+from gapless.files.csv_words import not_finite
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
 from gapless.files.labels import as_labels, strict_float
 
@@ -154,15 +155,15 @@ def _scan(text: Text, textual: bool) -> _Block:
             problem = (where, _bad_line(text.line(begin)))
             break
         if not np.isfinite(values[k]):
-            problem = (where, f"{indices[k]}:{values[k]}: the value must be finite")
+            problem = (where, f"index {indices[k]}: {not_finite(token)}")
             break
     wrong, line, begin = (int(k) for k in facts[10:13])
     if wrong and (problem is None or line < problem[0]):
         told = text.line(begin)
         problem = (line, _bad_line(told))
         if wrong == scan.TOO_LARGE:
-            largest = max(int(found) for found in re.findall(r"\b([0-9]+):", told))
-            problem = (line, f"the index {str(largest)[:40]} is too large")
+            found = [index.lstrip("0") for index in re.findall(r"\b([0-9]+):", told)]
+            problem = (line, f"the index {max(found, key=lambda index: (len(index), index))[:40]} is too large")
     if facts[13] and n_rows:
         double = _sort_rows(values, indices, ends[:n_rows])
         if double is not None and (problem is None or lines[double] < problem[0]):
