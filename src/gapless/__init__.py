@@ -90,6 +90,7 @@ _ROOMS = (
     "files",
     "judge",
     "kernels",
+    "lab",
     "losses",
     "pages",
     "plots",

@@ -4,6 +4,7 @@ from gapless import estimators as estimators
 from gapless import files as files
 from gapless import judge as judge
 from gapless import kernels as kernels
+from gapless import lab as lab
 from gapless import losses as losses
 from gapless import pages as pages
 from gapless import plots as plots

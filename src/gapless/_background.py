@@ -8,6 +8,7 @@ it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and s
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import json
 import os
@@ -26,7 +27,8 @@ _running: _Second | None = None
 class _Second:
     """The second process, as soon as there is one, and what it is to compile."""
 
-    def __init__(self) -> None:
+    def __init__(self, call: str = "") -> None:
+        self.call = call  # the command, or the one model that it fits
         self.wishes: list[str] = []
         self.process: subprocess.Popen[str] | None = None
 
@@ -34,8 +36,8 @@ class _Second:
         self.wishes += names
         self._tell(*names)
 
-    def start(self) -> str:
-        """Start the process; in words, what it is for."""
+    def start(self) -> tuple[str, str]:
+        """Start the process; in words, who compiles from now on, and for which call."""
         from gapless import _kernel_store as store
 
         places = json.dumps([os.path.abspath(place) for place in sys.path])
@@ -47,8 +49,8 @@ class _Second:
                 env={**os.environ, **own}, start_new_session=True,  # Ctrl-C is the command's
             )  # fmt: skip
             self._tell(*self.wishes)
-            return "in two processes"
-        return ""
+            return "in two processes", self.call
+        return "", self.call
 
     def _tell(self, *names: str) -> None:
         if self.process is None or self.process.stdin is None:
@@ -67,8 +69,11 @@ class _Second:
 
 
 @contextlib.contextmanager
-def beside(*names: str) -> Iterator[None]:
-    """A block with a second process that compiles, from the first kernel on that is found missing; the last wish comes first."""
+def beside(*names: str, call: str = "") -> Iterator[None]:
+    """A block with a second process that compiles, from the first kernel on that is found missing; the last wish comes first.
+
+    ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
+    """
     global _running
     from gapless import _clock, _kernel_cache
     from gapless._threads import available_cores
@@ -76,7 +81,7 @@ def beside(*names: str) -> Iterator[None]:
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
         yield
         return
-    _running = _Second()
+    _running = _Second(call)
     _running.wish(*names)
     before = len(_kernel_cache.compiled_here), _clock.stood_still()
     _kernel_cache.before_compiling.append(_running.start)
@@ -88,8 +93,10 @@ def beside(*names: str) -> Iterator[None]:
         if _running.process is not None and not os.environ.get("GAPLESS_QUIET"):
             count, seconds = len(_kernel_cache.compiled_here) - before[0], _clock.stood_still() - before[1]
             models = ", ".join(dict.fromkeys(name.partition(",")[0] for name in _running.wishes))
-            told = f"waited {seconds:.0f} s for kernels of {models}; {count} were compiled here, the others beside; all are kept"
-            print(f"gapless: {told}", file=sys.stderr, flush=True)
+            _kernel_cache.say(
+                f"waited {seconds:.0f} s for kernels of {models}; {count} were compiled here, the others beside; all are kept"
+            )
+            atexit.unregister(_kernel_cache.say_how_long)
         _running = None
 
 

@@ -52,6 +52,9 @@ class _Compiles:
         total, since = self._state
         return total if since is None else total + perf_counter() - since
 
+    def under_way(self) -> bool:
+        return self._state[1] is not None
+
 
 class _ThreadClock:
     """How long one thread stood still, and by what that grows at present: nothing, G, all seconds, or another thread's."""
@@ -102,6 +105,16 @@ def now() -> float:
 def stood_still() -> float:
     """Seconds that the calling thread waited for compiles, since its beginning or that of the thread it works for."""
     return _local.clock.still()
+
+
+def compile_seconds() -> float:
+    """Seconds of all compiles of this process, whichever thread waited for them."""
+    return _compiles.seconds()
+
+
+def compiling_now() -> bool:
+    """Whether some thread of this process compiles at present, or waits for another process that does."""
+    return _compiles.under_way()
 
 
 class Stopwatch:

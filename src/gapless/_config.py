@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from gapless._written import written
 from gapless.errors import ConvergenceWarning
 
 __all__ = ["config_context", "get_config", "report_convergence"]
@@ -49,7 +50,7 @@ def config_context(*, convergence: str | None = None) -> Iterator[None]:
     outer = settings["convergence"]
     if convergence is not None:
         if convergence not in CONVERGENCE:
-            raise ValueError(f"convergence must be one of {list(CONVERGENCE)}; got {convergence!r}")
+            raise ValueError(f"convergence must be one of {list(CONVERGENCE)}; got {written(convergence)}")
         settings["convergence"] = convergence
     token = _settings.set(settings)
     try:

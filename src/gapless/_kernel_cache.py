@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import gc
+import mmap
 import os
 import sys
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
+import numba  # noqa: F401  (whole, before its parts: a part can be half made while another thread imports numba)
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
@@ -20,11 +22,13 @@ from numba.core.runtime import rtsys
 
 from gapless import _clock
 from gapless import _kernel_store as store
+from gapless._compile_time import expected
 from gapless._processor import aimed_at
 from gapless._sources import module_key
 
-#: Called once, before this process compiles its first kernel or waits for it; each says who compiles what, or nothing.
-before_compiling: list[Callable[[], str]] = []
+#: Called once, before this process compiles its first kernel or waits for it; each says who compiles, or nothing, and for which
+#: public call.
+before_compiling: list[Callable[[], tuple[str, str]]] = []
 #: Kernels that this process has compiled.
 compiled_here: list[str] = []
 
@@ -44,6 +48,18 @@ def kept(kernel: Any) -> bool:
     return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
 
 
+#: Bytes that must be free before a kernel is loaded, and before one is compiled.
+TO_LOAD, TO_COMPILE = 64 << 20, 256 << 20
+
+
+def _make_sure_of(size: int, what: str) -> None:
+    """LLVM ends the process where it gets no memory: ask for as much before it does."""
+    try:
+        mmap.mmap(-1, size).close()
+    except (OSError, ValueError):
+        raise MemoryError(f"{size >> 20} MiB of memory are needed to {what} a kernel, and there is less") from None
+
+
 class _Apart:
     """Compile or load a kernel in a thread of its own while the main thread waits.
 
@@ -56,6 +72,7 @@ class _Apart:
         self.inner = inner
 
     def __call__(self, signature: Any) -> Any:
+        _make_sure_of(TO_LOAD, "load")
         # A kernel that is called by the one being compiled: this thread has numba's lock, no other would get it.
         if threading.current_thread() is not threading.main_thread() or global_compiler_lock.is_locked():
             return self.inner(signature)
@@ -80,10 +97,34 @@ class _Apart:
         # One step for the main thread: in the middle of `threading.Thread.start` a handler must not raise either.
         _thread.start_new_thread(run, ())
         with errand.awaited():
-            gate.acquire()
+            _wait_for(gate)
         if failed:
             raise failed[0]
         return found[0]
+
+
+#: Seconds between two looks at a compile that a terminal is told of.
+TICK = 0.25
+CLEAR_LINE = "\r\x1b[2K"
+
+
+def _wait_for(gate: Any) -> None:
+    """Until a kernel is there; meanwhile a terminal shows what is compiled and how long that has taken, in a line that goes.
+
+    Where something else writes to the terminal (rich, whose lines change too) it does the telling: ``under_way``."""
+    if sys.stderr is not sys.__stderr__ or sys.stderr is None or not sys.stderr.isatty():
+        gate.acquire()
+        return
+    shown = False
+    try:
+        while not gate.acquire(timeout=TICK):
+            text = under_way()
+            if text:
+                shown = True
+                print(f"{CLEAR_LINE}gapless: {text}", end="", file=sys.stderr, flush=True)
+    finally:
+        if shown:
+            print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
 
 
 #: Threads that compile, by the lock that each gives back at its end.
@@ -105,6 +146,7 @@ class _Compile:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
+            _make_sure_of(TO_COMPILE, "compile")
             with aimed_at(store.level(), self.context), _uncollected():
                 return self.inner(*arguments)
         except BaseException:
@@ -222,15 +264,32 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
 
 _announced = False
+#: The public call that kernels are compiled for, and the processor seconds that were estimated, as announced.
+_expected: tuple[str, float | None] = ("", None)
+
+
+def under_way(*, named: bool = True) -> str:
+    """In words what is compiled at present and how long that has taken; nothing while no kernel is compiled.
+
+    ``named``: with the name of the public call that it is for."""
+    if not _announced or os.environ.get("GAPLESS_QUIET") or not _clock.compiling_now():
+        return ""
+    (call, estimate), seconds = _expected, _clock.compile_seconds()
+    what = f"compiling kernels of {call}" if named and call else "compiling kernels"
+    if estimate is None:
+        return f"{what}, once: {seconds:.0f} s so far"
+    about = max(1.0, estimate)
+    rest = f"about {about:.0f} s in all" if seconds < about else f"{about:.0f} s of processor time were estimated"
+    return f"{what}, once: {seconds:.0f} s so far, {rest}"
 
 
 def _announce() -> None:
-    """One line, the first time something has to be compiled: the pause has a reason."""
-    global _announced
+    """One line, the first time something has to be compiled: the pause has a reason, and an end."""
+    global _announced, _expected
     if _announced:
         return
     _announced = True
-    told = " ".join(filter(None, (call() for call in before_compiling)))
+    prepared = [prepare() for prepare in before_compiling]
     refused = store.places().refused
     if refused is not None:
         from gapless.errors import BackendWarning
@@ -242,8 +301,22 @@ def _announce() -> None:
             stacklevel=2,
         )
     if not os.environ.get("GAPLESS_QUIET"):
-        what = f"compiling kernels{' ' if told else ''}{told}, once (`python -m gapless warmup` does it ahead)"
-        print(f"gapless: {what}", file=sys.stderr, flush=True)
+        call, seconds = _expected = expected(next((name for _, name in prepared), ""))
+        what = " ".join(filter(None, ("compiling kernels", call and f"of {call}", *(who for who, _ in prepared))))
+        long = "" if seconds is None else f": about {max(1.0, seconds):.0f} s of processor time, an estimate"
+        say(f"{what}, once{long} (`python -m gapless warmup` does it ahead)")
+        atexit.register(say_how_long)
+
+
+def say_how_long() -> None:
+    """The line at the end of a process that said what it compiles; a command that has told it already takes it back."""
+    count = len(compiled_here)
+    kept = "1 kernel" if count == 1 else f"{count} kernels"
+    say(f"compiled {kept} in {_clock.compile_seconds():.1f} s, to be found again")
+
+
+def say(text: str) -> None:
+    print(f"gapless: {text}", file=sys.stderr, flush=True)
 
 
 class _Listener(event.Listener):  # type: ignore[misc]

@@ -25,7 +25,7 @@ HOST = "host"
 def host_features() -> dict[str, bool]:
     """The features of this processor; none where the system does not say."""
     from llvmlite import binding
-    from numba.core import config
+    from numba import config
 
     if config.CPU_FEATURES is not None:
         return {name[1:]: name[0] == "+" for name in config.CPU_FEATURES.split(",") if name}
@@ -39,7 +39,7 @@ def host_features() -> dict[str, bool]:
 def host_name() -> str:
     """The processor that numba compiles for if nobody asks for a level."""
     from llvmlite import binding
-    from numba.core import config
+    from numba import config
 
     return str(config.CPU_NAME or binding.get_host_cpu_name())
 
@@ -73,9 +73,9 @@ def aimed_at(level: str, context: Any) -> Iterator[None]:
 
 @cache
 def _generator(level: str) -> Any:
-    from numba.core.codegen import JITCPUCodegen
+    from numba import core
 
-    class Generator(JITCPUCodegen):  # type: ignore[misc]
+    class Generator(core.codegen.JITCPUCodegen):  # type: ignore[misc]
         def _get_host_cpu_name(self) -> str:
             return level
 

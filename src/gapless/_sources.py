@@ -16,6 +16,9 @@ PACKAGE = Path(__file__).resolve().parent
 COMPILED_ROOMS = ("losses", "kernels", "rows", "problems", "solvers", "certificates", "files")
 #: Rooms whose functions are found by the type of an argument: they can be in any kernel, imported by its module or not.
 VERBS = ("losses", "rows")
+#: The files of these rooms that are compiled: what a loss says to people (its class, its numpy formulas) is in no kernel, and an
+#: edit of it leaves the kernels as they are.
+VERB_FILES = ("losses/_protocol.py", "losses/_scalar.py", "losses/_verbs", "rows")
 #: Settings of numba's that change the machine code and are not in numba's own key.
 SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LLVM_REFPRUNE_PASS")
 _IMPORT = re.compile(
@@ -36,14 +39,20 @@ def verbs_key() -> str:
         digest.update(
             f" {name}={getattr(value, '_raw_value', value)}".encode()
         )  # OPT: "max" is an integer 3 of its own
-    files = [PACKAGE / "_jit.py", PACKAGE / "_inline.py"]  # flags of all kernels, and how verbs are written into them
-    files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
-    for room in VERBS:
-        files += sorted((PACKAGE / room).rglob("*.py"))
-    for file in files:
+    for file in verb_files():
         digest.update(file.relative_to(PACKAGE).as_posix().encode())
         digest.update(_source(file))
     return digest.hexdigest()
+
+
+def verb_files() -> list[Path]:
+    """The sources that can be in any kernel."""
+    files = [PACKAGE / "_jit.py", PACKAGE / "_inline.py"]  # flags of all kernels, and how verbs are written into them
+    files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
+    for name in VERB_FILES:
+        place = PACKAGE / name
+        files += [place] if place.suffix else sorted(place.rglob("*.py"))
+    return files
 
 
 @cache

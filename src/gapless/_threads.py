@@ -112,6 +112,17 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, available_cores() + 1 + n_jobs) if n_jobs < 0 else int(n_jobs)
 
 
+@contextmanager
+def _room_for_threads() -> Iterator[None]:
+    """Python says RuntimeError where the stack of a new thread gets no memory."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "start new thread" not in str(error):
+            raise
+        raise MemoryError("there is no memory for another thread: ask for fewer by n_jobs") from None
+
+
 def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | None) -> list[R]:
     """[function(item) for item in items] on n_jobs threads, in order. Configuration travels with each call.
 
@@ -127,7 +138,10 @@ def map_threads(function: Callable[[T], R], items: Iterable[T], n_jobs: int | No
         members.gather()  # new threads begin where we may be
     with ThreadPoolExecutor(threads) as pool:
         errands = [Errand() for _ in todo]
-        futures = [pool.submit(copy_context().run, _do, errand, function, item) for errand, item in zip(errands, todo)]
+        with _room_for_threads():
+            futures = [
+                pool.submit(copy_context().run, _do, errand, function, item) for errand, item in zip(errands, todo)
+            ]
         found = []
         for errand, future in zip(errands, futures):
             with errand.awaited():
@@ -229,7 +243,8 @@ class _Team:
             with _lock:
                 waiting = _idle.get(self.size)
                 self._helpers = waiting.pop() if waiting else []
-            self._helpers = self._helpers or [Helper() for _ in range(self.size - 1)]
+            with _room_for_threads():
+                self._helpers = self._helpers or [Helper() for _ in range(self.size - 1)]
             self._deal()
         return self._helpers
 

@@ -46,6 +46,19 @@ CALLS: dict[str, tuple[str, ...]] = {
     "calibrate": (),
     "separability": (),
     "demo": (*LINEAR_SVM, *LOGISTIC, "SVC", *TREES, *STUMPS),
+    "lab": (
+        "Perceptron",
+        *LINEAR_SVM,
+        *LOGISTIC,
+        *LEAST_SQUARES,
+        "SVC",
+        *GAUSSIAN,
+        *TREES,
+        *STUMPS,
+        "descend",
+        "reduce",
+        "separability",
+    ),
 }
 NAMES = (*ESTIMATORS, *CALLS)
 #: Commands read files; all of them, and all fits, hash rows.
@@ -198,6 +211,11 @@ def _steps() -> Iterator[Step]:
     from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR, NuSVR
+    from gapless.kernels.bits import BitTiles
+    from gapless.kernels.bytes import ByteTiles
+    from gapless.kernels.polynomial import Polynomial
+    from gapless.kernels.rbf import RBF
+    from gapless.kernels.tiles import Tiles
     from gapless.kernels.whole import gather
     from gapless.problems.least_squares import LeastSquares
     from gapless.problems.linear_erm import LinearERM
@@ -209,8 +227,10 @@ def _steps() -> Iterator[Step]:
     from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
     from gapless.solvers.gradient import Until, descend
     from gapless.solvers.gradient_visits import _interleave
-    from gapless.solvers.loop import Stop
+    from gapless.solvers.loop import SMALL, Stop
     from gapless.solvers.perceptron import Penalty, Run
+    from gapless.solvers.risk import LOSSES
+    from gapless.solvers.stumps import put_into_bins
     from gapless.solvers.tree import Limits, Target, finite, grow, leaves, pack, prepare
     from gapless.solvers.tree_prune import pruned
 
@@ -266,11 +286,21 @@ def _steps() -> Iterator[Step]:
             Perceptron(max_iter=3).fit(X, y)
 
     def run_descent(X: Any, loss: Any, method: str) -> None:
-        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
+        targets = y.astype(float) if loss == losses.Squared() else y
+        problem = LinearERM.build(X, targets, np.ones(y.size), loss, "free")
         if method == "literal":
             descend(problem, method="sgd", literal=True, stop=Until(epochs=2))
         else:
             descend(problem, method=method, stop=Until(epochs=2), visits="random")  # type: ignore[arg-type]
+
+    def run_tall(X: Any, kind: str, method: Any) -> None:
+        signs = np.where(random.normal(size=X.shape[0]) > 0, np.int8(1), np.int8(-1))
+        problem = LinearERM.build(X, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
+        descend(problem, method=method, stop=Until(epochs=2))
+
+    def shaped(name: str, X: np.ndarray) -> Any:
+        form, dtype = name.split()
+        return sparse.csr_matrix(X.astype(dtype)) if form == "CSR" else X.astype(dtype)
 
     def run_long(name: str, kind: str) -> None:
         """Long rows, larger than a cache together, visited often: they are copied in the order of their visits."""
@@ -283,7 +313,8 @@ def _steps() -> Iterator[Step]:
         _interleave(4, 2, np.arange(2), 0, 2, np.empty(4, dtype=np.int64))  # of many short rows
 
     def run_many_scores(X: Any) -> None:
-        problem = Multinomial.build(X, np.arange(y.size) % 3, np.ones(y.size), 3, "free")
+        n = X.shape[0]
+        problem = Multinomial.build(X, np.arange(n) % 3, np.ones(n), 3, "free")
         for method in ("gd", "minibatch"):
             descend(problem, method=method, stop=Until(epochs=2))  # type: ignore[arg-type]
 
@@ -302,6 +333,8 @@ def _steps() -> Iterator[Step]:
         rows = sparse.csr_matrix(values) if sparse_rows else values
         model = AdaBoostClassifier(n_estimators=2).fit(rows, np.arange(300) % K)
         model.predict(rows)
+        if not sparse_rows:  # of more than 65,536 rows
+            put_into_bins(values[:, 0].astype(np.float32), np.empty(300, dtype=np.uint8))
 
     def run_machine(X: Any) -> None:
         with config_context(convergence="ignore"):
@@ -309,6 +342,29 @@ def _steps() -> Iterator[Step]:
                 SVC(kernel=kernel, C=100.0).fit(X, y).predict(X)
             SVR().fit(X, dense[:, 0]).predict(X)
             NuSVR().fit(X, dense[:, 0] + dense[:, 1] ** 2).predict(X)
+
+    def multiply_tiles() -> None:
+        """Every product that a kernel machine may ask for: of floats, bits and bytes, in both precisions."""
+        every, bits = np.arange(520), (random.random((520, 40)) < 0.3).astype(float)
+        for dtype in (np.float64, np.float32):
+            for tiles in (
+                Tiles.of(RBF(0.1), bits, dtype),
+                Tiles.of(Polynomial(2, 0.1, 1.0), bits, dtype),
+                BitTiles.packed(RBF(0.1), bits, dtype),
+                ByteTiles.packed(RBF(1e-6), random.integers(0, 256, size=(520, 200)).astype(float), dtype),
+            ):
+                if tiles is None:  # this processor has no instruction for bytes
+                    continue
+                tiles.square(every)
+                tiles.add_among(np.zeros(520), every, np.ones(520))
+                tiles.fill_columns(every[:70], np.empty((70, 576), dtype))
+                tiles.add(np.zeros(520), every, np.ones(520))
+                if dtype == np.float32 and tiles.kernel.__class__ is RBF:
+                    tiles.add(np.zeros(520), every, np.ones(520), off=np.zeros((520, 2)))
+
+    def run_linear_machine(X: Any) -> None:
+        with config_context(convergence="ignore"):
+            SVC(kernel="linear").fit(X, y)
 
     def run_many_classes() -> None:
         rows = random.normal(size=(3100, 4))
@@ -352,6 +408,7 @@ def _steps() -> Iterator[Step]:
         what = "bits" if X.shape == thin.shape else X.dtype.name
         yield Step(f"kernel machine, dense {what}", MACHINES, partial(run_machine, X))
     yield Step("kernel machine, dense images", MACHINES, run_images)
+    yield Step("products of kernel machines, dense", MACHINES, multiply_tiles)
 
     yield Step("kernel machines of many rows, dense", MACHINES, run_many_classes)
 
@@ -382,6 +439,8 @@ def _steps() -> Iterator[Step]:
         """Trees on sorted columns: exact and in bins; ``wide``: codes of 32 bits, and columns that are not kept in order."""
         n = 140_000 if wide else 60
         columns = prepare(np.arange(n, dtype=np.float32).repeat(2).reshape(n, 2))
+        if wide:  # codes of 16 bits in columns that are not kept in order, too
+            plant(prepare((np.arange(n) // 4).astype(np.float32).reshape(n, 1)), "two")
         for kind in ("two",) if wide else ("two", "numbers", "three"):
             for entropy in (False,) if wide or kind == "numbers" else (False, True):
                 tree = plant(columns, kind, entropy=entropy)
@@ -393,10 +452,12 @@ def _steps() -> Iterator[Step]:
             plant(prepare(rows, bins=9), "two")
 
     def plant_by_node(kind: str, categories: bool) -> None:
-        """Trees node by node, depth first and best first, on codes of 16 and of 32 bits."""
-        for n in (60, 66_000) if not categories and kind in ("numbers", "three") else (60,):
+        """Trees node by node, depth first and best first, on codes of 16 and of 32 bits; categories and outputs on the latter."""
+        for n in (60, 66_000) if not categories and kind != "outputs" else (60,):
             X = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
             columns = prepare(X, np.array([True, False]) if categories else None)
+            if categories:
+                prepare(X, np.array([True, False]), bins=9)
             plant(columns, kind, max_features=1)
             plant(columns, kind, max_leaves=4)
 
@@ -406,12 +467,24 @@ def _steps() -> Iterator[Step]:
         BaggingClassifier(n_estimators=2, random_state=0).fit(dense, y).predict(dense)
 
     for name, X in variants():
+        tall = shaped(name, random.normal(size=(SMALL // 50, 51)))  # smaller data of float32 is stepped over in float64
         for kind in ("hinge", "squared_hinge", "logistic"):
-            for method in ("sgd", "minibatch", "gd", *(["literal"] if name == "dense float64" else [])):
+            for method in ("sgd", "minibatch", "gd", "literal"):
                 names = (*OF_LOSS[kind], "descend")
                 yield Step(f"{kind} by {method}, {name}", names, partial(run_descent, X, losses.BY_NAME[kind], method))
             yield Step(f"{kind} by a long descent, {name}", (*OF_LOSS[kind], "descend"), partial(run_long, name, kind))
-        yield Step(f"softmax by descents, {name}", (*LOGISTIC, "descend"), partial(run_many_scores, X))
+            if "float32" in name:
+                for method in ("sgd", "minibatch", "gd"):
+                    names = (*OF_LOSS[kind], "descend")
+                    yield Step(f"{kind} by {method} of many rows, {name}", names, partial(run_tall, tall, kind, method))
+        for kind in ("squared", "perceptron"):
+            for method in ("sgd", "minibatch", "gd", "literal"):
+                call = partial(run_descent, X, LOSSES[kind], method)
+                users = () if kind == "perceptron" else LEAST_SQUARES
+                yield Step(f"{kind} by {method}, {name}", (*users, "descend"), call)
+        yield Step(f"linear kernel machine, {name}", ("SVC",), partial(run_linear_machine, X))
+        for rows in (X, tall) if "float32" in name else (X,):
+            yield Step(f"softmax by descents, {name}", (*LOGISTIC, "descend"), partial(run_many_scores, rows))
         yield Step(f"path of Ridge, {name}", ("path", "Ridge"), partial(run_path, X))
         yield Step(f"softmax, {name}", LOGISTIC, partial(run_softmax, X))
         if "dense" in name:

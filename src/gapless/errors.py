@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
+from gapless._written import written
 from gapless.judge.errors import CertificateError, DataError, ModelFileError
 
 __all__ = [
@@ -26,9 +28,11 @@ __all__ = [
     "SeparationWarning",
     "Witness",
     "above_optimum",
+    "at_zero",
     "backend_message",
     "backend_mismatch_message",
     "convergence_message",
+    "invalid_parameter",
     "listed",
     "no_probabilities_message",
     "not_separable_message",
@@ -46,7 +50,7 @@ STATUSES = {
     "stalled": "rounding kept the gap from falling further",
     "interrupted": "the user stopped the fit",
     "infeasible": "no model satisfies the constraints, or none attains the optimum",
-    "not_finite": "the numbers overflowed, or a descent diverged",
+    "not_finite": "the numbers overflowed or were lost to rounding, or a descent diverged",
 }
 
 
@@ -62,7 +66,12 @@ class Witness(NamedTuple):
 
 
 class NotSeparable(ValueError):
-    """No hyperplane separates the classes; ``witness`` is the proof: anything with ``rows`` and ``multipliers``."""
+    """No hyperplane separates the classes; ``witness`` is the proof: anything with ``rows`` and ``multipliers``.
+
+    Attributes
+    ----------
+    witness : the proof: an object with ``rows`` and ``multipliers``, or None
+    """
 
     def __init__(self, message: str, witness: Any = None) -> None:
         super().__init__(message, witness)
@@ -196,7 +205,7 @@ def convergence_message(
         "stalled": f"stalled{passes}",
         "interrupted": f"was interrupted{passes}",
         "infeasible": f"found no feasible model{passes}",
-        "not_finite": f"met numbers that are not finite{passes}",
+        "not_finite": f"met numbers that are not finite, or are lost to rounding{passes}",
     }[status]
     head = f"{estimator_name} {stopped} after {_seconds(seconds)}"
     if diverged is not None:
@@ -264,9 +273,24 @@ def separation_message(
     )
 
 
+def invalid_parameter(estimator_name: str, name: str, wanted: str, value: Any) -> str:
+    """A parameter out of its range, in scikit-learn's words; with what C = 0 is, where that is the value."""
+    text = f"The {name!r} parameter of {estimator_name} must be {wanted}. Got {written(value)} instead."
+    zero = name == "C" and isinstance(value, Real) and not isinstance(value, bool) and value == 0.0
+    return f"{text} {at_zero()}" if zero else text
+
+
+def at_zero(parameter: str = "C") -> str:
+    """What C = 0 is: the limit in which no row counts."""
+    return (
+        f"{parameter} = 0 is a limit: no row counts, so that alpha = 0 and w = 0 and the model is a constant. "
+        f"Give a {parameter} above 0; gapless.path(model, X, y) shows the models of all C, of the hinge also the limit at C = 0."
+    )
+
+
 def listed(columns: Sequence[Any], most: int = 6) -> str:
     """A few names in quotes, or numbers without, and how many more there are."""
-    shown = ", ".join(repr(c) if isinstance(c, str) else str(c) for c in list(columns)[:most])
+    shown = ", ".join(written(c) if isinstance(c, str) else str(c) for c in list(columns)[:most])
     return shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -78,7 +80,7 @@ def test_newton_needs_what_it_needs(risk):
         descend(SQUARE, [1.0], "newton")
     with pytest.raises(ValueError, match=r"Hessian must have shape \(1, 1\)"):
         descend((*SQUARE, lambda x: np.eye(2)), [1.0], "newton")
-    with pytest.raises(ValueError, match="the hinge has none"):
+    with pytest.raises(ValueError, match="Hinge has none"):
         descend(risk, method="newton")
 
 
@@ -160,7 +162,10 @@ def test_risks():
         linear_risk(X, y)
     with pytest.raises(ValueError, match="one of them"):
         linear_risk(X, y, lam=1.0, C=1.0)
-    with pytest.raises(ValueError, match=r"lam must be a float in the range \(0.0, inf\)"):
-        linear_risk(X, y, lam=0.0)
+    for bad in (-1.0, math.inf, math.nan, True, "small"):
+        with pytest.raises(ValueError, match=r"lam must be a float in the range \[0.0, inf\)"):
+            linear_risk(X, y, lam=bad)
+    with pytest.raises(ValueError, match=r"C must be a float in the range \(0.0, inf\)"):
+        linear_risk(X, y, C=0.0)
     with pytest.raises(ValueError, match="offset must be among"):
         linear_risk(X, y, lam=1.0, offset="big")

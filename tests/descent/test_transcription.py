@@ -104,3 +104,36 @@ def test_a_random_start_and_the_order_follow_the_seed():
     one, same, other = (descend(risk, "random", "sgd", seed=s, stop=100) for s in (1, 1, 2))
     assert (one.theta == same.theta).all()
     assert (one.trace.theta[0] != other.trace.theta[0]).all()
+
+
+@pytest.mark.parametrize("trace", [False, True, 7])
+@pytest.mark.parametrize("average", [None, "uniform"])
+@pytest.mark.parametrize("offset", ["free", "none"])
+def test_literal_steps_are_the_same_bits_whatever_the_rows(trace, average, offset):
+    """Rows of float32 in every form, against the same numbers dense in float64; more rows than are copied at a time."""
+    random = np.random.default_rng(3)
+    X = np.where(random.random((300, 900)) < 0.3, random.normal(size=(300, 900)), 0.0).astype(np.float32)
+    y = np.where(X[:, :20].sum(axis=1) > 0, 1.0, -1.0)
+    wide = sparse.csr_matrix(X)
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    weight = random.integers(1, 4, size=300).astype(float)
+
+    def run(rows):
+        risk = linear_risk(rows, y, loss="logistic", lam=0.01, offset=offset, sample_weight=weight)
+        rates = {
+            "schedule": 0.01,
+            "visits": np.arange(300),
+        }  # the rates and orders of its own choice depend on the form
+        found = descend(risk, method="sgd", literal=True, stop=700, average=average, trace=trace, **rates)
+        assert found.steps == 700
+        return found
+
+    expected = run(X.astype(np.float64))
+    for rows in (X, wide, sparse.csr_matrix(X), sparse.csr_matrix(X.astype(np.float64))):
+        found = run(rows)
+        assert (found.theta == expected.theta).all()
+        np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
+        if trace:
+            assert (found.trace.step == expected.trace.step).all()
+            assert (found.trace.theta == expected.trace.theta).all()
+            np.testing.assert_allclose(found.trace.loss, expected.trace.loss, rtol=1e-12)

@@ -384,7 +384,7 @@ def test_linear_equal_means(solver):
 
 def test_nearly_collinear_is_said():
     X, y = data("wine")
-    near = np.column_stack((X, X[:, 0] + 1e-6 * np.random.default_rng(0).normal(size=len(y))))
+    near = np.column_stack((X, X[:, 0] + 8e-6 * np.random.default_rng(0).normal(size=len(y))))
     with pytest.warns(IllConditionedWarning, match="condition"):
         LinearDiscriminantAnalysis(solver="lsqr").fit(near, y)
     with pytest.warns(IllConditionedWarning, match="of class"):

@@ -397,7 +397,7 @@ def test_no_variation_at_all(kind):
 
 def test_nearly_collinear_is_said():
     X, y = blobs(n=200, classes=2)
-    near = np.column_stack((X, X[:, 0] + 3e-6 * np.random.default_rng(0).normal(size=200)))
+    near = np.column_stack((X, X[:, 0] + 1e-5 * np.random.default_rng(0).normal(size=200)))
     for kind in ("shared", "per_class"):
         with pytest.warns(IllConditionedWarning, match="condition .* digits"):
             model = GaussianDiscriminant(covariance=kind).fit(near, y)

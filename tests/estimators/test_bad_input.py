@@ -165,6 +165,8 @@ def test_parameters(estimator, name, value, words):
     if name in ("C", "tol", "max_iter", "time_limit", "n_jobs", "device", "solver"):
         # scikit-learn's wording, for whoever matches on it
         expected = rf"The '{name}' parameter of {estimator.__name__} must be .* Got {re.escape(repr(value))} instead\."
+        if name == "C" and value == 0:  # after that wording, the limit and the call that shows it
+            expected += r" C = 0 is a limit: .*w = 0.* Give a C above 0; gapless\.path\(model, X, y\) .*"
         assert re.fullmatch(expected, str(caught.value)), str(caught.value)
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_blobs
 
-from gapless import LogisticRegression
+from gapless import LinearSVC, LogisticRegression, Perceptron, config_context
 from tests.estimators.sets import LOSSES, load, model
 
 
@@ -155,3 +155,14 @@ def test_score_takes_weights():
     right = fitted.predict(X) == y
     weights = np.random.default_rng(0).random(y.size)
     assert fitted.score(X, y, sample_weight=weights) == pytest.approx(np.average(right, weights=weights))
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC, LogisticRegression, Perceptron])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_coefficients_and_sparse_rows_of_either_precision(estimator, dtype):
+    X, y = load("iris")
+    rows = sparse.csr_matrix(X.astype(dtype))
+    with config_context(convergence="ignore"):
+        fitted = estimator().fit(rows, y)
+    scores = fitted.decision_function(rows)
+    np.testing.assert_allclose(fitted.sparsify().decision_function(rows), scores, rtol=1e-5, atol=1e-5)

@@ -3,7 +3,9 @@ class."""
 
 from __future__ import annotations
 
+import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -25,8 +27,10 @@ from gapless import (
     OneClassSVM,
     Perceptron,
     Ridge,
+    judge,
     verify,
 )
+from gapless._warmup import ESTIMATORS
 from gapless.solvers.loop import Interruption
 
 ONCE = 1e-9
@@ -54,6 +58,11 @@ CLASSIFIERS = {
     "linear kernel": SVC(kernel="linear"),
     "polynomial": SVC(kernel="poly", degree=2),
     "nu": NuSVC(nu=0.005),
+    "hard margin": LinearSVC(C=np.inf),
+    "hard margin, penalised": LinearSVC(C=np.inf, loss="hinge", penalize_intercept=True),
+    "hard margin, balanced": LinearSVC(C=np.inf, class_weight="balanced"),
+    "hard margin, rbf": SVC(C=np.inf, gamma=5.0),
+    "hard margin, rbf, balanced": SVC(C=np.inf, gamma=5.0, class_weight="balanced"),
     "least squares": LeastSquaresClassifier(),
     "AdaBoost": AdaBoostClassifier(),
     **{f"perceptron, {variant}": Perceptron(variant=variant) for variant in ("plain", "pocket", "averaged", "voted")},
@@ -180,19 +189,24 @@ def test_the_offsets_of_several_classes_are_the_best_ones(penalised):
         assert model.predict_proba(X[:1])[0] == pytest.approx(masses / masses.sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        Ridge(),
-        LinearRegression(),
-        SVR(),
-        SVR(kernel="linear"),
-        NuSVR(),
-        NuSVR(nu=0.9),
-        AdaBoostRegressor(random_state=0),
-    ],
-    ids=str,
-)
+REGRESSORS = [
+    Ridge(),
+    LinearRegression(),
+    SVR(),
+    SVR(kernel="linear"),
+    NuSVR(),
+    NuSVR(nu=0.9),
+    AdaBoostRegressor(random_state=0),
+]
+
+
+def test_every_estimator_with_a_time_limit_is_here():
+    """OneClassSVM has a test of its own; the others have no such parameter."""
+    limited = {name for name in ESTIMATORS if "time_limit" in getattr(gapless, name)().get_params()}
+    assert limited == {type(model).__name__ for model in (*CLASSIFIERS.values(), *REGRESSORS, OneClassSVM())}
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_numbers(model, weighted):
     """The loss of the model on its rows is no larger than that of the best constant."""
@@ -231,18 +245,98 @@ def test_one_class():
     assert verify(model, X, np.zeros(X.shape[0]))
 
 
-@pytest.mark.parametrize("shares", ["second", "last of three"])
-@pytest.mark.parametrize("model", [LinearSVC(C=np.inf), SVC(C=np.inf, gamma=5.0)], ids=["linear", "rbf"])
-def test_hard_margins(model, shares):
-    X, y = table(SHARES[shares])
-    if isinstance(model, LinearSVC):
-        X = np.column_stack([X, 50.0 * (y[:, None] == np.unique(y))])
+def apart():
+    """Three classes that a hyperplane each separates from the rest."""
+    X, y = table(SHARES["last of three"])
+    return np.column_stack([X, 50.0 * (y[:, None] == np.unique(y))]), y
+
+
+@pytest.mark.parametrize("rigorous", [False, True, "exact"])
+@pytest.mark.parametrize("rows", [np.asarray, sparse.csr_matrix], ids=["dense", "CSR"])
+@pytest.mark.parametrize("model", [LinearSVC(C=np.inf), SVC(C=np.inf), SVC(C=np.inf, kernel="linear")], ids=str)
+def test_a_hard_margin_that_is_not_kept_claims_nothing_but_that(model, rows, rigorous):
+    X, y = apart()
+    model = fitted(model.set_params(time_limit=ONCE), rows(X), y)
+    assert (model.predict(X) == "c").all()
+    claimed = model.certificate_
+    assert (claimed.status, claimed.primal, claimed.dual, claimed.gap) == ("time_limit", np.inf, 0.0, np.inf)
+    assert np.isnan(claimed.relative_gap)
+    assert "no margin is kept yet" in str(claimed)
+    assert verify(model, X, y, rigorous=rigorous)
+
+
+def claims_of(model):
+    """The document of a model and its arrays, to be altered."""
+    return copy.deepcopy(model.certificate_.document()), dict(model.certificate_.arrays)
+
+
+def shared_out(model, X, y, limits):
+    """A fit whose three problems have these limits, in their order."""
+    from gapless.estimators import _hard_margin
+
+    given, solve = iter(limits), _hard_margin.solve_hard_margin
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            _hard_margin,
+            "solve_hard_margin",
+            lambda problem, stop, **more: solve(problem, replace(stop, seconds=next(given)), **more),
+        )
+        return fitted(model, X, y)
+
+
+def test_some_of_several_hard_margins_are_kept():
+    """The kept one is right about its class, and the others give the larger one of theirs."""
+    X, y = apart()
+    model = shared_out(LinearSVC(C=np.inf, n_jobs=1), X, y, [None, ONCE, ONCE])
+    assert [sub.status for sub in model.certificate_.subproblems] == ["converged", "time_limit", "time_limit"]
+    assert (model.predict(X) == np.where(y == "a", "a", "c")).all()
+    assert "of 3 margins 1 are kept" in str(model.certificate_)
+    assert verify(model, X, y)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("primal",), 1.0),
+        (("dual",), 1e-3),
+        (("gap",), 1.0),
+        (("relative_gap",), 0.5),
+        (("rounding",), 1e-9),
+        (("rounding",), "inf"),
+        (("status",), "converged"),
+        (("subproblems", 1, "primal"), 1.0),
+        (("subproblems", 1, "dual"), 1e-3),
+        (("subproblems", 1, "gap"), 1.0),
+        (("subproblems", 1, "relative_gap"), 0.0),
+        (("subproblems", 1, "rounding"), 1e-9),
+        (("subproblems", 1, "status"), "converged"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("model", [LinearSVC(C=np.inf), SVC(C=np.inf)], ids=str)
+def test_a_margin_that_is_not_kept_may_claim_nothing_else(model, path, value):
+    X, y = apart()
     model = fitted(model.set_params(time_limit=ONCE), X, y)
-    largest = max(np.mean(y == label) for label in np.unique(y))
-    assert np.mean(model.predict(X) == y) >= largest
-    assert model.status_ == "time_limit"
-    assert model.certificate_.primal == np.inf  # a margin that is not kept; the judge refuses it, as it should
-    assert not verify(model, X, y)
+    document, arrays = claims_of(model)
+    block = document["certificate"]
+    for key in path[:-1]:
+        block = block[key]
+    block[path[-1]] = value
+    assert not judge.check(document, arrays, X, y)
+
+
+def test_infinite_figures_are_for_hard_margins_alone():
+    """There they say that nothing is proved, which is true even where the margins are kept; elsewhere P is finite."""
+    X, y = apart()
+    for model in (LinearSVC(C=np.inf), SVC(C=np.inf), LinearSVC(), SVC(), LogisticRegression()):
+        document, arrays = claims_of(fitted(model, X, y))
+        block = document["certificate"]
+        for figures in (block, *block["subproblems"]):
+            figures |= {"primal": "inf", "dual": 0.0, "gap": "inf", "relative_gap": "nan", "rounding": 0.0}
+            figures["status"] = "time_limit"
+        if isinstance(model, LinearSVC):
+            arrays["dual"] = np.zeros_like(arrays["dual"])
+        assert bool(judge.check(document, arrays, X, y)) is (getattr(model, "C", 1.0) == np.inf)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -214,7 +214,8 @@ def test_single_precision_is_within_its_bound(width, d, spread, make):
 def test_no_bound_where_none_is_small():
     """Rows far from their mean: exponents are differences of large numbers."""
     X = 300.0 * real(100, 40)
-    assert not gram(RBF(1.0), X).tiles(np.arange(100), np.float32).rates.known
+    for cache_bytes in (0, 200 << 20):  # values from inner products; from differences, in float64
+        assert not gram(RBF(1.0), X, cache_bytes).tiles(np.arange(100), np.float32).rates.known
     assert not gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known
 
 

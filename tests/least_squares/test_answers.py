@@ -23,6 +23,21 @@ def problem_of(seed=0, n=60, d=4, K=2):
     return X, X @ random.normal(size=(d, K)) + random.normal(size=(n, K)), random.integers(0, 4, n).astype(float)
 
 
+def not_claimed(certificate, verdict):
+    """A fit whose figures are rounding says so, has NaN in the place of each, and the judge finds nothing else amiss."""
+    figures = ("primal", "dual", "gap", "relative_gap")
+    silent = [k for k, target in enumerate(certificate.targets) if target.status == "not_finite"]
+    names = {
+        (f"[{k}] " if len(certificate.targets) > 1 else "") + name.replace("_", " ") for k in silent for name in figures
+    }
+    return (
+        bool(silent)
+        and certificate.status == "not_finite"
+        and all(np.isnan(getattr(certificate.targets[k], name)) for k in silent for name in figures)
+        and {claim.name for claim in verdict.failed} == names
+    )
+
+
 def solved_by_fractions(X, y, alpha=0):
     """The normal equations of [X, 1] in exact arithmetic; the offset is not penalised."""
     A = [[Fraction(v) for v in row] + [Fraction(1)] for row in X.tolist()]
@@ -60,6 +75,7 @@ def test_the_line_of_the_notes():
     assert model.intercept_ == pytest.approx(y.mean() - w * x.mean(), rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 @pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
 def test_the_pseudo_inverse_of_the_notes(shape):
     """w = X+ y, which is (X'X)^-1 X'y for independent columns."""
@@ -98,6 +114,7 @@ def test_vowel_by_least_squares():
     assert int((model.predict(z["X_test"]) != z["y_test"]).sum()) == 308
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -197,6 +214,7 @@ def test_every_road_leads_to_the_same_place(monkeypatch):
     np.testing.assert_allclose(by_cg.coef_, reference.coef_, rtol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 @pytest.mark.parametrize("road", ["direct", "tiles", "cg"])
 def test_least_norm_where_columns_depend(monkeypatch, road):
     random = np.random.default_rng(11)
@@ -290,4 +308,5 @@ def test_ridge_on_columns_of_very_different_size(size):
     certificate = model.certificate_
     assert (certificate.status == "converged") == (size <= 1e8) == (certificate.relative_gap <= 1e-4)
     assert [one.category for one in said] == ([] if size <= 1e8 else [ConvergenceWarning])
-    assert verify(model, long, y)
+    verdict = verify(model, long, y)
+    assert verdict if size <= 1e8 else not_claimed(certificate, verdict)

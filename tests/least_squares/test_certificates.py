@@ -21,9 +21,10 @@ from gapless import (
     verify,
 )
 from gapless.certificates.orthogonality import LeastSquaresCertificate
-from tests.least_squares.test_answers import problem_of
+from tests.least_squares.test_answers import not_claimed, problem_of
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("weighted", [True, False])
@@ -99,6 +100,7 @@ def test_proved_bounds_enclose_the_optimum():
         assert rss - optimum <= excess <= 100 * (rss - optimum) + 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 def test_where_nothing_is_proved_the_optimum_is_at_least_zero():
     X, Y, _ = problem_of(24)
     X = np.column_stack([X, X[:, 0]])
@@ -202,18 +204,18 @@ def test_the_warning_names_the_columns():
         LinearRegression().fit(X[:, :4], y)
 
 
-@pytest.mark.parametrize("k", [0.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("k", [1e-3, 1e-6])
 def test_no_warning_where_the_digits_are_right(k):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         X, y = collinear(k)
         model = LinearRegression().fit(X, y)
-        assert model.rank_ == (4 if k == 0.0 else 5)
+        assert model.rank_ == 5
         assert verify(model, X, y)
 
 
 def test_wild_scales_are_judged_true():
-    """Columns, means, weights and penalties over many orders: what is claimed is true, converged or not."""
+    """Columns, means, weights and penalties over many orders: claims are true; figures that are rounding are not claimed."""
     random = np.random.default_rng(31)
     for draw in range(60):
         n, d, K = (int(random.integers(1, top)) for top in (60, 10, 4))
@@ -225,7 +227,7 @@ def test_wild_scales_are_judged_true():
                 warnings.simplefilter("ignore")
                 model.fit(X, Y, s)
             verdict = verify(model, X, Y, s, rigorous=draw % 5 == 0)
-            assert verdict, verdict
+            assert verdict or not_claimed(model.certificate_, verdict), verdict
 
 
 # -- tol ---------------------------------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ def optimum(X, y, s, alpha, offset):
     return sum(s[i] * left[i] ** 2 for i in rows) + Fraction(alpha) * sum(t * t for t in theta[:d])
 
 
+@pytest.mark.filterwarnings("ignore:the columns .* are linearly dependent")
 @pytest.mark.parametrize("offset", [True, False])
 @pytest.mark.parametrize("shape", [(12, 3), (5, 7), (9, 9)])
 @pytest.mark.parametrize("collinear", [False, True])

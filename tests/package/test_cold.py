@@ -1,6 +1,7 @@
 """What the first fit of a new process costs while no kernel is kept.
 
-The table holds the number of functions that numba compiles, exactly, and processor seconds, within a factor of 2. A number that
+The table holds the number of functions that numba compiles, exactly, and processor seconds, within a factor of 2. On a slower
+machine than the table's all seconds grow as those of the import do, which is timed in the same process. A number that
 changed is told by `python -m benchmarks.cold NAME --profile`, function by function; fewer is a reason to write down fewer.
 """
 
@@ -20,13 +21,13 @@ NUMBA = "0.68.1"
 COLD: dict[str, tuple[int | None, float]] = {
     "LinearRegression": (7, 1.0),
     "Ridge": (8, 1.6),
-    "LinearSVC": (28, 3.9),
+    "LinearSVC": (30, 3.9),
     "LinearSVC hinge": (26, 3.6),
-    "LogisticRegression": (29, 5.6),
-    "SVC": (43, 7.8),
-    "SVR": (25, 4.6),
+    "LogisticRegression": (24, 5.6),
+    "SVC": (42, 7.8),
+    "SVR": (24, 4.6),
     "Perceptron": (10, 2.0),
-    "AdaBoost": (21, 2.5),
+    "AdaBoost": (20, 2.5),
     "DecisionTree": (32, 6.1),
     "Bagging": (33, 6.1),
     "separability": (8, 1.6),
@@ -36,6 +37,8 @@ COLD: dict[str, tuple[int | None, float]] = {
 }
 QUICK = ("Ridge", "LinearSVC")
 NEEDS_DATA = ("train",)
+#: Processor seconds of the import on the machine of the table.
+IMPORT = 1.5
 
 
 def test_every_case_is_in_the_table() -> None:
@@ -52,4 +55,4 @@ def test_first_fit_compiles_what_the_table_says(case: str, tmp_path: Path) -> No
         assert found["functions"] == functions
     elif functions is not None:  # another version has more or fewer functions of its own
         assert found["functions"] <= 1.5 * functions + 5
-    assert found["seconds"] <= 2.0 * seconds
+    assert found["seconds"] <= 2.0 * seconds * max(found["import"] / IMPORT, 1.0)

@@ -181,6 +181,7 @@ def test_what_the_margin_depends_on(apart):
     assert functional[1] == pytest.approx(5.0 * functional[0])
 
 
+@pytest.mark.filterwarnings("ignore:Perceptron stopped at max_iter")
 def test_the_rate_matters_from_a_start_that_is_not_0(apart):
     X, y = apart
     given = {"tol": None, "shuffle": False, "max_iter": 1, "certify": False}

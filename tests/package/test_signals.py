@@ -41,7 +41,7 @@ def ring(number, frame):
 
 
 def fit(kind):
-    y = target if kind in ("Ridge", "SVR", "DecisionTreeRegressor") else labels
+    y = target if kind in ("Ridge", "SVR", "DecisionTreeRegressor", "AdaBoostRegressor") else labels
     model = getattr(gapless, kind)()
     return model.fit(X, y), y
 
@@ -99,6 +99,12 @@ def alarms(kinds: list[str], seed: int, wanted: int, cache: Path | None = None) 
     return heard
 
 
+def test_alarms_inside_trees_and_rounds():
+    """A handler runs as soon as a kernel has ended. A tree's kernel gave Python arrays, which numba made by a Python function:
+    every third alarm in a tree was a SystemError. AdaBoost took an alarm in a round for a failure of its base learner."""
+    assert alarms(["DecisionTreeClassifier", "DecisionTreeRegressor", "AdaBoostRegressor"], 5, 40) >= 40
+
+
 def test_alarms_while_kernels_are_compiled(tmp_path):
     assert alarms(["Ridge"], 0, 60, tmp_path) >= 3
 
@@ -117,7 +123,7 @@ def test_alarms_of_cold_fits(kinds, seed, tmp_path):
     "kind",
     [
         "LinearSVC", "LogisticRegression", "SVC", "SVR", "Ridge", "Perceptron", "DecisionTreeClassifier",
-        "DecisionTreeRegressor", "BaggingClassifier", "LinearDiscriminantAnalysis",
+        "DecisionTreeRegressor", "BaggingClassifier", "LinearDiscriminantAnalysis", "AdaBoostClassifier", "AdaBoostRegressor",
     ],
 )  # fmt: skip
 def test_alarms_of_warm_fits(kind):

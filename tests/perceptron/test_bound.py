@@ -134,6 +134,7 @@ def test_the_direction_is_that_of_the_largest_margin():
     assert certificate.radius == pytest.approx(math.sqrt(35.0))
 
 
+@pytest.mark.filterwarnings("ignore:Perceptron stopped at max_iter")
 def test_the_run_is_rosenblatts():
     for seed in range(30):
         rng = np.random.default_rng(seed)

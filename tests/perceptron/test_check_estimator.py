@@ -32,6 +32,7 @@ def test_check(estimator, check):
         check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore:Perceptron stopped at max_iter")
 def test_zero_weight_is_no_row_to_the_bit():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))

@@ -123,6 +123,71 @@ def test_a_small_separable_fit_goes_on_beyond_tol():
     assert Perceptron(tol=10.0, certify=False).fit(X, y).status_ == "stalled"
 
 
+@pytest.mark.parametrize("variant", ["plain", "pocket", "averaged", "voted"])
+def test_no_limit_comes_in_silence(variant):
+    """tol=None leaves max_iter to end the fit, which is said; whether more passes would end is known where that was asked for."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 5))
+    y = (X @ [1.0, -2.0, 0.5, 0.1, 3.0] > 0.2).astype(int)
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter=1 .*rows are still.*certify=True tells") as caught:
+        model = Perceptron(tol=None, max_iter=1, variant=variant, certify=False).fit(X, y)
+    assert len(caught) == 1
+    assert model.status_ == "max_iter"
+    with pytest.warns(ConvergenceWarning, match="of at most .*Raise max_iter .init=est resumes from this model.[.]"):
+        model = Perceptron(tol=None, max_iter=1, variant=variant, certify=True).fit(X, y)
+    assert model.certificate_.bound >= model.mistakes_
+    assert verify(model, X, y)
+    assert Perceptron(tol=None, max_iter=-1, variant=variant, init=model).fit(X, y).status_ == "converged"  # the advice
+
+
+def test_a_last_pass_that_left_no_row_wrong_is_no_shortfall():
+    X, y = np.array([[1.0], [-1.0]]), np.array([1, 0])
+    model = Perceptron(tol=None, max_iter=1, fit_intercept=False, shuffle=False).fit(
+        X, y
+    )  # one mistake, then none: no warning
+    assert (model.status_, model.mistakes_, model.certificate_.errors) == ("max_iter", 1, 0)
+
+
+def test_xor_has_its_witness_however_few_the_passes():
+    X, y = XOR
+    for passes in (1, 2, 1000):
+        for shuffle in (True, False):
+            with pytest.warns(ConvergenceWarning, match="no hyperplane separates the classes, as 4 rows prove exactly"):
+                model = Perceptron(tol=None, max_iter=passes, shuffle=shuffle, certify=True).fit(X, y)
+            assert proves(model.certificate_.witness, X, y, True)
+            assert verify(model, X, y)
+
+
+def period(X, y):
+    """Passes after which the weights come back, and the first such pass, by whole numbers alone."""
+    theta, seen = [0] * (len(X[0]) + 1), {}
+    while tuple(theta) not in seen:
+        seen[tuple(theta)] = len(seen)
+        for x, sign in zip(X, y):
+            if sign * sum(t * v for t, v in zip(theta, (*x, 1))) <= 0:
+                theta = [t + sign * v for t, v in zip(theta, (*x, 1))]
+    return len(seen) - seen[tuple(theta)], seen[tuple(theta)]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "length"),
+    [
+        ([(-2, -26), (40, -2), (29, 37), (-21, 14), (-21, 14)], [-1, 1, -1, -1, 1], 2437),
+        ([(-1, -29), (35, 10), (-24, 33), (38, 27), (38, 27)], [-1, 1, 1, 1, -1], 3706),
+    ],
+)
+def test_a_cycle_of_thousands_of_passes_is_found(X, y, length):
+    """Nothing but the state that comes back can tell: certify=False asks for no separation test."""
+    assert period(X, y)[0] == length
+    X, y = np.array(X, float), np.array(y)
+    with pytest.warns(ConvergenceWarning, match="no hyperplane separates the classes"):
+        model = Perceptron(shuffle=False, tol=None, max_iter=-1, certify=False).fit(X, y)
+    assert model.status_ == "infeasible"
+    assert length < model.passes_ <= 4 * (length + period(X.astype(int).tolist(), y.tolist())[1])
+    assert proves(model.certificate_.witness, X, y, True)
+    assert verify(model, X, y)
+
+
 def test_limits():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(300, 5))

@@ -19,6 +19,9 @@ from gapless.rows.pattern import PatternRows
 from gapless.solvers.perceptron import Run
 from tests.perceptron.cases import rosenblatt
 
+#: Weights after a few passes are compared here, whether or not these were enough.
+pytestmark = pytest.mark.filterwarnings("ignore:Perceptron stopped at max_iter")
+
 
 @pytest.fixture(scope="module")
 def cancer():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import subprocess
 import sys
@@ -169,3 +170,16 @@ def test_a_stranger_checks_the_files(tmp_path):
         with pytest.raises(ModelFileError, match="proof.json"):
             verify(tmp_path / "proof.json", X, y)
         assert subprocess.run(call, capture_output=True, cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_classes(name):
+    """Classes are the labels, sorted, each once, and each has a row."""
+    document, _, X, y = proof(name)
+    values = document["classes"]["values"]
+    more = [] if isinstance(values[0], bool) else [[*values, values[-1] + 1]]
+    for other in ([*values, values[0]], values[::-1], *more):
+        forged = copy.deepcopy(document)
+        forged["classes"]["values"] = other
+        with contextlib.suppress(CertificateError):
+            assert not judge.check(forged, {}, X, y)

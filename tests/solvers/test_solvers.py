@@ -323,6 +323,7 @@ def test_overflow_is_an_ending_and_not_a_hang():
 def test_an_interrupt_from_a_handler_of_the_users_own_keeps_the_point():
     problem = random_problem(5, "hinge", "none", n=3000, d=20)
     flag = Interruption()
+    flag.heard = True  # as in a fit, which looks at the flag in the end
 
     def handler(event):
         if event.pass_ >= 2:

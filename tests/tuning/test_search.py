@@ -38,6 +38,23 @@ def by_hand(model, X, y, params):
 # -- the scores are those of separate fits ------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("model", "grid"),
+    [
+        (gapless.Perceptron(random_state=0), {"alpha": [1e-4, 1e-2]}),
+        (gapless.AdaBoostClassifier(), {"n_estimators": [2, 5]}),
+        (gapless.DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}),
+    ],
+    ids=str,
+)
+def test_models_whose_certificate_has_no_gap(model, grid, two):
+    with gapless.config_context(convergence="ignore"):
+        found = tune(model, *two, grid, cv=FOLDS)
+        for row in found.tuning_.table:
+            alone = by_hand(type(model)(**model.get_params()), *two, row["params"])
+            np.testing.assert_allclose(row["folds"], alone, rtol=1e-12)
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_shared_kernel_matrix_gives_the_scores_of_separate_fits(two, kernel):
     X, y = two

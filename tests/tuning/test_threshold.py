@@ -148,3 +148,93 @@ def test_own_rows_and_bad_input():
             threshold_for(Scores(), costs, s[:, None], y)
     flipped = threshold_for(Scores(), {"false_positive": 1, "false_negative": 9}, s[:, None], y, positive=0)
     assert flipped.probability == pytest.approx(0.9)
+
+
+# -- a cut that is fixed beforehand ------------------------------------------------------------------------------------
+
+
+def test_a_fixed_cut_is_what_the_probabilities_say():
+    s, y = sample(400, 3)
+    model = LogisticRegression().fit(s[:200, None], y[:200])
+    X, truth = s[200:, None], y[200:]
+    called = model.predict_proba(X)[:, 1] >= 0.8  # what P >= 0.8 means, row by row
+    found = threshold_for(model, {"false_positive": 1, "false_negative": 10}, X, truth, at=0.8)
+    assert np.array_equal(found.predictor().predict(X) == 1, called)
+    assert np.array_equal(found.predictor("fixed").predict(X) == 1, called)
+    assert found.fixed.cost == pytest.approx(np.mean(10.0 * (truth * ~called) + (1 - truth) * called))
+    assert found.fixed.counts.tolist() == [[sum(~called & (truth == i)), sum(called & (truth == i))] for i in (0, 1)]
+    # The rows did not choose it: the interval is that of a mean of independent costs.
+    each = np.where(truth == 1, 10.0 * ~called, 1.0 * called)
+    assert found.fixed.interval == mean_interval(each, 0.0, 10.0, 0.05)
+    assert "fixed    score >= 1.38629 (probability >= 0.8)" in str(found)
+    assert found.theory.probability == pytest.approx(1 / 11)  # that of the costs stands beside it
+    said = str(found)
+    assert said.startswith("as asked, call it positive where its probability is at least 0.8; the costs say")
+    assert "<td>fixed</td>" in found._repr_html_()
+    plain = threshold_for(model, {"false_positive": 1, "false_negative": 10}, X, truth)
+    assert str(plain).startswith("call it positive where its probability is above 0.0909")
+    assert "<td>fixed</td>" not in plain._repr_html_()
+    without = threshold_for(model, None, X, truth, at=np.float64(0.8))
+    assert without.fixed.cost == pytest.approx(np.mean(called != truth))
+    assert threshold_for(model, {"false_positive": 1, "false_negative": 10}, X, truth).fixed is None
+
+
+def test_a_fixed_cut_holds_at_the_probability_itself():
+    # Five trees give the probabilities 0, 0.2, ..., 1: those of 0.8 itself are called, with 0.81 they are not.
+    model = Fifths()
+    X = np.repeat(np.arange(6) / 5, 3)[:, None]
+    y = (np.arange(18) % 2).astype(int)
+    at = threshold_for(model, None, X, y, at=0.8).predictor().predict(X)
+    assert np.array_equal(at == 1, X[:, 0] >= 0.8)
+    assert np.array_equal(threshold_for(model, None, X, y, at=0.81).predictor().predict(X) == 1, X[:, 0] >= 0.81)
+
+
+class Fifths:
+    """Probabilities alone, as an ensemble of five votes has them."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        p = np.asarray(X, float).ravel()
+        return np.column_stack([1.0 - p, p])
+
+
+def test_a_fixed_cut_of_scores_without_probabilities():
+    s, y = sample(500, 5)
+    found = threshold_for(Scores(), None, s[:, None], y, at=0.8)
+    sure = calibrate(Scores(), s[:, None], y, "sigmoid")
+    called = sure.predict_proba(s[:, None])[:, 1] >= 0.8
+    assert np.array_equal(found.predictor().predict(s[:, None]) == 1, called)
+    assert "Massart" in str(found.fixed.interval)  # the rows chose the sigmoid
+    with pytest.raises(ValueError, match="at= needs probabilities"):
+        threshold_for(Scores(), None, s[:, None], np.ones(500, int), at=0.8)
+
+
+@pytest.mark.parametrize("at", [0, 1, 1.5, np.nan, True, np.float64(-0.5), "half"])
+def test_a_fixed_cut_is_a_probability(at):
+    s, y = sample(20, 6)
+    with pytest.raises(
+        ValueError, match=r"at is a probability strictly between 0 and 1; got (0|1|1.5|nan|True|-0.5|'half')$"
+    ):
+        threshold_for(Scores(), None, s[:, None], y, at=at)
+    with pytest.raises(ValueError, match="give costs, or a fixed cut: at=0.8"):
+        threshold_for(Scores(), None, s[:, None], y)
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        (
+            {"false_positive": 1, "false_negative": np.inf},
+            r"costs\[1\]\[0\], for rows of class 1 called 0, is infinite",
+        ),
+        ([[0, np.inf], [1, 0]], r"costs\[0\]\[1\], for rows of class 0 called 1, is infinite: .* Give a finite cost"),
+        ([[-np.inf, 1], [1, 0]], r"costs\[0\]\[0\], for rows of class 0 called 0, is minus infinite"),
+        ([[0, 1], [np.nan, 0]], r"costs\[1\]\[0\], for rows of class 1 called 0, is not a number"),
+        ([[0, 1, 2]], r"a 2 x 2 matrix of numbers; got shape \(1, 3\)"),
+    ],
+)
+def test_costs_that_are_no_numbers_are_named(costs, message):
+    s, y = sample(20, 7)
+    with pytest.raises(ValueError, match=message):
+        threshold_for(Scores(), costs, s[:, None], y)

@@ -6,17 +6,16 @@ error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides
     rounds     at rate 1 and equal starting weights, with edge = min_t (1/2 - e_t), the error after ln(2n)/(2 edge^2) rounds
     is at most
                prod Z_t <= exp(-2 T edge^2) <= 1/(2n), so that it is 0
-    bracket    smallest margin <= best <= min_t max_h sum_i d_ti y_i h(x_i), where best is the largest smallest margin that
-    any convex
-               combination of these stumps and their negations has: the margin of the combination that was found is one of them,
-               and against the weights d_t no combination does better than the best stump
+    bracket    smallest margin <= best <= min over w of max_h sum_i w_i y_i h(x_i), where best is the largest smallest margin that
+               any convex combination of these stumps and their negations has: the margin of the combination that was found is
+               one of them, and against any weights w of rows no combination does better than the best stump. The w are the d_t
+               and, on data that is not large, those that are hardest for the stumps of the run (`solvers/margin_game`)
 
 Nothing here bounds the error on new data.
 """
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend
-from gapless.certificates.stated import Stated, statement_of, times_of
+from gapless._results import result
+from gapless.certificates.stated import WithoutGap, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short
 
@@ -39,20 +39,39 @@ def enough_rounds(errors: np.ndarray, n: int) -> int | None:
     return math.ceil(most) if most < 2.0**53 else None
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
-class BoostingCertificate(Stated):
+class BoostingCertificate(WithoutGap):
     """``errors``, ``stage_weights`` (scikit-learn's, twice those of the two-class literature), ``factors`` (Z_t) and
     ``training`` (error
     of the vote) have one number a round; ``edges``, where there are, the largest sum_i d_i y_i h(x_i) over all stumps.
+
+    Attributes
+    ----------
+    best : the edge of all stumps against the array ``against``, which bounds the best smallest margin
+    status : "converged", or how the rounds were broken off
+    reason : why boosting stopped, as a sentence
+    mistakes : training rows that the vote gets wrong
+    clean_round : the first round after which it got none wrong
+    enough : rounds that are sure to bring the error to 0, at the smallest edge seen
+    loss : sum_i d_1i exp(sum_t (a_t/2)([wrong] - [right])), which is prod Z_t
+    margin : the smallest
+    median_margin : the median of the rows' margins
+    seconds : seconds of work, compiling left out
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    kind : "bound": the training error is at most the product of the Z_t
     """
 
     status: str
     reason: str
-    mistakes: int  #: training rows that the vote gets wrong
-    clean_round: int | None  #: the first round after which it got none wrong
-    enough: int | None  #: rounds that are sure to bring the error to 0, at the smallest edge seen
-    loss: float  #: sum_i d_1i exp(sum_t (a_t/2)([wrong] - [right])), which is prod Z_t
-    margin: float  #: the smallest
+    mistakes: int
+    clean_round: int | None
+    enough: int | None
+    loss: float
+    margin: float
     median_margin: float
     seconds: float
     fingerprint: Mapping[str, Any]
@@ -60,6 +79,7 @@ class BoostingCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     backend: str = field(default_factory=backend)
     kind: str = "bound"
+    best: float | None = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -67,18 +87,22 @@ class BoostingCertificate(Stated):
 
     @property
     def errors(self) -> np.ndarray:
+        """Weighted error e_t of each round."""
         return self.arrays["errors"]
 
     @property
     def stage_weights(self) -> np.ndarray:
+        """Weight of each round's learner in the vote, as scikit-learn counts it: twice that of the two-class literature."""
         return self.arrays["stage_weights"]
 
     @property
     def factors(self) -> np.ndarray:
+        """Z_t of each round."""
         return self.arrays["factors"]
 
     @property
     def training(self) -> np.ndarray:
+        """Error of the vote after each round."""
         return self.arrays["training"]
 
     @property
@@ -88,6 +112,7 @@ class BoostingCertificate(Stated):
 
     @property
     def bound(self) -> float:
+        """The product of all Z_t."""
         return float(self.bounds[-1])
 
     @property
@@ -99,14 +124,9 @@ class BoostingCertificate(Stated):
     def bracket(self) -> tuple[float, float] | None:
         """Between these lies the best smallest margin that a combination of these stumps can have; None where nobody knows."""
         edges = self.arrays.get("edges")
-        return None if edges is None else (self.margin, float(edges.min()))
-
-    @property
-    def primal(self) -> None:
-        """There is none, nor a dual, nor a gap."""
-        return None
-
-    dual = gap = relative_gap = primal
+        if edges is None:
+            return None
+        return self.margin, float(min(edges.min(), math.inf if self.best is None else self.best))
 
     # ------------------------------------------------------------------ JSON
     def document(self) -> dict[str, Any]:
@@ -121,6 +141,7 @@ class BoostingCertificate(Stated):
             "loss": encode_float(self.loss),
             "margin": encode_float(self.margin),
             "median_margin": encode_float(self.median_margin),
+            **({} if self.best is None else {"best": encode_float(self.best)}),
             **self._times(),
             "backend": self.backend,
             "fingerprint": dict(self.fingerprint),
@@ -131,7 +152,7 @@ class BoostingCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> BoostingCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         return cls(
             status=str(block["status"]),
@@ -142,6 +163,7 @@ class BoostingCertificate(Stated):
             loss=decode_float(block["loss"]),
             margin=decode_float(block["margin"]),
             median_margin=decode_float(block["median_margin"]),
+            best=decode_float(block["best"]) if "best" in block else None,
             **times_of(block),
             fingerprint=dict(block["fingerprint"]),
             statement=statement_of(document),
@@ -179,18 +201,10 @@ class BoostingCertificate(Stated):
             f"BoostingCertificate({self.estimator}: {self.status}, rounds={self.errors.size}, bound={self.bound:.4g})"
         )
 
-    def _repr_html_(self) -> str:
-        shown = (
-            range(self.errors.size)
-            if self.errors.size <= 12
-            else [*range(6), *range(self.errors.size - 6, self.errors.size)]
-        )
-        head = "".join(
-            f"<th>{name}</th>" for name in ("round", "error", "stage weight", "Z", "bound", "training error")
-        )
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: the first and the last rounds."""
+        T = self.errors.size
+        shown = range(T) if T <= 12 else [*range(6), *range(T - 6, T)]
         columns = (self.errors, self.stage_weights, self.factors, self.bounds, self.training)
-        rows = "".join(
-            f"<tr><td>{t + 1}</td>" + "".join(f"<td>{column[t]:.4g}</td>" for column in columns) + "</tr>"
-            for t in shown
-        )
-        return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"
+        head = ("round", "error", "stage weight", "Z", "bound", "training error")
+        return head, [[t + 1, *(column[t] for column in columns)] for t in shown]

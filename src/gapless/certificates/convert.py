@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gapless._results import result
+from gapless._written import written
+
 __all__ = ["FORMS", "Conversion", "Form", "Objective", "convert", "objective"]
 
 
@@ -161,13 +164,13 @@ def convert(
         value = float(value)
         rows = None if n is None else float(n)
     except (TypeError, ValueError):
-        raise ValueError(f"{unit} and n must be numbers; got {unit}={value!r}, n={n!r}") from None
+        raise ValueError(f"{unit} and n must be numbers; got {unit}={written(value)}, n={written(n)}") from None
     if not value >= 0.0 or (value == 0.0 and unit in ("C", "C_mean")):
-        raise ValueError(f"{unit} must be positive (a penalty of 0 is C = inf); got {value!r}")
+        raise ValueError(f"{unit} must be positive (a penalty of 0 is C = inf); got {written(value)}")
     if math.isinf(value) and unit not in ("C", "C_mean"):
-        raise ValueError(f"{unit} must be finite; got {value!r}")
+        raise ValueError(f"{unit} must be finite; got {written(value)}")
     if rows is not None and not 0.0 < rows < math.inf:
-        raise ValueError(f"n, the number of rows or the sum of their weights, must be positive; got {n!r}")
+        raise ValueError(f"n, the number of rows or the sum of their weights, must be positive; got {written(n)}")
     if to is not None:
         _known(to)
     if to == unit:
@@ -191,7 +194,7 @@ def convert(
 
 def _known(unit: str) -> str:
     if unit not in FORMS:
-        raise ValueError(f"unknown unit {unit!r}; it is one of {list(FORMS)}")
+        raise ValueError(f"unknown unit {written(unit)}; it is one of {list(FORMS)}")
     return unit
 
 
@@ -217,9 +220,16 @@ _LATEX = {
 }
 
 
+@result
 @dataclass(frozen=True)
 class Objective:
-    """The formula that was minimised, with the user's numbers: as text, as LaTeX in notebooks."""
+    """The formula that was minimised, with the user's numbers: as text, as LaTeX in notebooks.
+
+    Attributes
+    ----------
+    plain : the formula as text
+    latex : the formula as LaTeX
+    """
 
     plain: str
     latex: str
@@ -248,9 +258,9 @@ def objective(
     ``classes`` the labels: with more than two there is one such problem for each class against the rest.
     """
     if loss not in _PLAIN:
-        raise ValueError(f"unknown loss {loss!r}; it is one of {list(_PLAIN)}")
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_PLAIN)}")
     if offset not in ("none", "penalised", "free"):
-        raise ValueError(f"offset is {offset!r}; it is 'none', 'penalised' or 'free'")
+        raise ValueError(f"offset is {written(offset)}; it is 'none', 'penalised' or 'free'")
     C = float(C)
     by_class = class_weight is not None and any(float(w) != 1.0 for w in class_weight)
     s = "s_i " if weighted or by_class else ""

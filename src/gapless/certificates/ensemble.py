@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend
+from gapless._results import result
 from gapless.certificates.fingerprint import row_hashes
-from gapless.certificates.stated import Stated, statement_of, times_of
+from gapless.certificates.stated import WithoutGap, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.judge.fingerprint import digest
 
@@ -58,10 +59,26 @@ def bag_block(
     }
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
-class EnsembleCertificate(Stated):
+class EnsembleCertificate(WithoutGap):
     """``estimate`` is the out-of-bag score (accuracy, or R squared), over ``estimated`` rows; both None where it was not
     asked for.
+
+    Attributes
+    ----------
+    in_bag_probability : probability that a row is in a bag, 1 - (1 - 1/n)^m for m draws; None with sample_weight
+    in_bag_share : share of rows that a bag has, as seen
+    estimate : out-of-bag score: accuracy, or R squared; None where it was not asked for
+    estimated : rows that the estimate counts; None where it was not asked for
+    seconds : seconds of work, compiling left out
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    kind : "heuristic": no optimum is claimed
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    reason : why members are missing, where the fit was broken off
+    backend : what computed it: "cpu", or the name of a device
     """
 
     in_bag_probability: float | None
@@ -95,7 +112,7 @@ class EnsembleCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> EnsembleCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         numbers = {n: None if block[n] is None else decode_float(block[n]) for n in _NUMBERS}
         return cls(

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.linear_model import LinearModel, last_step, read_linear
 from gapless.encode.labels import encode_labels
 from gapless.judge.inputs import width_of
@@ -16,18 +18,31 @@ from gapless.judge.inputs import width_of
 __all__ = ["Explanation", "coefficients", "explain"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """w by feature, for each score of the model; with X also each example's share of it."""
+    """w by feature, for each score of the model; with X also each example's share of it.
+
+    Attributes
+    ----------
+    linear : the linear model that is read
+    feature_names : name of each feature
+    direction : (S, d): w / |w|, zeros where w is zero
+    order : (S, d): features by falling |w|, ties in the order of the columns
+    X : float64, dense or CSR
+    top : features that a printed ranking shows
+    shift : (d,): a feature is (column - shift) / scale; None: it is the column itself
+    scale : (d,)
+    """
 
     linear: LinearModel
     feature_names: list[str]
-    direction: np.ndarray  #: (S, d): w / |w|, zeros where w is zero
-    order: np.ndarray  #: (S, d): features by falling |w|, ties in the order of the columns
-    X: Any = None  #: float64, dense or CSR
+    direction: np.ndarray
+    order: np.ndarray
+    X: Any = None
     top: int = 10
-    shift: np.ndarray | None = None  #: (d,): a feature is (column - shift) / scale; None: it is the column itself
-    scale: np.ndarray | None = None  #: (d,)
+    shift: np.ndarray | None = None
+    scale: np.ndarray | None = None
 
     @property
     def weights(self) -> np.ndarray:
@@ -36,6 +51,7 @@ class Explanation:
 
     @property
     def intercept(self) -> np.ndarray:
+        """(S,): the offset of each score."""
         return self.linear.intercept
 
     @property
@@ -75,6 +91,7 @@ class Explanation:
 
     @property
     def n_scores(self) -> int:
+        """S: one score for two classes and for regression, else one a class."""
         return int(self.weights.shape[0])
 
     def _score(self, of: Any) -> int:
@@ -91,12 +108,18 @@ class Explanation:
         return list(range(self.n_scores)) if self.linear.classes is None else self.linear.classes.tolist()
 
     def ranking(self, of: Any = None) -> list[tuple[str, float, float]]:
-        """(feature, share w_j / |w|, weight w_j), the strongest first."""
+        """(feature, share w_j / |w|, weight w_j), the strongest first.
+
+        ``of``: the class whose score is meant (targets: its number).
+        """
         k = self._score(of)
         return [(self.feature_names[j], float(self.direction[k, j]), float(self.weights[k, j])) for j in self.order[k]]
 
     def contributions(self, of: Any = None) -> Any:
-        """w_j x_ij, as dense or sparse as X; a row's sum and the intercept give its score."""
+        """w_j x_ij, as dense or sparse as X; a row's sum and the intercept give its score.
+
+        ``of``: the class whose score is meant (targets: its number).
+        """
         X = self._rows()
         w = self.weights[self._score(of)]
         if sparse.issparse(X):
@@ -114,6 +137,8 @@ class Explanation:
         """(feature, its value, its contribution) of one example, the strongest first.
 
         More than one score: that of the predicted class unless ``of`` names another.
+
+        ``i`` is its row in X.
         """
         X = self._rows()
         i = range(X.shape[0])[i]
@@ -136,7 +161,10 @@ class Explanation:
         return self.X
 
     def describe(self, i: int, of: Any = None, top: int | None = None) -> str:
-        """How the score of one example comes about, as text."""
+        """How the score of one example comes about, as text.
+
+        ``i`` is its row in X, ``of`` the class whose score is meant, ``top`` the number of features shown.
+        """
         k = self._of_row(range(self._rows().shape[0])[i]) if of is None else self._score(of)
         name = self._names()[k]
         parts = self.row(i, None if self.n_scores == 1 else name)
@@ -154,8 +182,17 @@ class Explanation:
             return "" if self.n_scores == 1 else f" {k}"
         values = classes.tolist()
         if self.n_scores == 1:
-            return f" of {values[1]!r} (+) against {values[0]!r} (-)"
-        return f" of {values[k]!r} against the rest"
+            return f" of {written(values[1])} (+) against {written(values[0])} (-)"
+        return f" of {written(values[k])} against the rest"
+
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: the features that weigh most, for each of the first scores."""
+        rows = [
+            [k, self.feature_names[j], self.direction[k, j], self.weights[k, j]]
+            for k in range(min(self.n_scores, 10))
+            for j in self.order[k][: self.top]
+        ]
+        return ("score", "feature", "w / |w|", "w"), rows
 
     def __str__(self) -> str:
         lines = [f"{self.linear.name}: {self.weights.shape[1]} features"]

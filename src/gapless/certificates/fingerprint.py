@@ -19,6 +19,7 @@ from gapless._jit import compiled
 from gapless._threads import share
 from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, digest, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
+from gapless.rows.products import as_rows
 
 __all__ = ["fingerprint", "row_hashes"]
 
@@ -107,7 +108,7 @@ def row_hashes(X: Any) -> np.ndarray:
     a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)
     if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous:
-        bits = X.view(np.uint64)
+        bits = _writable(X).view(np.uint64)
         ends = _ends(n, X.size)
         share(lambda k: _dense(bits, a0, a1, out, ends[k], ends[k + 1]), len(ends) - 1)
         return out
@@ -131,6 +132,12 @@ def _ends(n: int, values: int) -> list[int]:
     return [n * k // parts for k in range(parts + 1)]
 
 
+def _writable(array: np.ndarray) -> np.ndarray:
+    """The same memory in one piece, not marked as read-only: kernels would be compiled once more for such arrays. Nobody writes
+    to it."""
+    return as_rows(array.reshape(1, -1), 1.0).values.reshape(array.shape)
+
+
 def _sparse_hashes(X: Any) -> np.ndarray:
     X = X if X.format == "csr" else X.tocsr()
     n, d = X.shape
@@ -139,13 +146,14 @@ def _sparse_hashes(X: Any) -> np.ndarray:
         return judges_row_hashes(X)
     a0, a1 = _multipliers(d)
     out = np.zeros((n, 2), dtype=np.uint64)
-    indices, indptr = np.ascontiguousarray(X.indices), np.ascontiguousarray(X.indptr)
+    kind = X.indices.dtype if X.indices.dtype == X.indptr.dtype else np.int64
+    indices, indptr = _writable(X.indices.astype(kind, copy=False)), _writable(X.indptr.astype(kind, copy=False))
     if indices.size and (indices.min() < 0 or indices.max() >= d):
         return judges_row_hashes(X)  # raises
     fine = np.ones(65, dtype=bool)
     ends = _ends(n, X.data.size)
     plain = X.data.dtype == np.float64 and X.data.dtype.isnative
-    values = np.ascontiguousarray(X.data)
+    values = _writable(X.data)
 
     def part(k: int) -> None:
         fine[k] = _rises(indices, indptr, ends[k], ends[k + 1])

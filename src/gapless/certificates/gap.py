@@ -7,7 +7,6 @@ of the returned model is at most ``gap`` above the best one.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend as machine
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.convert import Objective, objective
 from gapless.certificates.stated import Bounded, times_of
 from gapless.certificates.statement import decode_float, encode_float
@@ -35,9 +36,24 @@ def relative_gap(primal: float, dual: float, gap: float | None = None) -> float:
     return gap / scale
 
 
+@result
 @dataclass(frozen=True)
 class Subproblem:
-    """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it."""
+    """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it.
+
+    Attributes
+    ----------
+    positive : index of the class that is +1; None where all classes are in the problem
+    status : how this problem ended, one of the words of `Certificate.status`
+    primal : P, the value of the objective at the model
+    dual : D, the value of the dual at the dual point; the optimum is at least this
+    gap : P - D, which bounds P - P* from above
+    relative_gap : gap / max(|P|, |D|)
+    rounding : bound on the rounding error of the figure that is claimed
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    solver : the algorithm that found the model
+    """
 
     positive: int | None
     status: str
@@ -55,6 +71,7 @@ class Subproblem:
 
     @property
     def converged(self) -> bool:
+        """Whether the status is "converged"."""
         return self.status == "converged"
 
     def document(self) -> dict[str, Any]:
@@ -63,19 +80,23 @@ class Subproblem:
 
     @classmethod
     def from_document(cls, block: Mapping[str, Any]) -> Subproblem:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
         return cls(
             positive=None if block["positive"] is None else int(block["positive"]),
             status=str(block["status"]),
             primal=decode_float(block["primal"]),
-            dual=decode_float(block["dual"]),
-            gap=decode_float(block["gap"]),
-            relative_gap=decode_float(block["relative_gap"]),
+            dual=_from_json(block["dual"]),
+            gap=_from_json(block["gap"]),
+            relative_gap=_from_json(block["relative_gap"]),
             rounding=decode_float(block["rounding"]),
             n_iter=int(block["n_iter"]),
             seconds=decode_float(block["seconds"]),
             solver=str(block["solver"]),
         )
+
+    def __str__(self) -> str:
+        figures = f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e}"
+        return f"{self.status}: {figures} ({self.solver})"
 
 
 def certify_values(
@@ -96,12 +117,16 @@ def certify_values(
     ``ending`` is how the solver says it ended. Where the relative gap is at most ``tol`` the status is
     ``converged`` whatever it says; where it is above and the solver claims convergence the status is
     ``stalled``; values that are not finite give ``not_finite``, and so does a solver whose numbers overflowed on the way.
-    ``hard`` says that the primal is infinite where a constraint is not kept.
+    ``hard`` says that the primal is infinite where a constraint is not kept: all that is then said of the optimum is P* >= 0.
     """
     primal, dual = float(primal), float(dual)
+    if hard and primal == math.inf:
+        dual = rounding = 0.0
     gap = primal - dual
     relative = relative_gap(primal, dual, gap)
     _check_status(ending)
+    if math.isfinite(gap) and not math.isfinite(rounding):  # nothing is known of these figures
+        primal = dual = gap = relative = math.nan
     if not (math.isfinite(primal) and math.isfinite(dual)):
         # A hard margin that was stopped before any point kept it: the objective is infinite, and nothing overflowed.
         stopped = primal == math.inf and math.isfinite(dual) and hard
@@ -138,6 +163,16 @@ def certify(
 
     ``theta`` is the model as the user gets it, where that differs from the solver's (coefficients kept in
     float32), ``scores`` are its scores and ``combined`` is sum u x, where they are known.
+
+    Parameters
+    ----------
+    problem : a problem of `gapless.problems`
+    solution : what a solver returned: theta, u and how it ended
+    tol : relative gap up to which the fit counts as converged
+    theta : model as the user gets it, where that differs from the solver's (coefficients kept in float32)
+    positive : index of the class that is +1
+    scores : scores of theta, where they are known
+    combined : sum of u x, where it is known
     """
     theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
     u = np.asarray(solution.u, dtype=np.float64)
@@ -160,6 +195,7 @@ def certify(
     )
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Bounded):
     """What a fit claims: the figures of all its subproblems, what was fitted, on which data, and the dual
@@ -167,6 +203,25 @@ class Certificate(Bounded):
 
     primal, dual, gap and rounding are sums over the subproblems, relative_gap is that of the sums, n_iter
     the largest; the status is ``converged`` where every subproblem converged, else that of the worst one.
+
+    Attributes
+    ----------
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    primal : P, the value of the objective at the model
+    dual : D, the value of the dual at the dual point; the optimum is at least this
+    gap : P - D, which bounds P - P* from above
+    relative_gap : gap / max(|P|, |D|)
+    tol : the tolerance that was asked for
+    rounding : bound on the rounding error of the figure that is claimed
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    solver : the algorithm that found the model
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    subproblems : a `Subproblem` for each class against the rest; one for two classes
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    kind : "gap"
     """
 
     status: str
@@ -191,6 +246,7 @@ class Certificate(Bounded):
 
     @property
     def converged(self) -> bool:
+        """Whether the status is "converged"."""
         return self.status == "converged"
 
     @property
@@ -221,9 +277,9 @@ class Certificate(Bounded):
             "tol": encode_float(self.tol),
             "status": self.status,
             "primal": encode_float(self.primal),
-            "dual": encode_float(self.dual),
-            "gap": encode_float(self.gap),
-            "relative_gap": encode_float(self.relative_gap),
+            "dual": _to_json(self.dual),
+            "gap": _to_json(self.gap),
+            "relative_gap": _to_json(self.relative_gap),
             "rounding": encode_float(self.rounding),
             "n_iter": int(self.n_iter),
             **self._times(),
@@ -236,7 +292,7 @@ class Certificate(Bounded):
         return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit."""
+        """The document as text; every float comes back to the bit. ``indent`` as in json.dumps."""
         return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
 
     @classmethod
@@ -246,9 +302,9 @@ class Certificate(Bounded):
         return cls(
             status=str(block["status"]),
             primal=decode_float(block["primal"]),
-            dual=decode_float(block["dual"]),
-            gap=decode_float(block["gap"]),
-            relative_gap=decode_float(block["relative_gap"]),
+            dual=_from_json(block["dual"]),
+            gap=_from_json(block["gap"]),
+            relative_gap=_from_json(block["relative_gap"]),
             tol=decode_float(block["tol"]),
             rounding=decode_float(block["rounding"]),
             n_iter=int(block["n_iter"]),
@@ -264,16 +320,17 @@ class Certificate(Bounded):
 
     @classmethod
     def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> Certificate:
-        """The inverse of ``to_json``."""
+        """The inverse of ``to_json``. ``text`` is the document; ``arrays`` are those of the model file."""
         return cls.from_document(json.loads(text), arrays)
 
     # ------------------------------------------------------------ sentences
     @property
     def estimator(self) -> str:
+        """Name of the estimator."""
         return str(self.statement.get("estimator", "the model"))
 
     def class_name(self, positive: int | None) -> str:
-        """The label of a class index, as the user writes it."""
+        """The label of a class index, as the user writes it. ``positive`` is the index; None stands for all classes."""
         values = self.statement.get("classes", {}).get("values", [])
         if positive is None:
             return "all classes"
@@ -282,6 +339,8 @@ class Certificate(Bounded):
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
         """The sentence of the ConvergenceWarning, with the figures of the worst subproblem; None where all
         is well.
+
+        ``max_iter`` and ``time_limit`` are the limits that the fit had.
         """
         if self.converged:
             return None
@@ -321,17 +380,23 @@ class Certificate(Bounded):
             parts.append(self.backend)
         return ", ".join(part for part in parts if part)
 
-    def __str__(self) -> str:
+    def _claim(self, primal: float) -> str:
+        """How far the objective, at most ``primal``, can be above its optimum, and the figures."""
+        if self.primal == math.inf:  # the objective of a hard margin; of any other it overflows
+            kept = sum(math.isfinite(sub.primal) for sub in self.subproblems)
+            known = f"of {len(self.subproblems)} margins {kept} are kept" if kept else "no margin is kept yet"
+            return f"{known}, so that nothing is known about the distance to the optimum ({self._ending()})"
         figures = (
             f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e} "
             f"{'<=' if self.relative_gap <= self.tol else '>'} tol {tolerance(self.tol)}; {self._ending()}"
         )
         if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            claim = "nothing is known about the distance to the optimum"
-        else:
-            most = above_optimum(self.primal, self.dual, self.rounding)
-            claim = f"the objective is at most {most} above its optimum"
-        text = f"{self.estimator}: {claim} ({figures})."
+            return f"nothing is known about the distance to the optimum ({figures})"
+        most = above_optimum(primal, self.dual, self.rounding)
+        return f"the objective is at most {most} above its optimum ({figures})"
+
+    def __str__(self) -> str:
+        text = f"{self.estimator}: {self._claim(self.primal)}."
         if len(self.subproblems) > 1:
             done = sum(sub.converged for sub in self.subproblems)
             worst = self.worst
@@ -345,53 +410,30 @@ class Certificate(Bounded):
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({self.estimator}: {self.status}, primal={self.primal!r}, dual={self.dual!r}, "
-            f"relative_gap={self.relative_gap:.3g}, tol={self.tol:g})"
+            f"Certificate({self.estimator}: {self.status}, primal={written(self.primal)}, dual={written(self.dual)}, "
+            f"relative_gap={'None' if self.relative_gap is None else format(self.relative_gap, '.3g')}, tol={self.tol:g})"
         )
 
-    def _repr_html_(self) -> str:
-        try:
-            return self._html()
-        except Exception:  # a notebook must show something, whatever a hand-made certificate holds
-            return f"<pre>{html.escape(object.__repr__(self))}</pre>"
+    def _problem_name(self, sub: Subproblem) -> str:
+        return f"{self.class_name(sub.positive)} against the rest"
 
-    def _html(self) -> str:
-        head = [
-            "problem",
-            "status",
-            "primal",
-            "dual",
-            "gap",
-            "relative gap",
-            "rounding",
-            "passes",
-            "seconds",
-            "solver",
-        ]
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: a line for each problem, and their sum."""
+        head = ("problem", "status", "primal", "dual", "gap", "relative gap", "rounding", "passes", "seconds", "solver")
 
-        def row(name: str, part: Certificate | Subproblem, cell: str = "td") -> str:
-            cells = [
-                name,
-                part.status,
-                f"{part.primal:.10g}",
-                f"{part.dual:.10g}",
-                f"{part.gap:.3g}",
-                f"{part.relative_gap:.2e}",
-                f"{part.rounding:.1e}",
-                str(part.n_iter),
-                short(part.seconds, 3) + _compiled(part),
-                part.solver,
-            ]
-            return "<tr>" + "".join(f"<{cell}>{html.escape(text)}</{cell}>" for text in cells) + "</tr>"
+        def line(name: str, part: Certificate | Subproblem) -> list[Any]:
+            known = (_figure(part.dual, ".10g"), _figure(part.gap, ".3g"), _figure(part.relative_gap, ".2e"))
+            seconds = short(part.seconds, 3) + _compiled(part)
+            return [
+                name, part.status, f"{part.primal:.10g}", *known, f"{part.rounding:.1e}", part.n_iter, seconds, part.solver,
+            ]  # fmt: skip
 
-        rows = ["<tr>" + "".join(f"<th>{text}</th>" for text in head) + "</tr>"]
-        if len(self.subproblems) > 1:
-            for sub in self.subproblems[:50]:
-                rows.append(row(f"{self.class_name(sub.positive)} against the rest", sub))
-            if len(self.subproblems) > 50:
-                rows.append(f'<tr><td colspan="{len(head)}">… {len(self.subproblems) - 50} more</td></tr>')
-        rows.append(row(self.estimator if len(self.subproblems) <= 1 else "sum", self))
-        return f"<p>{html.escape(str(self))}</p><table>{''.join(rows)}</table>"
+        if len(self.subproblems) <= 1:
+            return head, [line(self.estimator, self)]
+        lines = [line(self._problem_name(sub), sub) for sub in self.subproblems[:50]]
+        if len(self.subproblems) > 50:
+            lines.append([f"… {len(self.subproblems) - 50} more", *[""] * (len(head) - 1)])
+        return head, [*lines, line("sum", self)]
 
     # ------------------------------------------------------------- equality
     def __eq__(self, other: object) -> bool:
@@ -459,7 +501,7 @@ def _sum(values: Iterable[float]) -> float:
 
 def _worst(subs: Sequence[Subproblem]) -> Subproblem:
     def badness(sub: Subproblem) -> tuple[bool, bool, float]:
-        unknown = math.isnan(sub.relative_gap)
+        unknown = sub.relative_gap is None or math.isnan(sub.relative_gap)
         return (not sub.converged, unknown, -math.inf if unknown else sub.relative_gap)
 
     return max(subs, key=badness)
@@ -472,6 +514,15 @@ def _check_status(status: str) -> None:
 
 def _to_json(value: Any) -> Any:
     return encode_float(value) if isinstance(value, (float, np.floating)) else value
+
+
+def _from_json(value: Any) -> Any:
+    """The inverse; None where the kind has no such figure."""
+    return None if value is None else decode_float(value)
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def _same_array(a: np.ndarray, b: np.ndarray) -> bool:

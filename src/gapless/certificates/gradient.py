@@ -16,7 +16,6 @@ A fit has converged if and only if reach < 1 and excess <= tol * loss.
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from collections.abc import Mapping
@@ -26,6 +25,8 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.convert import Objective, objective
 from gapless.certificates.separation import Separability
 from gapless.certificates.stated import Stated, statement_of, times_of
@@ -33,6 +34,7 @@ from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.problems.likelihood import Likelihood
+from gapless.problems.linear_erm import gamma
 
 __all__ = ["GradientCertificate", "certify_gradient"]
 
@@ -41,6 +43,8 @@ _FLOATS = (
 )  # fmt: skip
 
 
+#: Nothing is claimed where rounding may be more than this share of the loss of no model.
+LOST = 2e-7
 #: Multiplications that take no longer than a time limit may be missed by.
 CHEAP = 2e8
 
@@ -56,6 +60,10 @@ def certify_gradient(
     stopped = ending in ("time_limit", "interrupted")
     work = problem.n * float(problem.S * problem.basis.width) ** 2
     found = problem.measure(coef, intercept, proof=not stopped or work <= CHEAP)
+    if not math.isfinite(found.reach):
+        off = 2.0 * gamma(problem.d + problem.K + 8) * float(problem.c @ problem.sizes(coef, intercept))
+        if not off <= LOST * float(problem.c.sum()) * math.log(problem.K):  # the loss is rounding, and says nothing
+            found = found._replace(loss=math.nan, excess=math.nan)
     relative = found.excess / found.loss if found.loss > 0.0 else 0.0
     if not math.isfinite(found.loss):
         status = "not_finite"
@@ -78,9 +86,33 @@ def certify_gradient(
     }
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class GradientCertificate(Stated):
-    """What a fit without a penalty claims. There is no dual and no gap: these are None."""
+    """What a fit without a penalty claims. There is no dual and no gap: these are None.
+
+    Attributes
+    ----------
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    tol : the tolerance that was asked for
+    loss : -ln of the likelihood at the model
+    decrement : Newton decrement: the length of the gradient in the metric of the Hessian
+    reach : the argument of the bound; below 1 it holds
+    excess : loss - its infimum is at most this
+    relative_excess : excess / loss
+    rounding : bound on the rounding error of the figure that is claimed
+    rank : numerical rank of the columns
+    condition : condition number of the columns
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    solver : the algorithm that found the model
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    kind : "gradient": there is no penalty and no gap
+    separation : where classes may be separated: what they are, with its proof
+    """
 
     status: str
     tol: float
@@ -100,7 +132,7 @@ class GradientCertificate(Stated):
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     backend: str = field(default_factory=backend)
     kind: str = "gradient"
-    separation: Separability | None = None  #: where classes may be separated: what they are, with its proof
+    separation: Separability | None = None
 
     def __post_init__(self) -> None:
         if self.status not in STATUSES:
@@ -172,12 +204,15 @@ class GradientCertificate(Stated):
 
     @classmethod
     def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> GradientCertificate:
-        """The inverse of ``to_json``."""
+        """The inverse of ``to_json``. ``text`` is the document; ``arrays`` are those of the model file."""
         return cls.from_document(json.loads(text), arrays)
 
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
-        """The sentence of the ConvergenceWarning; None where all is well."""
+        """The sentence of the ConvergenceWarning; None where all is well.
+
+        ``max_iter`` and ``time_limit`` are the limits that the fit had.
+        """
         if self.converged:
             return None
         how, advice = {
@@ -223,12 +258,11 @@ class GradientCertificate(Stated):
 
     def __repr__(self) -> str:
         return (
-            f"GradientCertificate({self.estimator}: {self.status}, loss={self.loss!r}, decrement={self.decrement:.3g}, "
+            f"GradientCertificate({self.estimator}: {self.status}, loss={written(self.loss)}, decrement={self.decrement:.3g}, "
             f"relative_excess={self.relative_excess:.3g}, tol={self.tol:g})"
         )
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows."""
         names = ("status", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "rank", "condition")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        cells = "".join(f"<td>{html.escape(str(getattr(self, name)))}</td>" for name in names)
-        return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr><tr>{cells}</tr></table>"
+        return names, [[getattr(self, name) for name in names]]

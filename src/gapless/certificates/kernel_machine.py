@@ -7,7 +7,6 @@ is ``heuristic``, there is no gap, and what is claimed is the largest violation 
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -15,54 +14,79 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.certificates.convert import Objective
 from gapless.certificates.gap import Certificate, Subproblem, assemble, certify_values
 from gapless.certificates.statement import decode_float, encode_float
-from gapless.errors import above_optimum, convergence_message, short, tolerance
+from gapless.errors import convergence_message, short, tolerance
 from gapless.problems.kernel_dual import KernelDual
 from gapless.solvers.solution import Solution
 
 __all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block"]
 
 
+@result
 @dataclass(frozen=True)
 class Pair(Subproblem):
-    """The gap of one problem: class ``positive`` against class ``negative``; both None where there are no classes."""
+    """The gap of one problem: class ``positive`` against class ``negative``; both None where there are no classes.
+
+    Attributes
+    ----------
+    negative : index of the class that is -1; None where all classes are in the problem
+    violation : largest violation of the optimality conditions, where no gap exists
+    """
 
     negative: int | None = None
     violation: float = math.nan
 
     @classmethod
     def from_document(cls, block: Mapping[str, Any]) -> Pair:
+        """The inverse of ``document``, from its ``block``."""
         base = Subproblem.from_document(block)
         negative = None if block["negative"] is None else int(block["negative"])
         return cls(**base.__dict__, negative=negative, violation=decode_float(block["violation"]))
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelCertificate(Certificate):
-    """What a kernel machine claims; ``witness`` is a v with v'Kv < 0, where K is no kernel."""
+    """What a kernel machine claims; ``witness`` is a v with v'Kv < 0, where K is no kernel.
 
+    There kind is "heuristic", and dual, gap and relative_gap are None, here and in each subproblem.
+
+    Attributes
+    ----------
+    witness : v with v'Kv < 0, where K is no kernel; else None
+    """
+
+    dual: Any
+    gap: Any
+    relative_gap: Any
     witness: np.ndarray | None = None
 
     @property
     def objective(self) -> Objective:
+        """The formula that was minimised, with its numbers."""
         return _objective(self.statement["problem"])
 
     @classmethod
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> KernelCertificate:
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         base = Certificate.from_document(document, arrays)
         subs = tuple(Pair.from_document(sub) for sub in document["certificate"]["subproblems"])
-        return cls(**{**base.__dict__, "subproblems": subs})
+        found = cls(**{**base.__dict__, "subproblems": subs})
+        return found if found.kind == "gap" else _without_gap(found)
 
     def pair_name(self, sub: Pair) -> str:
+        """The two labels of the subproblem ``sub``, as the user writes them."""
         if sub.positive is None:
             return self.estimator
         return f"{self.class_name(sub.positive)} against {self.class_name(sub.negative)}"
 
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
+        """The sentence of the ConvergenceWarning; None where all is well. ``max_iter``, ``time_limit``: limits of the fit."""
         if self.converged:
             return None
         worst: Any = self.worst
@@ -76,10 +100,10 @@ class KernelCertificate(Certificate):
             self.estimator,
             worst.status,
             seconds=self.seconds,
-            relative_gap=worst.relative_gap,
+            relative_gap=math.nan if worst.relative_gap is None else worst.relative_gap,
             tol=self.tol,
             primal=worst.primal,
-            dual=worst.dual,
+            dual=math.nan if worst.dual is None else worst.dual,
             rounding=worst.rounding,
             max_iter=max_iter,
             time_limit=time_limit,
@@ -98,16 +122,7 @@ class KernelCertificate(Certificate):
                 f"{self.estimator}: this kernel is not positive semidefinite, so that no dual bound exists; the optimality "
                 f"conditions are violated by at most {short(worst, up=True)} (primal {self.primal:.10g}; {self._ending()})."
             )
-        figures = (
-            f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e} "
-            f"{'<=' if self.relative_gap <= self.tol else '>'} tol {tolerance(self.tol)}; {self._ending()}"
-        )
-        if not (math.isfinite(self.primal) and math.isfinite(self.dual)):
-            claim = "nothing is known about the distance to the optimum"
-        else:
-            most = above_optimum(self.dual + self.gap, self.dual, self.rounding)
-            claim = f"the objective is at most {most} above its optimum"
-        text = f"{self.estimator}: {claim} ({figures})."
+        text = f"{self.estimator}: {self._claim(self.dual + self.gap)}."
         if len(self.subproblems) > 1:
             done = sum(sub.converged for sub in self.subproblems)
             pair: Any = self.worst
@@ -117,13 +132,8 @@ class KernelCertificate(Certificate):
             )
         return text + self._on_new_rows()
 
-    def _html(self) -> str:
-        text = super()._html()
-        for sub in self.subproblems[:50] if len(self.subproblems) > 1 else ():
-            plain = html.escape(f"{self.class_name(sub.positive)} against the rest")
-            pair = html.escape(self.pair_name(sub))  # type: ignore[arg-type]
-            text = text.replace(f"<td>{plain}</td>", f"<td>{pair}</td>", 1)
-        return text
+    def _problem_name(self, sub: Subproblem) -> str:
+        return self.pair_name(sub)  # type: ignore[arg-type]
 
 
 def certify_kernel(
@@ -159,6 +169,9 @@ def certify_kernel(
     found = Pair(**base.__dict__, negative=None if pair is None else pair[1], violation=violation)
     if not finite:
         return found
+    if not found.rounding <= LOST * max(scale, problem.largest(beta)):  # the figures are rounding, and say nothing
+        nan = math.nan
+        return replace(found, status="not_finite", primal=nan, dual=nan, gap=nan, relative_gap=nan, violation=math.inf)
     relative = gap / scale if scale > 0.0 else 0.0
     found = replace(found, gap=gap, relative_gap=relative)  # of rows: P - D has lost these digits
     if positive:
@@ -191,8 +204,12 @@ def assemble_kernel(
     found = KernelCertificate(**base.__dict__, witness=witness)
     if positive:
         return found
-    nan = math.nan
-    return replace(found, kind="heuristic", dual=nan, gap=nan, relative_gap=nan)
+    return _without_gap(replace(found, kind="heuristic"))
+
+
+def _without_gap(found: KernelCertificate) -> KernelCertificate:
+    none: dict[str, Any] = dict.fromkeys(("dual", "gap", "relative_gap"))
+    return replace(found, subproblems=tuple(replace(sub, **none) for sub in found.subproblems), **none)
 
 
 def kernel_block(kernel: Any) -> dict[str, Any]:
@@ -208,6 +225,8 @@ def kernel_block(kernel: Any) -> dict[str, Any]:
 
 #: An optimum is 0 where it is not above this share of the largest it could be.
 ZERO_SHARE = 1e-9
+#: Nothing is claimed where rounding may be more than this share of the objective.
+LOST = 0.01
 
 _LOSS = {
     "c_svc": "{C} * sum_i s_i max(0, 1 - y_i(<w,phi_i> + b))",

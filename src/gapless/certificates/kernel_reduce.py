@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 
 from gapless import kernels
+from gapless._results import result
 from gapless._threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.kernel_machine import KernelCertificate, Pair, assemble_kernel, certify_kernel
@@ -36,12 +37,16 @@ __all__ = ["KernelReduction", "kernel_of", "reduce_kernel"]
 FREE = 1e-9
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelReduction:
     """``X[r.rows], y[r.rows]`` (and ``r.sample_weight``) give ``r.estimator()`` the same w and b.
 
     Attributes
     ----------
+    n_rows : rows of the first fit
+    sample_weight : weights of ``rows``, None where there were none
+    model : the model of all rows
     rows : the rows that stay, rising
     support : those with a part in w
     ends : those with alpha = 0 that fix an end of the offset's interval

@@ -11,15 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 from gapless.certificates.slackness import DUAL, Slackness, slackness
 from gapless.judge.kernel_machines.labels import safe_sides
 
 __all__ = ["KernelSlackness", "certified_sides", "kernel_slackness"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class KernelSlackness(Slackness):
-    """``certified``: the index into DUAL that every optimum has, 0 or 2; -1 where the gap proves neither."""
+    """``certified``: the index into DUAL that every optimum has, 0 or 2; -1 where the gap proves neither.
+
+    Attributes
+    ----------
+    certified : index into DUAL that every optimum has, 0 or 2; -1 where the gap proves neither
+    """
 
     certified: np.ndarray | None = None
 

@@ -13,24 +13,38 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from gapless._results import result
+
 __all__ = ["UNIT", "LinearModel", "gamma", "last_step", "read_linear", "score_error"]
 
 UNIT = 2.0**-53
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Scores f = X wᵀ + b: one for two classes and for regression, else one a class."""
+    """Scores f = X wᵀ + b: one for two classes and for regression, else one a class.
+
+    Attributes
+    ----------
+    name : name of the estimator
+    coef : (S, d) float64
+    intercept : (S,) float64
+    classes : classes in the order of the scores; None for regression
+    feature_names : name of each column of X
+    model : the estimator that was read
+    """
 
     name: str
-    coef: np.ndarray  #: (S, d) float64
-    intercept: np.ndarray  #: (S,) float64
+    coef: np.ndarray
+    intercept: np.ndarray
     classes: np.ndarray | None
     feature_names: list[str]
     model: Any
 
     @property
     def n_features(self) -> int:
+        """Columns of X."""
         return int(self.coef.shape[1])
 
     @property
@@ -57,6 +71,9 @@ class LinearModel:
     def scores(self, X: Any) -> np.ndarray:
         """(n, S) scores of an X that ``read`` gave."""
         return np.asarray(X @ self.coef.T) + self.intercept
+
+    def __str__(self) -> str:
+        return f"{self.name}: {len(self.coef)} linear score{'s' * (len(self.coef) > 1)} of {self.n_features:,} features"
 
 
 def gamma(m: float) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gapless._results import result
 from gapless.certificates.linear_model import UNIT, LinearModel, last_step, read_linear, score_error
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight
@@ -25,35 +26,55 @@ from gapless.errors import short
 __all__ = ["Margins", "margins"]
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Margins:
     """Arrays over the examples: (n,) for two classes; for more, those marked † are (n, K), a column for each
     class
-    against the rest, and the names that end in ``_true`` give the column of the example's own class."""
+    against the rest, and the names that end in ``_true`` give the column of the example's own class.
+
+    Attributes
+    ----------
+    linear : the linear model that is read
+    index : class index of each example
+    predicted : class index that the model predicts
+    width : 1/|w|, the distance of the margin boundary; one a class for more than two
+    score : † f = <w, x> + b
+    gamma : † signed distance y f / |w|, positive on the right side
+    angle : † degrees between w and x
+    in_strip : † |f| < 1
+    violates : † y f < 1
+    correct : the prediction is the label
+    radius : no move of x that is shorter than this changes the prediction
+    sample_weight : (n,): weights as given, 1 otherwise
+    """
 
     linear: LinearModel
-    index: np.ndarray  #: class index of each example
-    predicted: np.ndarray  #: class index that the model predicts
-    width: Any  #: 1/|w|, the distance of the margin boundary; one a class for more than two
-    score: np.ndarray  #: † f = <w, x> + b
-    gamma: np.ndarray  #: † signed distance y f / |w|, positive on the right side
-    angle: np.ndarray  #: † degrees between w and x
-    in_strip: np.ndarray  #: † |f| < 1
-    violates: np.ndarray  #: † y f < 1
-    correct: np.ndarray  #: the prediction is the label
-    radius: np.ndarray  #: no move of x that is shorter than this changes the prediction
+    index: np.ndarray
+    predicted: np.ndarray
+    width: Any
+    score: np.ndarray
+    gamma: np.ndarray
+    angle: np.ndarray
+    in_strip: np.ndarray
+    violates: np.ndarray
+    correct: np.ndarray
+    radius: np.ndarray
     sample_weight: np.ndarray
 
     @property
     def classes(self) -> np.ndarray:
+        """Classes of the model."""
         return np.asarray(self.linear.classes)
 
     @property
     def two_classes(self) -> bool:
+        """Whether there are two classes."""
         return self.score.ndim == 1
 
     @property
     def n_rows(self) -> int:
+        """Number of examples."""
         return int(self.index.size)
 
     def _own(self, values: np.ndarray) -> np.ndarray:
@@ -61,18 +82,22 @@ class Margins:
 
     @property
     def score_true(self) -> np.ndarray:
+        """(n,): the score of the example's own class."""
         return self._own(self.score)
 
     @property
     def gamma_true(self) -> np.ndarray:
+        """(n,): the signed distance of the example's own class."""
         return self._own(self.gamma)
 
     @property
     def in_strip_true(self) -> np.ndarray:
+        """(n,): the same of ``in_strip``."""
         return self._own(self.in_strip)
 
     @property
     def violates_true(self) -> np.ndarray:
+        """(n,): the same of ``violates``."""
         return self._own(self.violates)
 
     def foot(self, X: Any, positive: Any = None) -> np.ndarray:
@@ -133,7 +158,7 @@ class Margins:
         }
 
     def table(self, rows: int = 10) -> str:
-        """The examples of smallest signed distance, as text."""
+        """The examples of smallest signed distance, as text. ``rows``: how many."""
         columns = self.columns()
         order = np.argsort(np.nan_to_num(columns["gamma"]), kind="stable")[:rows]
         cells = [["row", *columns]]
@@ -141,6 +166,12 @@ class Margins:
             cells.append([str(i), *(_cell(column[i]) for column in columns.values())])
         widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
         return "\n".join("  ".join(text.rjust(width) for text, width in zip(line, widths)) for line in cells)
+
+    def _table(self) -> tuple[list[str], list[list[Any]]]:
+        """What a notebook shows: the examples of smallest signed distance."""
+        columns = self.columns()
+        order = np.argsort(np.nan_to_num(columns["gamma"]), kind="stable")[:10]
+        return ["row", *columns], [[i, *(column[i] for column in columns.values())] for i in order]
 
     def __str__(self) -> str:
         s = self.summary()

@@ -23,7 +23,6 @@ That nothing separates the rows is proved by multipliers m_i >= 0, not all 0, wi
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._kernel_store import backend
-from gapless.certificates.stated import Stated, statement_of, times_of
+from gapless._results import result
+from gapless._written import counted, written
+from gapless.certificates.stated import WithoutGap, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import STATUSES, short
 from gapless.rows import CsrRows, Rows, n_features, norms2, scores
@@ -108,14 +109,22 @@ def mistake_bound(
     return MistakeBound(R, margin, bound) if math.isfinite(bound) else None
 
 
+@result
 class Witness(NamedTuple):
-    """Rows and multipliers > 0 with sum m y (x, 1) = 0: no hyperplane has all rows strictly on their side."""
+    """Rows and multipliers > 0 with sum m y (x, 1) = 0: no hyperplane has all rows strictly on their side.
+
+    Attributes
+    ----------
+    rows : numbers of the rows that take part
+    multipliers : their positive multipliers, exact
+    """
 
     rows: tuple[int, ...]
     multipliers: tuple[Fraction, ...]
 
     @classmethod
     def of(cls, rows: Sequence[int], multipliers: Sequence[Any]) -> Witness:
+        """A witness of ``rows`` and ``multipliers``, those of 0 left out."""
         pairs = [(int(i), Fraction(m)) for i, m in zip(rows, multipliers) if m != 0]
         return cls(tuple(i for i, _ in pairs), tuple(m for _, m in pairs))
 
@@ -131,6 +140,10 @@ class Witness(NamedTuple):
             for j, value in zip(*entries(rows, i)):
                 total[j] = total.get(j, 0) + a * Fraction(value)
         return not any(total.values()) and (level == 0 or rows.constant == 0.0)
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(str, self.rows[:6])) + ("" if len(self.rows) <= 6 else ", ...")
+        return f"{len(self.rows)} rows ({shown}) and their multipliers prove that no hyperplane separates the classes"
 
 
 def entries(rows: Rows, i: int) -> tuple[list[int], list[float]]:
@@ -167,27 +180,62 @@ def _whole(rows: Rows, theta: np.ndarray, largest: float) -> bool:
     return bool((theta == np.rint(theta)).all() and (rows.values == np.rint(rows.values)).all())
 
 
+@result
 class Perceived(NamedTuple):
-    """What is claimed of one class against the others (of the only one, where there are two)."""
+    """What is claimed of one class against the others (of the only one, where there are two).
+
+    Attributes
+    ----------
+    positive : index of the class that is +1
+    status : how this problem ended
+    mistakes : updates that were made
+    passes : passes over the rows
+    errors : training rows that the model returned has on the wrong side, or on its hyperplane
+    radius : R, the length of the longest row (x, 1)
+    margin : gamma of the given or found direction; None where none is known
+    bound : most mistakes that there can be; None where no direction is known
+    why : why there is no bound
+    witness : proof that nothing separates the classes, or None
+    """
 
     positive: int
     status: str
     mistakes: int
     passes: int
-    errors: int  #: training rows that the model returned has on the wrong side, or on its hyperplane
+    errors: int
     radius: float | None
     margin: float | None
     bound: float | None
-    why: str  #: why there is no bound
+    why: str
     witness: Witness | None
 
+    def __str__(self) -> str:
+        most = (
+            "" if self.bound is None else f" of at most {math.floor(self.bound):,}" if math.isfinite(self.bound) else ""
+        )
+        made, passes = counted(self.mistakes, "mistake"), counted(self.passes, "pass", "passes")
+        return f"{self.status}: {made}{most} in {passes}, {counted(self.errors, 'error')} at the end"
 
+
+@result
 @dataclass(frozen=True, eq=False, repr=False)
-class BoundCertificate(Stated):
+class BoundCertificate(WithoutGap):
     """What a perceptron claims. There is nothing optimised and no gap.
 
     ``mistakes``, ``bound``, ``radius``, ``margin`` and ``witness`` are those of the only subproblem of two classes; with more
     classes, look into ``subproblems``.
+
+    Attributes
+    ----------
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    subproblems : a `Perceived` for each problem of one class against the rest
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    kind : "bound": the number of mistakes is bounded, or a witness proves that nothing separates the classes
     """
 
     status: str
@@ -206,10 +254,12 @@ class BoundCertificate(Stated):
 
     @property
     def mistakes(self) -> int:
+        """Updates of all subproblems together."""
         return sum(sub.mistakes for sub in self.subproblems)
 
     @property
     def errors(self) -> int:
+        """Training rows that are wrong, over all subproblems."""
         return sum(sub.errors for sub in self.subproblems)
 
     @property
@@ -225,14 +275,17 @@ class BoundCertificate(Stated):
 
     @property
     def radius(self) -> float | None:
+        """R of the worst subproblem."""
         return self._only("radius")
 
     @property
     def margin(self) -> float | None:
+        """gamma of the worst subproblem; None where none is known."""
         return self._only("margin")
 
     @property
     def witness(self) -> Witness | None:
+        """Proof that nothing separates the classes, None where there is none."""
         return self._only("witness")
 
     @property
@@ -244,13 +297,6 @@ class BoundCertificate(Stated):
         t = self.arrays["direction"][0]
         t = t if self.statement["problem"]["offset"] == "constant" else t[:-1]
         return t / np.linalg.norm(t)
-
-    @property
-    def primal(self) -> None:
-        """There is none, nor a dual, nor a gap."""
-        return None
-
-    dual = gap = relative_gap = primal
 
     # ------------------------------------------------------------------ JSON
     def document(self) -> dict[str, Any]:
@@ -270,7 +316,7 @@ class BoundCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> BoundCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         return cls(
             status=str(block["status"]),
@@ -285,7 +331,10 @@ class BoundCertificate(Stated):
 
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
-        """The sentence of the ConvergenceWarning; None where there is nothing to say."""
+        """The sentence of the ConvergenceWarning; None where there is nothing to say.
+
+        ``max_iter`` and ``time_limit`` are the limits that the fit had.
+        """
         variant = self.statement["problem"]["variant"]
         open_ = [sub for sub in self.subproblems if sub.status != "converged"]
         many = (
@@ -295,16 +344,19 @@ class BoundCertificate(Stated):
             n, rows = self.fingerprint["n_rows"], [len(sub.witness.rows) for sub in open_ if sub.witness is not None]
             return (
                 f"{self.estimator}: no hyperplane separates the classes{many}, as {min(rows)} rows prove exactly "
-                f"(certificate_); the perceptron would go on for ever. The model is the best met on the way: {self.errors} "
-                f"errors{' in all' if many else ''} on {n} rows. variant='pocket' asks for that without this warning; "
+                f"(certificate_); the perceptron would go on for ever. The model is the best met on the way: "
+                f"{counted(self.errors, 'error')}"
+                f"{' in all' if many else ''} on {n} rows. variant='pocket' asks for that without this warning; "
                 "LinearSVC finds a soft margin."
             )
         if self.status == "infeasible" or self.converged or self.status == "stalled":
             return None
+        if self.status == "max_iter" and not any(sub.errors for sub in open_):
+            return None  # no pass was clean, but every row is on its side now
         how, advice = {
             "max_iter": (
                 f"stopped at max_iter={self.n_iter if max_iter is None or max_iter < 0 else max_iter}",
-                "Raise max_iter (init=est resumes from this model)",
+                "Raise max_iter (init=est resumes from this model)" + self._open_question(open_),
             ),
             "time_limit": ("stopped at time_limit", "Raise time_limit (init=est resumes from this model)"),
             "interrupted": ("was interrupted", "Fit again with init=est to resume"),
@@ -312,22 +364,28 @@ class BoundCertificate(Stated):
         }[self.status]
         return f"{self.estimator} {how}{many} after {short(self.seconds)} s: {self._claim(open_[0])}. {advice}."
 
+    def _open_question(self, open_: list[Perceived]) -> str:
+        """What to do where nobody knows whether more passes would end."""
+        if any(sub.bound is not None for sub in open_) or self.statement["problem"]["penalty"] is not None:
+            return ""
+        return "; certify=True tells whether any hyperplane separates the classes"
+
     def _claim(self, sub: Perceived) -> str:
-        made = f"{sub.mistakes} mistakes"
+        made, errors = counted(sub.mistakes, "mistake"), counted(sub.errors, "error")
         if sub.bound is not None:
             most = short(math.floor(sub.bound), 3, up=True)
             made += f" of at most {most} (R {sub.radius:.4g}, margin {sub.margin:.3g})"
         if sub.status == "converged":
-            return f"every row is on its side after {made}" if sub.errors == 0 else f"{made}; {sub.errors} errors"
+            return f"every row is on its side after {made}" if sub.errors == 0 else f"{made}; {errors}"
         if sub.witness is not None:
-            return f"{len(sub.witness.rows)} rows prove exactly that no hyperplane separates the classes; {sub.errors} errors"
-        return f"{made}, {sub.errors} rows are still on the wrong side"
+            return f"{len(sub.witness.rows)} rows prove exactly that no hyperplane separates the classes; {errors}"
+        return f"{made}, {counted(sub.errors, 'row is', 'rows are')} still on the wrong side"
 
     def __str__(self) -> str:
         classes = self.statement["classes"]["values"]
         lines = []
         for sub in self.subproblems:
-            which = f"{classes[sub.positive]!r} against the rest: " if len(self.subproblems) > 1 else ""
+            which = f"{written(classes[sub.positive])} against the rest: " if len(self.subproblems) > 1 else ""
             why = "" if sub.bound is not None or sub.witness is not None else f". No bound on mistakes: {sub.why}"
             lines.append(which + self._claim(sub) + why)
         passes = f"{self.n_iter} pass" + ("" if self.n_iter == 1 else "es")
@@ -336,14 +394,10 @@ class BoundCertificate(Stated):
     def __repr__(self) -> str:
         return f"BoundCertificate({self.estimator}: {self.status}, mistakes={self.mistakes}, bound={self.bound})"
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: a line for each class against the rest."""
         names = ("positive", "status", "mistakes", "bound", "radius", "margin", "errors", "passes")
-        head = "".join(f"<th>{name}</th>" for name in names)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(str(getattr(sub, name)))}</td>" for name in names) + "</tr>"
-            for sub in self.subproblems
-        )
-        return f"<p>{html.escape(str(self))}</p><table><tr>{head}</tr>{rows}</table>"
+        return names, [[getattr(sub, name) for name in names] for sub in self.subproblems]
 
 
 def _block(sub: Perceived) -> dict[str, Any]:

@@ -13,15 +13,31 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend
-from gapless.certificates.stated import Stated, statement_of, times_of
+from gapless._results import result
+from gapless._written import written
+from gapless.certificates.stated import WithoutGap, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 
 __all__ = ["MomentsCertificate"]
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
-class MomentsCertificate(Stated):
-    """``rank`` and ``condition`` have one number for each covariance of the rule; features are scaled to unit variance."""
+class MomentsCertificate(WithoutGap):
+    """``rank`` and ``condition`` have one number for each covariance of the rule; features are scaled to unit variance.
+
+    Attributes
+    ----------
+    rank : rank of each covariance of the rule, features scaled to unit variance
+    condition : condition number of each covariance of the rule, features scaled to unit variance
+    seconds : seconds of work, compiling left out
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    kind : "moments": the means, covariances and shares are those of the data
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    backend : what computed it: "cpu", or the name of a device
+    """
 
     rank: Sequence[int]
     condition: Sequence[float]
@@ -50,7 +66,7 @@ class MomentsCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> MomentsCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         return cls(
             rank=[int(r) for r in block["rank"]],
@@ -73,4 +89,4 @@ class MomentsCertificate(Stated):
         )
 
     def __repr__(self) -> str:
-        return f"MomentsCertificate({self.estimator}: rank={list(self.rank)}, condition={list(self.condition)})"
+        return f"MomentsCertificate({self.estimator}: rank={written(list(self.rank))}, condition={written(list(self.condition))})"

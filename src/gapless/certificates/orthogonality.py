@@ -9,7 +9,6 @@ squares, R2, rank and condition.  Where every target has alpha > 0, kind ``gap``
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -18,8 +17,11 @@ from typing import Any
 import numpy as np
 
 from gapless._kernel_store import backend
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.gap import certify_values, relative_gap
+from gapless.certificates.r_squared import r_squared
 from gapless.certificates.stated import Stated, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import above_optimum, convergence_message, short, tolerance
@@ -29,10 +31,24 @@ from gapless.problems.least_squares import LeastSquares
 __all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
 
 
+@result
 @dataclass(frozen=True)
 class Target:
     """The figures of one target. With a gap: primal, dual, gap, relative_gap; without: orthogonality. The others of
-    these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality."""
+    these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality.
+
+    Attributes
+    ----------
+    status : how this target ended
+    rss : residual sum of squares
+    r2 : R squared
+    rounding : bound on the rounding of the gap, or of the orthogonality
+    orthogonality : largest cosine between residuals and a column; None with a penalty
+    primal : P; None without a penalty
+    dual : D; None without a penalty
+    gap : P - D; None without a penalty
+    relative_gap : gap / max(|P|, |D|); None without a penalty
+    """
 
     status: str
     rss: float
@@ -46,6 +62,7 @@ class Target:
 
     @property
     def converged(self) -> bool:
+        """Whether the status is "converged"."""
         return self.status == "converged"
 
     def document(self) -> dict[str, Any]:
@@ -55,9 +72,17 @@ class Target:
 
     @classmethod
     def from_document(cls, block: Mapping[str, Any]) -> Target:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
         values: dict[str, Any] = {name: v if name == "status" else decode_float(v) for name, v in block.items()}
         return cls(**values)
+
+    def __str__(self) -> str:
+        figure = (
+            f"orthogonality {self.orthogonality:.1e}"
+            if self.relative_gap is None
+            else f"relative gap {self.relative_gap:.1e}"
+        )
+        return f"{self.status}: residual sum of squares {self.rss:.10g}, R2 {self.r2:.6g}, {figure}"
 
 
 def certify_least_squares(
@@ -71,10 +96,7 @@ def certify_least_squares(
     W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in solution)
     left, gradient = problem.residuals(W, b)
     rss, tss, largest = problem.rss(left), problem.tss, problem.largest
-    # A constant target leaves nothing to explain: its R2 is not a number.
-    size = largest * 2.0**-50
-    varies = tss > problem.mass * size * size
-    r2 = np.where(varies, 1.0 - rss / np.where(varies, tss, 1.0), np.nan)
+    r2 = r_squared(rss, tss, problem.mass, largest)
     finite = bool(np.isfinite(rss).all())
     targets: list[Target] = []
     if finite and problem.alpha.min() > 0.0:
@@ -96,6 +118,9 @@ def certify_least_squares(
                         found, u = again, v
             primal, below = found.primal, found.dual
             room = found.rounding if math.isfinite(below) else math.inf
+            whole = max(abs(primal), abs(below)) + float(problem.length[k]) ** 2 / float(problem.alpha[k])
+            if not room <= LOST * whole:  # the figures are rounding, and say nothing
+                primal = below = math.nan
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
             # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
             # rounding that is large against the targets themselves excuses nothing: mass |y|^2 / alpha >= 2 P(0).
@@ -126,9 +151,31 @@ def certify_least_squares(
     return tuple(targets), None
 
 
+#: Nothing is claimed where rounding may be more than this share of the objective, or of that of w = 0.
+LOST = 0.0025
+
+
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class LeastSquaresCertificate(Stated):
-    """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty."""
+    """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty.
+
+    Attributes
+    ----------
+    kind : "gap" with a penalty, "orthogonality" without
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    tol : the tolerance that was asked for
+    targets : a `Target` for each column of y
+    rank : numerical rank of the columns
+    condition : condition number of the columns
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    solver : the algorithm that found the model
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    """
 
     kind: str
     status: str
@@ -176,14 +223,17 @@ class LeastSquaresCertificate(Stated):
 
     @property
     def dual(self) -> float | None:
+        """D, summed over the targets; None without a penalty."""
         return self._sum("dual")
 
     @property
     def gap(self) -> float | None:
+        """P - D; None without a penalty."""
         return self._sum("gap")
 
     @property
     def relative_gap(self) -> float | None:
+        """gap / max(|P|, |D|); None without a penalty."""
         primal, dual = self.primal, self.dual
         return None if primal is None or dual is None else relative_gap(primal, dual, self.gap)
 
@@ -226,7 +276,7 @@ class LeastSquaresCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> LeastSquaresCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         return cls(
             kind=str(block["kind"]),
@@ -246,7 +296,10 @@ class LeastSquaresCertificate(Stated):
 
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
-        """The sentence of the ConvergenceWarning; None where all is well."""
+        """The sentence of the ConvergenceWarning; None where all is well.
+
+        ``max_iter`` and ``time_limit`` are the limits that the fit had.
+        """
         if self.converged:
             return None
         worst = self.worst
@@ -292,17 +345,12 @@ class LeastSquaresCertificate(Stated):
         figure = (
             f"relative_gap={self.relative_gap:.3g}" if self.kind == "gap" else f"orthogonality={self.orthogonality:.3g}"
         )
-        return f"LeastSquaresCertificate({self.estimator}: {self.status}, {figure}, rss={self.rss!r}, tol={self.tol:g})"
+        return f"LeastSquaresCertificate({self.estimator}: {self.status}, {figure}, rss={written(self.rss)}, tol={self.tol:g})"
 
-    def _repr_html_(self) -> str:
-        head = [f.name for f in fields(Target)]
-        cells = [[getattr(target, name) for name in head] for target in self.targets[:50]]
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape('-' if v is None else str(v))}</td>" for v in row) + "</tr>"
-            for row in cells
-        )
-        top = "".join(f"<th>{name}</th>" for name in head)
-        return f"<p>{html.escape(str(self))}</p><table><tr>{top}</tr>{rows}</table>"
+    def _table(self) -> tuple[list[str], list[list[Any]]]:
+        """What a notebook shows: a line for each target."""
+        names = [f.name for f in fields(Target)]
+        return names, [[getattr(target, name) for name in names] for target in self.targets[:50]]
 
 
 def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:

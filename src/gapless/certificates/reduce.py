@@ -27,6 +27,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from gapless import losses
+from gapless._results import result
 from gapless._threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.gap import Certificate, assemble, certify
@@ -39,6 +40,7 @@ from gapless.encode.weights import check_sample_weight, costs
 from gapless.errors import CertificateError, short
 from gapless.problems.hard_margin import HardMargin
 from gapless.problems.linear_erm import LinearERM
+from gapless.solvers.loop import audible
 from gapless.solvers.solution import Solution
 
 __all__ = ["Reduction", "reduce"]
@@ -47,12 +49,15 @@ __all__ = ["Reduction", "reduce"]
 FREE = 1e-9
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class Reduction:
     """``X[r.rows], y[r.rows]`` (and ``r.sample_weight``) give ``r.estimator()`` the same w and b.
 
     Attributes
     ----------
+    n_rows : rows of the first fit
+    model : the model of all rows
     rows : the rows that stay, rising
     support : those with alpha > 0 in some subproblem
     ends : those with alpha = 0 that fix an end of the offset's interval
@@ -97,6 +102,7 @@ class Reduction:
         return f"<Reduction to {self.rows.size} of {self.n_rows} rows>"
 
 
+@audible()
 def reduce(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Reduction | KernelReduction:
     """The rows that alone give the same w and b.
 

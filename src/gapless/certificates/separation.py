@@ -23,6 +23,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 import gapless
+from gapless._results import result
 from gapless._threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.statement import encode_classes
@@ -32,6 +33,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.errors import listed, short
 from gapless.problems.separation import Separation
 from gapless.solvers.exact_signs import Direction, bounds_hold, exact_values
+from gapless.solvers.loop import audible
 from gapless.solvers.separation import separate
 from gapless.solvers.separation_frame import Undecided, integers_of
 from gapless.solvers.separation_proofs import Proof
@@ -50,12 +52,20 @@ UNDECIDED = (
 CANDIDATES = 2_000
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
 class Separability:
     """What `separability` found. ``verify(result, X, y)`` checks the proof.
 
     Attributes
     ----------
+    all_classes : also those whose rows have no weight
+    kernel : quasi: exact vectors that show which directions separate nothing
+    narrow : exact direction that uses ``columns`` alone
+    feature_names : names of the columns of X, None where it has none
+    offset : whether hyperplanes have an offset, or go through 0
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    n_counted : rows of positive weight
     status : "complete", "quasi" or "overlap"
     margin : the smallest distance of a row to the boundary of (w, b), rounded down; None unless complete
     margin_upper : no hyperplane has a larger margin, as ``multipliers`` prove; None where that is not known
@@ -78,7 +88,7 @@ class Separability:
     columns: np.ndarray
     classes: np.ndarray
     rivals: np.ndarray
-    all_classes: np.ndarray  #: also those whose rows have no weight
+    all_classes: np.ndarray
     margin_upper: float | None = None
     on_plane: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     direction: np.ndarray | None = None
@@ -88,10 +98,11 @@ class Separability:
     offset: bool = True
     fingerprint: dict[str, Any] = field(default_factory=dict)
 
-    n_counted: int = 0  #: rows of positive weight
+    n_counted: int = 0
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return int(self.fingerprint["n_rows"])
 
     @property
@@ -129,7 +140,7 @@ class Separability:
         }
 
     def to_json(self, indent: int | None = None) -> str:
-        """The proof as text."""
+        """The proof as text. ``indent`` as in json.dumps."""
         return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
 
     def __str__(self) -> str:
@@ -191,6 +202,7 @@ def _positions(classes: np.ndarray, labels: np.ndarray) -> list[int]:
     return [place[value] for value in labels.tolist()]
 
 
+@audible()
 def separability(X: Any, y: Any, fit_intercept: bool = True, sample_weight: Any = None) -> Separability:
     """Whether a hyperplane tells the classes apart, with a proof.
 

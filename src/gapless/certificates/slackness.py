@@ -18,6 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+
 __all__ = ["DUAL", "PRIMAL", "Slackness", "slackness"]
 
 DUAL = ("alpha = 0", "0 < alpha < c", "alpha = c")
@@ -32,19 +35,36 @@ _ALLOWED = {
 }
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Slackness:
-    """Arrays of the shape of alpha: (n,), or (S, n) for S subproblems."""
+    """Arrays of the shape of alpha: (n,), or (S, n) for S subproblems.
+
+    Attributes
+    ----------
+    loss : name of the loss
+    alpha : multiplier of each row
+    c : upper end of alpha: C times the row's weights
+    yf : y times the score
+    xi : max(0, 1 - y f); 1 - y f for the squared loss
+    beta : multiplier of xi >= 0 (hinge: c - alpha, else 0)
+    from_dual : index into DUAL; -1 where c = 0
+    from_primal : index into PRIMAL; -1 where c = 0
+    consistent : the two readings fit together
+    residuals : name -> residual of each row: "alpha (1 - yf - xi)", "beta xi", "alpha + beta - c" (smooth losses:
+        "stationarity"), "outside the box"
+    tol : distance up to which yf counts as 1
+    """
 
     loss: str
     alpha: np.ndarray
     c: np.ndarray
     yf: np.ndarray
-    xi: np.ndarray  #: max(0, 1 - y f); 1 - y f for the squared loss
-    beta: np.ndarray  #: multiplier of xi >= 0 (hinge: c - alpha, else 0)
-    from_dual: np.ndarray  #: index into DUAL; -1 where c = 0
-    from_primal: np.ndarray  #: index into PRIMAL; -1 where c = 0
-    consistent: np.ndarray  #: the two readings fit together
+    xi: np.ndarray
+    beta: np.ndarray
+    from_dual: np.ndarray
+    from_primal: np.ndarray
+    consistent: np.ndarray
     residuals: dict[str, np.ndarray]
     tol: float
 
@@ -102,7 +122,7 @@ def slackness(
     tol_alpha : alpha <= tol_alpha * c reads as 0, alpha >= (1 - tol_alpha) c as c.
     """
     if loss not in _LOSSES:
-        raise ValueError(f"unknown loss {loss!r}; it is one of {list(_LOSSES)}")
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_LOSSES)}")
     alpha = np.asarray(alpha, dtype=np.float64)
     yf = np.asarray(yf, dtype=np.float64)
     if alpha.shape != yf.shape:

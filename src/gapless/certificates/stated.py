@@ -12,14 +12,19 @@ import numpy as np
 from gapless.certificates.statement import decode_float, encode_float
 from gapless.errors import short
 
-__all__ = ["Bounded", "Stated", "times_of"]
+__all__ = ["Bounded", "Stated", "WithoutGap", "times_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Bounded:
-    """What a certificate says of the time it took, and of new rows."""
+    """What a certificate says of the time it took, and of new rows.
 
-    compile_seconds: float = 0.0  #: seconds of waiting for compiles, which ``seconds`` leaves out
+    Attributes
+    ----------
+    compile_seconds : seconds of waiting for compiles, which ``seconds`` leaves out
+    """
+
+    compile_seconds: float = 0.0
 
     @property
     def _took(self) -> str:
@@ -65,10 +70,12 @@ class Stated(Bounded):
 
     @property
     def converged(self) -> bool:
+        """Whether the status is "converged"."""
         return self.status == "converged"
 
     @property
     def estimator(self) -> str:
+        """Name of the estimator."""
         return str(self.statement.get("estimator", "the model"))
 
     def _stated(self, certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +83,7 @@ class Stated(Bounded):
         return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit."""
+        """The document as text; every float comes back to the bit. ``indent`` as in json.dumps."""
         return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
 
     def __eq__(self, other: object) -> bool:
@@ -88,6 +95,17 @@ class Stated(Bounded):
 
     def __hash__(self) -> int:
         return hash((self.estimator, self.status))
+
+
+class WithoutGap(Stated):
+    """The base of a certificate whose kind has no primal, no dual and no gap: all of them are None, none is made up."""
+
+    @property
+    def primal(self) -> None:
+        """There is none, nor a dual, nor a gap."""
+        return None
+
+    dual = gap = relative_gap = primal
 
 
 def times_of(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 import gapless
+from gapless._written import written
 
 __all__ = [
     "SCHEMA",
@@ -45,10 +47,10 @@ def decode_float(value: Any) -> float:
     """The inverse of ``encode_float``."""
     if isinstance(value, str):
         if value not in _NON_FINITE:
-            raise ValueError(f"expected a number, got the string {value!r}")
+            raise ValueError(f"expected a number, got the string {written(value)}")
         return _NON_FINITE[value]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"expected a number, got {value!r}")
+        raise ValueError(f"expected a number, got {written(value)}")
     return float(value)
 
 
@@ -72,6 +74,8 @@ def _encode_value(value: Any) -> Any:
         return _encode_value(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_encode_value(item) for item in value]
+    if is_dataclass(value):  # a Schedule
+        return _encode_value(asdict(value))  # type: ignore[arg-type]
     return None  # random generators, callbacks, models to resume from: a file cannot give them back
 
 
@@ -83,6 +87,8 @@ def decode_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
             value = _NON_FINITE[value]
         elif name == "class_weight" and isinstance(value, list):
             value = {key: _NON_FINITE.get(item, item) if isinstance(item, str) else item for key, item in value}
+        elif name == "schedule" and isinstance(value, list):
+            value = gapless.Schedule(**dict(value))
         decoded[name] = value
     return decoded
 
@@ -104,7 +110,7 @@ def decode_classes(block: Mapping[str, Any]) -> np.ndarray:
     dtypes = {"int": np.int64, "float": np.float64, "bool": np.bool_, "str": object}
     kind, values = block["type"], block["values"]
     if kind not in dtypes:
-        raise ValueError(f"unknown class type {kind!r}; it is one of {list(dtypes)}")
+        raise ValueError(f"unknown class type {written(kind)}; it is one of {list(dtypes)}")
     if kind == "int" and any(value > np.iinfo(np.int64).max for value in values):
         return np.array(values, dtype=np.uint64)
     return np.array(values, dtype=dtypes[kind])
@@ -115,7 +121,7 @@ def problem_block(
 ) -> dict[str, Any]:
     """The mathematical problem: loss, offset, C and the resolved weight of each class."""
     if offset not in ("none", "penalised", "free"):
-        raise ValueError(f"offset is {offset!r}; it is 'none', 'penalised' or 'free'")
+        raise ValueError(f"offset is {written(offset)}; it is 'none', 'penalised' or 'free'")
     return {
         "loss": str(loss),
         "offset": offset,

@@ -15,7 +15,8 @@ import numpy as np
 
 from gapless._clock import Stopwatch
 from gapless._kernel_store import backend
-from gapless.certificates.stated import Stated, statement_of, times_of
+from gapless._results import result
+from gapless.certificates.stated import WithoutGap, statement_of, times_of
 from gapless.certificates.statement import decode_float, encode_float, statement
 from gapless.judge.fingerprint import digest
 from gapless.solvers.tree import Limits, Tree
@@ -28,10 +29,28 @@ _FIELDS = (
 )  # fmt: skip
 
 
+@result
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeCertificate(Stated):
+class TreeCertificate(WithoutGap):
     """``error``: the weighted share of training rows that are misclassified (of several outputs the mean), or the mean
-    squared error. ``best``: whether every split is claimed to be the best of its node."""
+    squared error. ``best``: whether every split is claimed to be the best of its node.
+
+    Attributes
+    ----------
+    error : weighted share of training rows that are misclassified (several outputs: the mean), or the mean squared
+        error
+    nodes : number of nodes
+    leaves : number of leaves
+    depth : levels below the root
+    best : whether every split is claimed to be the best of its node
+    seconds : seconds of work, compiling left out
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    kind : "heuristic": a tree is greedy, and no optimum is claimed
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    backend : what computed it: "cpu", or the name of a device
+    """
 
     error: float
     nodes: int
@@ -66,7 +85,7 @@ class TreeCertificate(Stated):
     def from_document(
         cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
     ) -> TreeCertificate:
-        """The inverse of ``document``."""
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
         block = document["certificate"]
         return cls(
             error=decode_float(block["error"]),
@@ -85,7 +104,10 @@ class TreeCertificate(Stated):
 
     @staticmethod
     def tree_arrays(tree: Tree, levels: Sequence[np.ndarray | None] | None) -> dict[str, np.ndarray]:
-        """A tree as the arrays of a model file, and the values of the categories, feature after feature."""
+        """A tree as the arrays of a model file, and the values of the categories, feature after feature.
+
+        ``levels`` are the values of each categorical feature.
+        """
         arrays: dict[str, np.ndarray] = {name: getattr(tree, name) for name in _FIELDS}
         arrays["threshold"] = np.where(
             np.isnan(tree.threshold), 0.0, tree.threshold

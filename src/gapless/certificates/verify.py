@@ -26,6 +26,7 @@ from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.orthogonality import LeastSquaresCertificate
 from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
+from gapless.solvers.loop import audible
 
 __all__ = ["names_rows", "rows_as_named", "verify"]
 
@@ -41,6 +42,7 @@ KINDS = (
 )
 
 
+@audible()
 def verify(
     model: Any, X: Any, y: Any, sample_weight: Any = None, rigorous: bool | Literal["exact"] = False
 ) -> judge.Verdict:
@@ -81,6 +83,8 @@ def _of_estimator(model: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             raise NotFittedError(
                 f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using it."
             )
+        if why := getattr(model, "stop_reason_", ""):
+            raise TypeError(f"this {name} has no certificate_, there is nothing to verify: {why}")
         raise TypeError(f"{name} has no certificate_: verify takes a gapless model, a certificate or a model file")
     # What is judged is the model as it stands now, not as it was when the certificate was made.
     arrays = {**certificate.arrays, **arrays_now(model, certificate.arrays)}

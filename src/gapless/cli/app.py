@@ -1,7 +1,7 @@
 """The command line: its commands, its exit codes, its one-line errors.
 
 0 all is well; 1 a verification is false, or a fit did not converge under --strict; 2 bad input or usage;
-3 an error of gapless itself; 130 interrupted.
+3 an error of gapless itself; 4 the output cannot be written; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import typer
 from gapless.cli.bounds import bounds
 from gapless.cli.demo import demo
 from gapless.cli.doctor import doctor
-from gapless.cli.guard import BAD_INPUT, INTERRUPTED, one_line, say
+from gapless.cli.guard import BAD_INPUT, INTERRUPTED, NOT_WRITTEN, lost_output, one_line, say
+from gapless.cli.lab import lab
 from gapless.cli.predict import predict
 from gapless.cli.report import report
 from gapless.cli.train import train
@@ -29,14 +30,14 @@ app = typer.Typer(
     help="Linear models that prove themselves. "
     "Every fit says how far it can be from its optimum, and anybody can check.",
     epilog="Exit codes: 0 ok · 1 verification false, or not converged under --strict · "
-    "2 bad input or usage · 3 internal error · 130 interrupted",
+    "2 bad input or usage · 3 internal error · 4 output not written · 130 interrupted",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (demo, train, tune, predict, verify, bounds, report, doctor, warmup):
+for command in (demo, train, tune, predict, verify, bounds, report, lab, doctor, warmup):
     app.command()(command)
 
 # click lives inside typer in newer versions and beside it in older ones: found through a public name.
@@ -62,7 +63,20 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is returned."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except OSError as error:  # of the help or the version, which no command guards
+        lost = lost_output(error)
+        if lost is None:
+            raise
+        say(lost)
+        return NOT_WRITTEN
+
+
+def _main(given: list[str]) -> int:
     try:
         result = app(args=given, prog_name="gapless", standalone_mode=False)
         return result if isinstance(result, int) else 0

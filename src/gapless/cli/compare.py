@@ -276,6 +276,9 @@ def compare(
             if found is None:
                 result.left_out[family.label] = "its first fit took all of its time"
                 continue
+            if not hasattr(found.model, "certificate_"):  # AdaBoost whose first round was useless
+                result.left_out[family.label] = str(getattr(found.model, "stop_reason_", "it has no certificate"))[:200]
+                continue
             result.tried.append(found)
             result.settings += found.settings
     if not result.tried:

@@ -7,12 +7,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
 import typer
 
-OK, FALSE, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+OK, FALSE, BAD_INPUT, INTERNAL, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,8 +29,28 @@ def words(error: BaseException) -> str:
 
 
 def say(text: str) -> None:
-    """One line on stderr."""
-    print(f"gapless: {text}", file=sys.stderr, flush=True)
+    """One line on stderr; where that cannot be written either, the exit code says enough."""
+    with suppress(OSError):
+        print(f"gapless: {text}", file=sys.stderr, flush=True)
+
+
+def lost_output(error: BaseException) -> str | None:
+    """What to say of an error of stdout (a full device), which Python drops what was written over; None: it is another error."""
+    innermost = error.__traceback__
+    while innermost is not None and innermost.tb_next is not None:
+        innermost = innermost.tb_next
+    module = "" if innermost is None else str(innermost.tb_frame.f_globals.get("__name__", ""))
+    printing = module.startswith(("gapless.cli.", "click", "typer", "rich"))
+    if not isinstance(error, OSError) or isinstance(error, BrokenPipeError) or error.filename or not printing:
+        return None
+    _drop_output()
+    return f"the output cannot be written ({error.strerror or error})"
+
+
+def _drop_output() -> None:
+    """Nothing is left that Python could fail over at its end."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def stop(text: str, code: int = BAD_INPUT) -> NoReturn:
@@ -54,11 +74,14 @@ def guarded(command: F) -> F:
             stop("interrupted", INTERRUPTED)
         except BrokenPipeError:
             # The reader of our output has gone (| head): nothing to say, and nobody to say it to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             raise typer.Exit(OK) from None
         except Exception as error:
             if debug or _is_clicks(error):
                 raise
+            lost = lost_output(error)
+            if lost is not None:
+                stop(lost, NOT_WRITTEN)
             if isinstance(error, ValueError | OSError | NotImplementedError | MemoryError):
                 stop(words(error), BAD_INPUT)
             stop(f"internal error: {type(error).__name__}: {one_line(error)} (--debug shows where)", INTERNAL)

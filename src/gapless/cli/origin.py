@@ -65,6 +65,8 @@ def remember(model: Any, context: typer.Context, rows: Rows) -> None:
 
     dtype = "float32" if str(rows.data.X.dtype) == "float32" else "float64"
     origin = {"command": typed(context), "dtype": dtype, "split": rows.split}
+    if rows.data.weights_name is not None:
+        origin["weights"] = rows.data.weights_name
     certificate = model.certificate_
     model.certificate_ = replace(certificate, statement={**certificate.statement, "origin": origin})
     if is_training_data(model, rows.data.X):

@@ -21,8 +21,28 @@ def stage(quiet: bool, stream: TextIO | None = None) -> Iterator[Callable[[str],
         return
     from rich.console import Console
 
-    with Console(file=out).status("reading") as status:
-        yield lambda text: status.update(f"trying {text}")
+    line = _Line("reading")
+    with Console(file=out).status(line):
+
+        def tell(text: str) -> None:
+            line.text = f"trying {text}"
+
+        yield tell
+
+
+class _Line:
+    """What is under way and, while kernels for it are compiled, how long these have taken and about how long they take."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __rich__(self) -> Any:
+        """Asked for by rich several times a second."""
+        from rich.text import Text
+
+        from gapless._kernel_cache import under_way
+
+        return Text(": ".join(filter(None, (self.text, under_way(named=False)))))
 
 
 @contextmanager

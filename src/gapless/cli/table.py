@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gapless._written import written
 from gapless.cli import options
 
 MOST_CLASSES = 30  # whole numbers with more values than that are no classes
@@ -137,4 +138,4 @@ def fractions(whole: Any) -> bool:
 
 
 def name_of(whole: Any) -> str:
-    return "the target" if whole.target is None else f"the target {whole.target!r}"
+    return "the target" if whole.target is None else f"the target {written(whole.target)}"

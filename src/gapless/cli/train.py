@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from gapless import _background
+from gapless._written import written
 from gapless.cli import numbers, options, origin, table
 from gapless.cli.copies import without_copies
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
@@ -188,7 +189,8 @@ def train(
     )  # fmt: skip
     wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)
     # Matplotlib is loaded, and kernels are compiled, by processes of their own while the models are fitted here.
-    with _background.beside(*wishes), drawing.beside(page is not None):
+    call = "train" if model is Kind.auto else wishes[0]
+    with _background.beside(*wishes, call=call), drawing.beside(page is not None):
         whole, rows, labels = _read(request)
         result = _fit_or_compare(request, rows, labels)
         _save(request, whole, rows, result)
@@ -236,7 +238,7 @@ def strangers(rows: Any, tested: Any) -> list[str]:
     labels, counts = np.unique(tested.y[~np.isin(tested.y, rows.y)], return_counts=True)
     if len(labels) == 0 or (rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > table.MOST_CLASSES):
         return []
-    named = ", ".join(f"{label!r} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
+    named = ", ".join(f"{written(label)} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
     more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
     return [f"{named}{more}: among the held-out rows alone, and wrong there whatever is learned; --seed draws others"]
 
@@ -366,7 +368,7 @@ def _labels(whole: Any, model: Kind) -> bool:
     """Whether the target holds classes; a regression is said to be one, and what there is for it."""
     if model in REGRESSIONS:
         if whole.y.dtype.kind not in "fiu":
-            raise typer.BadParameter(f"--model {model}: the column {whole.target!r} does not hold numbers")
+            raise typer.BadParameter(f"--model {model}: the column {written(whole.target)} does not hold numbers")
         return False
     labels = table.holds_classes(whole)
     if model is Kind.auto or not table.fractions(whole):

@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from gapless._written import written
+
 __all__ = ["Labels", "decode_labels", "encode_labels", "one_class_error"]
 
 #: Integer labels in a range of this size are encoded through a table, which costs two passes instead of a
@@ -96,7 +98,7 @@ def _as_labels(y: Any) -> np.ndarray:
         if not whole.all():
             check_classification_targets(y)  # raises with scikit-learn's words
             row = int(np.argmin(whole))
-            raise ValueError(f"y has {y[row]!r} in row {row}: a float label must be a whole number")
+            raise ValueError(f"y has {written(y[row])} in row {row}: a float label must be a whole number")
     elif y.dtype.kind not in "biuUT" and y.dtype != object:
         check_classification_targets(y)
         raise ValueError(
@@ -124,7 +126,7 @@ def _of_one_type(y: np.ndarray) -> np.ndarray:
         raise ValueError(f"Unknown label type: y holds objects of type {next(iter(kinds)).__name__}")
     (first, _), (second, row) = sorted(kinds.items(), key=lambda item: item[1])[:2]
     raise ValueError(
-        f"y mixes labels of different types: row 0 is {y[0]!r} ({first.__name__}), row {row} is {y[row]!r} "
+        f"y mixes labels of different types: row 0 is {written(y[0])} ({first.__name__}), row {row} is {written(y[row])} "
         f"({second.__name__}). Unknown label type: give labels of one type, and no missing ones."
     )
 
@@ -163,6 +165,6 @@ def _lookup(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
     except KeyError as error:
         row = values.index(error.args[0])
         raise ValueError(
-            f"y has the label {error.args[0]!r} in row {row}, which the model does not know; its classes are "
+            f"y has the label {written(error.args[0])} in row {row}, which the model does not know; its classes are "
             f"{classes.tolist()}"
         ) from None

@@ -11,6 +11,8 @@ import math
 from numbers import Real
 from typing import Any, NamedTuple
 
+from gapless._written import written
+
 __all__ = ["Offset", "encode_offset"]
 
 
@@ -40,11 +42,11 @@ def encode_offset(fit_intercept: Any, penalize_intercept: Any = False, intercept
     scaling = intercept_scaling
     if isinstance(scaling, bool) or not isinstance(scaling, Real) or not 0.0 < float(scaling) < math.inf:
         raise ValueError(
-            f"The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got {scaling!r} instead."
+            f"The 'intercept_scaling' parameter must be a float in the range (0.0, inf). Got {written(scaling)} instead."
         )
     if float(scaling) != 1.0 and not (fit_intercept and penalize_intercept):
         raise ValueError(
-            f"intercept_scaling={scaling!r} has no meaning here: the offset is "
+            f"intercept_scaling={written(scaling)} has no meaning here: the offset is "
             + ("free (not penalised)" if fit_intercept else "not fitted")
             + ". Leave it at 1, or set fit_intercept=True and penalize_intercept=True."
         )

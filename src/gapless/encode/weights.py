@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.encode.labels import Labels, one_class_error
 
 __all__ = ["Costs", "check_sample_weight", "costs", "resolve_class_weight", "weightless_classes"]
@@ -75,19 +76,19 @@ def resolve_class_weight(class_weight: Any, labels: Labels, sample_weight: np.nd
         return np.ones(K)
     if isinstance(class_weight, str):
         if class_weight != "balanced":
-            raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {class_weight!r}")
+            raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {written(class_weight)}")
         mass = np.bincount(labels.index, weights=sample_weight, minlength=K)
         balanced = np.ones(K)
         np.divide(sample_weight.sum(), K * mass, out=balanced, where=mass > 0.0)
         return balanced
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {class_weight!r}")
+        raise ValueError(f"class_weight must be dict, 'balanced', or None, got: {written(class_weight)}")
     classes = labels.classes.tolist()
     unknown = [key for key in class_weight if key not in classes]
     missing = [c for c in classes if c not in class_weight]
     if unknown and missing:
         raise ValueError(
-            f"The classes, {missing}, are not in class_weight, and class_weight names {unknown}, "
+            f"The classes, {missing}, are not in class_weight, and class_weight names {written(unknown)}, "
             "which are no labels "
             f"of y. Its keys must be labels as they stand in y: {classes}."
         )
@@ -96,7 +97,7 @@ def resolve_class_weight(class_weight: Any, labels: Labels, sample_weight: np.nd
         if c in class_weight:
             value = class_weight[c]
             if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < math.inf:
-                raise ValueError(f"class_weight[{c!r}] must be a finite number >= 0, got {value!r}")
+                raise ValueError(f"class_weight[{written(c)}] must be a finite number >= 0, got {written(value)}")
             resolved[k] = float(value)
     return resolved
 

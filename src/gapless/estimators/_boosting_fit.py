@@ -17,10 +17,13 @@ from gapless.certificates.statement import statement
 from gapless.encode.labels import Labels
 from gapless.solvers.boosting import Rounds, by_class
 from gapless.solvers.loop import Interruption
+from gapless.solvers.margin_game import hardest_weights
 from gapless.solvers.stumps import Coded, Stumps, answers, first_of_largest, presort, search, side_masses
 
 #: Beyond this exp(a_t / 2) overflows.
 LARGEST = 1400.0
+#: Rows times rounds up to which it is remembered which rows each stump had right.
+REMEMBERED = 4_000_000
 
 
 class Overflow(Exception):
@@ -36,6 +39,7 @@ class Run:
     status: str = "converged"
     reason: str = ""
     failure: BaseException | None = None
+    best: float | None = None  #: no vote of stumps has a larger smallest margin
 
 
 @dataclass
@@ -53,6 +57,18 @@ class Clock:
         return None
 
 
+def cut_short(error: BaseException, t: int) -> tuple[str, str]:
+    """Status and reason of a run whose round t + 1 raised: the base learner, or a handler of a signal in the middle of it."""
+    status = "interrupted" if isinstance(error, KeyboardInterrupt) else "stalled"
+    return status, f"round {t + 1} raised {type(error).__name__}: {error}".removesuffix(": ")
+
+
+def noted(error: BaseException, name: str, reason: str, kept: int) -> BaseException:
+    """What was raised in a round, itself, with a note of what is kept."""
+    error.add_note(f"{name}: {reason}. The {kept} rounds before it are kept, and predict uses them.")
+    return error
+
+
 def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, Any]], clock: Clock) -> Run:
     """Rounds until ``most``, a perfect learner, a useless one, a failure, or the clock."""
     run = Run(rounds, [])
@@ -66,25 +82,19 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
             break
         try:
             answer, learner = propose(t)
-        except Exception as error:
-            if t == 0:
+        except BaseException as error:
+            if t == 0 or clock.interruption.requested:  # a second Ctrl-C ends at once
                 raise
-            run.status, run.failure = "stalled", error
-            run.reason = f"the base learner failed in round {t + 1}: {type(error).__name__}: {error}"
+            run.status, run.reason = cut_short(error, t)
+            run.failure = error
             break
         right, wrong = rounds.error(answer)
         if rounds.useless(wrong):
             limit = f"1 - 1/K = {1.0 - 1.0 / rounds.K:.3g} for K = {rounds.K} classes"
             run.status = "stalled"
-            run.reason = (
-                f"round {t + 1} is useless: its weighted error {wrong:.6g} is at least {limit}, no better than "
-                f"guessing; the {t} rounds before it are kept"
-            )
-            if t == 0:
-                raise ValueError(
-                    "BaseClassifier in AdaBoostClassifier ensemble is worse than random, ensemble can not be fit: round 1 has "
-                    f"weighted error {wrong:.6g}, which is at least {limit}."
-                )
+            kept = f"the {t} rounds before it are kept" if t else "no round is kept; the heaviest class is predicted"
+            how = f"its weighted error {wrong:.6g} is at least {limit}, no better than guessing"
+            run.reason = f"round {t + 1} is useless: {how}; {kept}"
             break
         alpha = rounds.stage_weight(right, wrong)
         beyond = not alpha <= LARGEST
@@ -109,11 +119,15 @@ def boost_stumps(
     order, starts = by_class(index, K, there)
     rounds_first = None if weights is None else weights[order]
     with one_blas_thread():
-        data = presort(X, order)
-        del order
+        data = presort(X, order, clock.over)
+        few = K == 2 and index.size * most <= REMEMBERED
+        kept_order = order if few else None
+        del order  # eight bytes a row, for the length of the fit
+        right: list[np.ndarray] = []  # of each round, which rows it has right
+        own = np.repeat(np.arange(K), np.diff(starts)) if few else starts
         rounds = Rounds(starts, rounds_first, rate)
         edges: list[float] = []
-        answer = np.empty(rounds.n, dtype=np.uint8 if K < 256 else np.uint16)
+        answer = np.empty(rounds.n, dtype=np.uint16)
 
         def propose(t: int) -> tuple[np.ndarray, Any]:
             found = search(data, starts, rounds.weights)
@@ -127,17 +141,33 @@ def boost_stumps(
                 )
                 best = first_of_largest(mass)
                 answer[:] = best
+                if few:
+                    right.append(own == best)
                 return answer, (-1, 0.0, (best, best), (mass, np.zeros(K)), (rounds.n, 0))
             split = found.split
             masses = side_masses(split.side, split.cut, starts, rounds.weights)
-            left, right = first_of_largest(masses[0]), first_of_largest(masses[1])
-            answers(split.side, split.cut, left, right, answer)
+            low, high = first_of_largest(masses[0]), first_of_largest(masses[1])
+            answers(split.side, split.cut, low, high, answer)
+            if few:
+                right.append(answer == own)
             beyond = int(np.count_nonzero(split.side > split.cut))
-            return answer, (split.feature, split.threshold, (left, right), masses, (rounds.n - beyond, beyond))
+            return answer, (split.feature, split.threshold, (low, high), masses, (rounds.n - beyond, beyond))
 
         run = boost(rounds, most, propose, clock)
-    stumps = Stumps.of(run.kept, K)
-    return run, stumps, _learner_arrays(stumps, np.array(edges[: len(run.kept)]) if K == 2 else None, data)
+        stumps = Stumps.of(run.kept, K)
+        extra = _learner_arrays(stumps, np.array(edges[: len(run.kept)]) if K == 2 else None, data)
+        against = None
+        if right and run.kept:
+            rows = X[kept_order]
+            signs = np.where(own == 1, 1.0, -1.0)
+            against = (
+                hardest_weights(rows, signs, np.array(right[: len(run.kept)])) if isinstance(rows, np.ndarray) else None
+            )
+        if against is not None:
+            run.best = float(search(data, starts, against).edge)
+            extra["against"] = np.zeros(index.size)
+            extra["against"][kept_order] = against
+    return run, stumps, extra
 
 
 def _learner_arrays(stumps: Stumps, edges: np.ndarray | None, data: Any) -> dict[str, np.ndarray]:
@@ -195,6 +225,7 @@ def certify_rounds(
         loss=rounds.loss(),
         margin=float(margins.min()),
         median_margin=float(np.median(margins)),
+        best=run.best,
         seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds,
         fingerprint=mark,

@@ -16,6 +16,7 @@ import numpy as np
 from gapless import losses
 from gapless._clock import Stopwatch, now
 from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
+from gapless._written import written
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.gap import Subproblem, assemble, certify
 from gapless.certificates.statement import problem_block, statement
@@ -50,6 +51,7 @@ class Task:
     dtype: np.dtype
     seed: int = 0
     on_separation: str = "warn"
+    schedule: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,7 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
     if gone and task.loss == "logistic" and task.offset.kind == "free":
         other = ", or set penalize_intercept=True" if math.isfinite(task.C) else ""
         raise ValueError(
-            f"the class {gone[0]!r} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
+            f"the class {written(gone[0])} has no weight: with a free offset its log-odds would be minus infinity. Remove the "
             f"class, give it weight{other}."
         )
     cost = costs(task.C if math.isfinite(task.C) else 1.0, weights, class_weight, labels.index)
@@ -279,7 +281,9 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         ready = getattr(data.start, "ready", False)
         solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
-        solution = solve(small, stop, solver=task.solver, start=start, order=data.order, **options)
+        solution = solve(
+            small, stop, solver=task.solver, start=start, order=data.order, schedule=task.schedule, **options
+        )
     if len(positives) > 1 and solution.status != "converged":
         theta = moved_apart(problem, solution.theta)
         solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
@@ -328,6 +332,7 @@ def _all_classes(task: Task, data: Encoded, deadline: float | None) -> Part:
         interruption=data.interruption,
         seed=task.seed,
         order=data.order,
+        schedule=task.schedule,
     )
     solution = replace(solution, u=problem.repair(data.expand(solution.u)))
     W, b = problem.split(solution.theta)

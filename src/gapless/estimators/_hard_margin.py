@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless._clock import now
+from gapless._written import written
 from gapless.certificates.gap import certify
 from gapless.certificates.separation import separability
 from gapless.errors import NotSeparable
@@ -46,6 +47,12 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
         if repaired is None:
             break
         theta = repaired
+    if not math.isfinite(
+        problem.primal(theta)
+    ):  # the larger class, by weight: its score is the share by which it is larger
+        w, b = np.zeros(problem.d), float(np.average(problem.y, weights=data.cost.c)) if problem.rows.constant else 0.0
+        theta = problem.join(w, b)
+        u = np.zeros_like(u)  # a dual bound needs |b*| <= B, and B needs a margin that is kept
     z = problem.scores(theta)
     claim = certify(
         problem, replace(solution, u=u), tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z
@@ -88,8 +95,8 @@ def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution
 def _message(task: Any, labels: Any, positive: int, found: Any) -> str:
     classes = labels.classes.tolist()
     two = len(classes) == 2
-    what = f"{classes[0]!r} from {classes[1]!r}" if two else f"{classes[positive]!r} from the rest"
-    y = "y" if two else f"y == {classes[positive]!r}"
+    what = f"{written(classes[0])} from {written(classes[1])}" if two else f"{written(classes[positive])} from the rest"
+    y = "y" if two else f"y == {written(classes[positive])}"
     through = " through the origin" if task.offset.kind == "none" else ""
     return (
         f"{task.estimator}(C=inf): no hyperplane{through} separates {what} with a margin: multipliers of {found.rows.size} rows "

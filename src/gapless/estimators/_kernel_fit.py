@@ -17,6 +17,7 @@ from scipy import sparse
 from gapless import kernels, losses
 from gapless._clock import Stopwatch, now
 from gapless._threads import aside, map_threads, n_threads, one_blas_thread, team
+from gapless._written import written
 from gapless.certificates.fingerprint import fingerprint, row_hashes
 from gapless.certificates.kernel_machine import KernelCertificate, Pair, assemble_kernel, certify_kernel, kernel_block
 from gapless.certificates.orthogonality import target_fingerprint
@@ -353,8 +354,8 @@ def symmetric(K: np.ndarray) -> np.ndarray:
     if most > 1e-7 * float(np.abs(K).max(initial=0.0)):
         i, j = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
         raise ValueError(
-            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {K[i, j]!r} and K[{j}, {i}] = {K[j, i]!r}. A kernel "
-            "K(x, z) does not depend on the order of x and z."
+            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {written(K[i, j])} and K[{j}, {i}] = {written(K[j, i])}. "
+            "A kernel K(x, z) does not depend on the order of x and z."
         )
     return 0.5 * (K + K.T)
 
@@ -369,7 +370,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         stop = replace(stop, seconds=min(1.0, share) * max(0.0, deadline - now()))
     present = np.unique(data.index[inside])
     if pair is not None and present.size < 2:  # a class without weight: nothing was seen of it
-        return _nothing(data, inside, pair, present, stop)
+        return _nothing(task, inside, pair, present)
     if math.isinf(task.C):
         assert pair is not None
         if data.positive.shift is None:
@@ -377,7 +378,8 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
                 f"{task.estimator}(C=inf): a hard margin needs a positive semidefinite kernel. Use a finite C."
             )
         y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
-        best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, pair, stop, data.interruption)
+        weights = data.cost.c[inside]
+        best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, weights, pair, stop, data.interruption)
         return Solved(best.u, np.array([best.b]), best.scores, claim, [])
     groups = None if data.together is not None else _groups(data, inside, pair)
     problem = _build(task, data, inside, data.cost.c[inside], pair, hold=groups is None)
@@ -407,19 +409,20 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         beta, theta, scores = no_worse_than_constant(problem, (solution.u, solution.theta, solution.scores))
         off = solution.off if theta is solution.theta else None
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
-    if task.kind == "nu_svr":  # what the two variables of a row have in common is not in u
+    if task.kind in ("nu_svr", "epsilon_svr"):  # what the two variables of a row have in common is not in u
         solution = replace(solution, u=problem.beta(problem.u(solution.u)))
     claim = certify_kernel(problem, solution, tol=task.stop.relative_gap, pair=pair, positive=proved)
     assert solution.scores is not None
     return Solved(problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off)
 
 
-def _nothing(data: Data, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray, stop: Stop) -> Solved:
+def _nothing(task: KernelTask, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray) -> Solved:
     """One class alone: w = 0 and the offset says that class; no loss is left."""
     sign = 0.0 if present.size == 0 else (1.0 if present[0] == pair[0] else -1.0)
     zeros = np.zeros(inside.size)
     claim = Pair(pair[0], "converged", 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, "none", pair[1], 0.0)
-    return Solved(zeros, np.array([sign]), zeros.copy(), claim, [])
+    scalars = np.array([sign, 0.0] if task.kind == "nu_svc" else [sign])
+    return Solved(zeros, scalars, zeros.copy(), claim, [])
 
 
 def _build(

@@ -21,7 +21,7 @@ from gapless.certificates.convert import Objective
 from gapless.certificates.kernel_machine import KernelCertificate
 from gapless.certificates.statement import decode_float
 from gapless.encode.frames import refuse_lazy
-from gapless.errors import IllConditionedWarning, short
+from gapless.errors import IllConditionedWarning, invalid_parameter, short
 from gapless.kernels.scores import scores_of_parts
 from gapless.solvers.loop import Stop, interruptible
 
@@ -102,8 +102,7 @@ class KernelMachine(Shown, BaseEstimator):
             self._invalid(name, wanted)
 
     def _invalid(self, name: str, wanted: str) -> None:
-        value = getattr(self, name)
-        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     def _task(self) -> KernelTask:
         passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
@@ -138,7 +137,7 @@ class KernelMachine(Shown, BaseEstimator):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
-        with interruptible() as interruption:
+        with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
             if self.kernel == "precomputed" and sparse.issparse(X):
@@ -218,9 +217,10 @@ class KernelMachine(Shown, BaseEstimator):
             self.support_vectors_ = self._stored_vectors(vectors)
         self._set_coefficients(fitted.u, fitted.scalars)
         finite = self.dual_coef_.data if sparse.issparse(self.dual_coef_) else self.dual_coef_
-        if self.certificate_.status == "not_finite" or not (
-            np.isfinite(finite).all() and np.isfinite(self.intercept_).all()
-        ):
+        overflowed = any(
+            sub.status == "not_finite" and not math.isfinite(sub.rounding) for sub in self.certificate_.subproblems
+        )
+        if overflowed or not (np.isfinite(finite).all() and np.isfinite(self.intercept_).all()):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
                 "preprocessed."

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
@@ -26,10 +27,12 @@ from gapless.certificates.orthogonality import (
 from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import IllConditionedWarning
+from gapless.errors import IllConditionedWarning, invalid_parameter, listed
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.closed_form import Answer, Clock, solve
-from gapless.solvers.loop import Interruption, Stop, interruptible
+from gapless.solvers.gradient_fit import DESCENTS, check_schedule
+from gapless.solvers.least_squares_descent import PASSES, descend_least_squares
+from gapless.solvers.loop import Interruption, Stop
 
 from ._loading import blank_model
 from ._notebook import Shown
@@ -51,9 +54,21 @@ class LeastSquaresModel(Shown, BaseEstimator):
     intercept_: Any
     certificate_: LeastSquaresCertificate
     condition_: float
+    #: Names of scikit-learn's solvers: the optimum is the same, so the name has no effect here.
+    _peers: tuple[str, ...] = ()
 
     def __init__(
-        self, fit_intercept: bool, copy_X: bool, tol: float, time_limit: float | None, n_jobs: int | None, device: str
+        self,
+        fit_intercept: bool,
+        copy_X: bool,
+        tol: float,
+        time_limit: float | None,
+        n_jobs: int | None,
+        device: str,
+        solver: str,
+        max_iter: int | None,
+        schedule: Any,
+        random_state: Any,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.copy_X = copy_X
@@ -61,6 +76,10 @@ class LeastSquaresModel(Shown, BaseEstimator):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.device = device
+        self.solver = solver
+        self.max_iter = max_iter
+        self.schedule = schedule
+        self.random_state = random_state
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
@@ -78,6 +97,11 @@ class LeastSquaresModel(Shown, BaseEstimator):
             raise NotImplementedError(
                 f"device='cuda': {type(self).__name__} has no GPU solver yet; use 'auto' or 'cpu'."
             )
+        self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
+        known = ("auto", *self._peers, *DESCENTS)
+        if self.solver not in known:
+            self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, known)))}}}")
+        check_schedule(self.solver, self.schedule)
         positive = getattr(self, "positive", False)
         if not isinstance(positive, bool | np.bool_ | Integral):
             self._invalid("positive", "an instance of 'bool'")
@@ -93,8 +117,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
             self._invalid(name, wanted)
 
     def _invalid(self, name: str, wanted: str) -> None:
-        value = getattr(self, name)
-        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     # -- fit -------------------------------------------------------------------------------------------------------
 
@@ -124,12 +147,12 @@ class LeastSquaresModel(Shown, BaseEstimator):
         sample_weight: Any,
         alpha: np.ndarray,
         look: Look,
+        interruption: Interruption,
         *,
         labels: Labels | None = None,
         class_weight: np.ndarray | None = None,
         columns_of_y: int | None = None,
-        passes: int | None = None,
-    ) -> tuple[Answer, Interruption]:
+    ) -> Answer:
         """Sets certificate_ and what follows from it; returns the answer in float64."""
         stopwatch = Stopwatch()
         n = X.shape[0]
@@ -150,9 +173,9 @@ class LeastSquaresModel(Shown, BaseEstimator):
             X, Y, s, look = X[keep], Y[keep], s[keep], None
         plain: np.ndarray | None = None if uniform or (s == 1.0).all() else s
         tol = float(self.tol)
+        passes = None if self.max_iter is None else int(self.max_iter)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         with (
-            interruptible() as interruption,
             one_blas_thread(),
             team(self.n_jobs),
             np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
@@ -162,7 +185,10 @@ class LeastSquaresModel(Shown, BaseEstimator):
             seconds = None if self.time_limit is None else float(self.time_limit)
             clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=stopwatch.started)
             try:
-                answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
+                if self.solver in DESCENTS:
+                    answer = self._descended(problem, clock, tol, passes)
+                else:
+                    answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
             except (ValueError, np.linalg.LinAlgError):  # of what LAPACK makes of infinite sums
                 if look is not None:
                     look()
@@ -200,7 +226,13 @@ class LeastSquaresModel(Shown, BaseEstimator):
         if labels is not None:
             self.classes_ = labels.classes
         self._take_model()
-        return answer, interruption
+        return answer
+
+    def _descended(self, problem: LeastSquares, clock: Clock, tol: float, passes: int | None) -> Answer:
+        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        return descend_least_squares(
+            problem, clock, self.solver, tol=tol, schedule=self.schedule, seed=seed, passes=passes
+        )  # fmt: skip
 
     def _take_model(self) -> None:
         """Sets the attributes that follow from certificate_: those of scikit-learn, in its shapes."""
@@ -230,13 +262,16 @@ class LeastSquaresModel(Shown, BaseEstimator):
             feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
         )  # fmt: skip
 
-    def _close(self, answer: Answer, interruption: Interruption, max_iter: int | None = None) -> None:
+    def _close(self, answer: Answer, interruption: Interruption) -> None:
         """Interruption, warnings: last, when every attribute stands. One warning a fit."""
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
-        shortfall = self.certificate_.shortfall(max_iter, self.time_limit)
+        most = PASSES if self.max_iter is None and self.solver in DESCENTS else self.max_iter
+        shortfall = self.certificate_.shortfall(most, self.time_limit)
         if shortfall is not None:
-            report_convergence(shortfall, stacklevel=4)
+            report_convergence(f"{shortfall} {answer.note}".rstrip(), stacklevel=4)
+        elif answer.dependent is not None:
+            warnings.warn(self._dependent(answer.dependent), IllConditionedWarning, stacklevel=3)
         elif answer.weak is not None and len(answer.weak):
             warnings.warn(self._ill_conditioned(answer.weak), IllConditionedWarning, stacklevel=3)
 
@@ -255,16 +290,27 @@ class LeastSquaresModel(Shown, BaseEstimator):
             most = float(np.abs(problem.Y).max())
             raise ValueError(f"the values of y reach {most:.1e}: their squares are beyond float64; {advice}")
 
+    def _names(self, columns: np.ndarray) -> list[Any]:
+        names = getattr(self, "feature_names_in_", None)
+        return [str(names[j]) if names is not None else j for j in columns.tolist()]
+
+    def _dependent(self, columns: np.ndarray) -> str:
+        rank, d = self.certificate_.rank, self.n_features_in_
+        return (
+            f"the columns {listed(self._names(columns), NAMED)} are linearly dependent up to rounding (rank {rank} of {d} "
+            f"columns): of all coefficients with these predictions coef_ has those of least norm. Remove one of these "
+            "columns, or use Ridge."
+        )
+
     def _ill_conditioned(self, weak: np.ndarray) -> str:
         size = np.abs(weak).max(axis=0)
         found = np.flatnonzero(size >= 0.1 * size.max())
-        found = found[np.argsort(-size[found], kind="stable")][:NAMED]
-        names = getattr(self, "feature_names_in_", None)
-        shown = ", ".join(repr(str(names[j])) if names is not None else str(j) for j in sorted(found.tolist()))
+        found = np.sort(found[np.argsort(-size[found], kind="stable")][:NAMED])
         return (
-            f"the columns {shown} are nearly collinear: the condition of X is {self.condition_:.1e} (columns scaled to "
-            f"equal length), above {TRUSTED:.0e}, so that digits of coef_ that are shown can be wrong. Predictions hold "
-            "the residual orthogonality of certificate_. Remove one of these columns, or use Ridge."
+            f"the columns {listed(self._names(found), NAMED)} are nearly collinear: the condition of X is "
+            f"{self.condition_:.1e} (columns scaled to equal length), above {TRUSTED:.0e}, so that digits of coef_ that "
+            "are shown can be wrong. Predictions hold the residual orthogonality of certificate_. "
+            "Remove one of these columns, or use Ridge."
         )
 
     # -- what a certified fit knows ----------------------------------------------------------------------------------

@@ -24,7 +24,9 @@ from gapless.certificates.slackness import Slackness, slackness
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.offset import encode_offset
 from gapless.encode.plain import ready
+from gapless.errors import invalid_parameter
 from gapless.solvers.choose import DESCENTS, SOLVERS
+from gapless.solvers.gradient_fit import check_schedule
 from gapless.solvers.loop import Stop, interruptible
 from gapless.solvers.solution import Event
 
@@ -69,6 +71,7 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
             raise NotImplementedError(f"device='cuda': {name} has no GPU solver yet; use 'auto' or 'cpu'.")
         if self.init is not None and not hasattr(getattr(self.init, "certificate_", self.init), "arrays"):
             self._invalid("init", "a fitted gapless model, its certificate_, or None")
+        check_schedule(self.solver, self.schedule)
 
     def _require(self, name: str, kind: Any, wanted: str, good: Any, none: bool = False) -> None:
         value = getattr(self, name)
@@ -80,8 +83,7 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
             self._invalid(name, wanted)
 
     def _invalid(self, name: str, wanted: str) -> None:
-        value = getattr(self, name)
-        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     def _one_of(self, name: str, options: tuple[Any, ...]) -> None:
         if getattr(self, name) not in options:
@@ -103,7 +105,7 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
-        with interruptible() as interruption:
+        with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
             if not ready(self, X, y):
@@ -172,6 +174,7 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             dtype=np.dtype(dtype if self._keeps_float32 else np.float64),
             seed=seed,
+            schedule=self.schedule,
         )
 
     def _set_n_iter(self) -> None:
@@ -184,7 +187,7 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_lazy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        scores = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        scores = products_of(X, self.coef_) + self.intercept_
         return scores.ravel() if scores.shape[1] == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
@@ -282,6 +285,13 @@ class LinearClassifier(Shown, ClassifierMixin, BaseEstimator):
                 setattr(model, f"{name}_", getattr(model.certificate_, name))
         model._set_n_iter()
         return model
+
+
+def products_of(X: Any, coef: Any) -> np.ndarray:
+    """X coef', dense. Rows and coefficients that are both sparse must be of one precision."""
+    if sparse.issparse(X) and sparse.issparse(coef):
+        X = X.astype(coef.dtype, copy=False)
+    return safe_sparse_dot(X, coef.T, dense_output=True)
 
 
 @lru_cache(maxsize=64)

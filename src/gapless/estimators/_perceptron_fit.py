@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._clock import Stopwatch, now
+from gapless._results import result
 from gapless._threads import map_threads, n_threads, one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.mistakes import (
@@ -76,12 +77,24 @@ class Task:
         return Penalty(self.alpha, {"l2": 0.0, "l1": 1.0}.get(self.penalty, self.l1_ratio))
 
 
+@result
 class Step(NamedTuple):
     """One row of a trace: update number k, with the two inequalities of the proof that it will end.
 
     ``along`` = <t, theta_k> is at least ``along_least``, and ``norm`` = |theta_k| at most ``norm_most``; their quotient
     ``cosine`` cannot exceed 1, and that is what bounds k. t is the direction of the certificate; without one these are not
     a number.
+
+    Attributes
+    ----------
+    k : number of the update, from 1
+    pass_, row : the pass, and the row that was on the wrong side
+    before, after : y <theta, x> of the row before and after the update
+    broke, mended : rows that the update put on the wrong side, and on the right one
+    norm, norm_most : the length of theta, and the most that it can be: sqrt(|start|^2 + k rate^2 R^2)
+    along, along_least : <t, theta>, and the least that it can be: <t, start> + k rate gamma
+    cosine : along / norm
+    theta : (w, b) after the update; of a fit without offset b is 0
     """
 
     k: int
@@ -96,6 +109,13 @@ class Step(NamedTuple):
     along: float
     along_least: float
     cosine: float
+    theta: np.ndarray
+
+    def __str__(self) -> str:
+        return (
+            f"update {self.k} (pass {self.pass_}, row {self.row}): y<theta, x> from {self.before:.4g} to {self.after:.4g}; "
+            f"<t, theta> = {self.along:.4g} >= {self.along_least:.4g}, |theta| = {self.norm:.4g} <= {self.norm_most:.4g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,7 +367,12 @@ def _until_it_ends(
                 if found.proves(run.rows, y):
                     return "infeasible", found, None
             worth = bool(task.certify) and plain and not asked and (data.small or task.seconds is None)
-            if ending == "ask" or (worth and (ending == "cycle" or (ending == "still" and data.small))):
+            wanted = (
+                ending == "cycle"
+                or (ending == "still" and data.small)
+                or (ending == "max_iter" and task.certify is True)
+            )
+            if ending == "ask" or (worth and wanted):
                 asked = True
                 witness, known = _ask(data, y)
                 if witness is not None:
@@ -444,6 +469,8 @@ def _steps(run: Run, y: np.ndarray, direction: np.ndarray, proved: MistakeBound 
             cosine = along / update.norm if update.norm else nan
         u = update
         steps.append(
-            Step(k, u.pass_, u.row, u.before, u.after, u.broke, u.mended, u.norm, most, along, at_least, cosine)
+            Step(
+                k, u.pass_, u.row, u.before, u.after, u.broke, u.mended, u.norm, most, along, at_least, cosine, u.theta
+            )
         )
     return steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class SharedTrees:
         learner.random_state = np.random.RandomState(seed).randint(SEEDS)
         return learner
 
-    def fit(self, learner: Any, counts: np.ndarray) -> Any:
+    def fit(self, learner: Any, counts: np.ndarray, tick: Callable[[], None]) -> Any:
         """A learner, fitted to rows that stand as often as ``counts`` say."""
         stopwatch = Stopwatch()
         weight = counts.astype(np.float64)
@@ -101,7 +102,7 @@ class SharedTrees:
         if learner._uses_chance(limits, d):
             seed = int(check_random_state(learner.random_state).randint(np.iinfo(np.int32).max))
         learner._made = {}
-        learner._tree = grow(self.columns, self.target, weight, limits, seed)
+        learner._tree = grow(self.columns, self.target, weight, limits, seed, tick)
         learner.certificate_ = certify_tree(
             learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
             missing=self.columns.missing, stopwatch=stopwatch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 from numbers import Integral, Real
 from typing import Any
@@ -14,9 +15,11 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gapless._clock import Stopwatch
 from gapless._threads import aside, one_blas_thread, team
+from gapless._written import written
 from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprints
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
+from gapless.errors import invalid_parameter
 from gapless.solvers.tree import ROWS, Limits, Packed, Target, Tree, grow, leaves, pack, prepare
 from gapless.solvers.tree_prune import pruned, pruning_path
 
@@ -62,8 +65,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
     # -- parameters
 
     def _invalid(self, name: str, wanted: str) -> None:
-        value = getattr(self, name)
-        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     def _one_of(self, name: str, options: tuple[str, ...]) -> None:
         if not isinstance(getattr(self, name), str) or getattr(self, name) not in options:
@@ -78,7 +80,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         if isinstance(self.criterion, str) and self.criterion in self._foreign:
             instead = "criterion='squared_error', which is the same" if self.criterion == "friedman_mse" else ""
             instead = instead or f"sklearn.tree.{type(self).__name__}, which has it"
-            raise NotImplementedError(f"criterion={self.criterion!r} is not ours: use {instead}")
+            raise NotImplementedError(f"criterion={written(self.criterion)} is not ours: use {instead}")
         self._one_of("criterion", self._criteria)
         self._one_of("splitter", ("best", "random"))
         none, whole, share = (lambda v: v is None), _whole, _share
@@ -188,7 +190,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         """Target, what stands for y in the fingerprint, weights with those of the classes, and what the document says of it."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Any:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool, tick: Callable[[], None]) -> None:
         stopwatch = Stopwatch()
         self._check_parameters()
         random = check_random_state(self.random_state)
@@ -228,9 +230,15 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
                 bins = None if self.max_bins is None else int(self.max_bins)
             hashes = aside(lambda: certify_rows(X))
             columns = prepare(X, kinds, bins)
+            tick()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self._uses_chance(limits, d) else 0
             tree = grow(
-                columns, target, None if sample_weight is None and self.class_weight is None else weights, limits, seed
+                columns,
+                target,
+                None if sample_weight is None and self.class_weight is None else weights,
+                limits,
+                seed,
+                tick,
             )
             if self.ccp_alpha > 0.0:
                 tree = pruned(tree, float(self.ccp_alpha))
@@ -243,7 +251,6 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
                 self, tree, limits, fingerprints(hashes(), marks), weight, said, self._levels,
                 exact=columns.exact, missing=columns.missing, stopwatch=stopwatch,
             )  # fmt: skip
-        return self
 
     @staticmethod
     def _uses_chance(limits: Limits, d: int) -> bool:

@@ -31,6 +31,7 @@ from ._boosting_fit import (
     boost_stumps,
     certify_rounds,
     mark_of,
+    noted,
     probabilities,
     scores,
 )
@@ -55,7 +56,8 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         rows they are all midpoints of neighbouring values, beyond that features with more than 256 values get 255 quantiles. A
         learner whose ``fit`` takes no ``sample_weight`` gets rows drawn by weight (scikit-learn refuses it).
     n_estimators : int
-        Rounds at most. A learner without mistakes ends the run, and so does one that is no better than guessing.
+        Rounds at most. A learner without mistakes ends the run, and so does one that is no better than guessing; if that is the
+        first, the model is the heaviest class, with a ConvergenceWarning and no certificate (scikit-learn raises an error).
     learning_rate : float
     random_state : int, RandomState or None
         Seeds of the base learners, and draws. Stumps need none: of equal splits they take the first.
@@ -69,7 +71,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
     estimators_ : list of classifiers
     estimator_weights_ : array with the a_t. The two-class literature's stage weight is half of that.
     estimator_errors_ : array with the e_t. Both have one number for each round that was made.
-    classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, estimator_
+    classes_, n_classes_, n_features_in_, feature_names_in_, feature_importances_, estimator_ : as in scikit-learn
     certificate_ : kind "bound": what is claimed and can be checked
     stop_reason_ : why no further round was made, in words
     status_ : "converged" after the last round or a perfect learner, "stalled" after a useless or failing one, "time_limit", ...
@@ -122,7 +124,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         sample_weight : array of n_samples weights, optional
             The weights of the first round. A row of weight 0 is no row.
         """
-        with interruptible() as interruption:
+        with interruptible(self) as interruption:
             stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
             self._check_boosting()
@@ -136,10 +138,10 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
                 "stopped. Try lowering the learning rate.",
                 stacklevel=2,
             )
+        if not run.kept:
+            report_convergence(f"{type(self).__name__}: {run.reason}. There is nothing to certify.", stacklevel=2)
         if run.failure is not None:
-            raise RuntimeError(
-                f"{type(self).__name__}: {run.reason}. The {len(run.rounds)} rounds before it are kept, and predict uses them."
-            ) from run.failure
+            raise noted(run.failure, type(self).__name__, run.reason, len(run.rounds))
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the {len(run.rounds)} rounds made so far")
         if run.status == "time_limit":
@@ -172,7 +174,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             self._learners, extra = run.kept, {"answers": answers}
         self.classes_, self.n_classes_ = classes, K
         self._keep(run)
-        if mark is not None:
+        if mark is not None and run.kept:
             self.certificate_ = certify_rounds(
                 run,
                 type(self).__name__,
@@ -191,6 +193,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
     def _keep(self, run: Run) -> None:
         self.estimator_weights_ = np.array(run.rounds.alphas)
         self.estimator_errors_ = np.array(run.rounds.errors)
+        self._heaviest = run.rounds.heaviest()
         self.status_, self.stop_reason_ = run.status, run.reason
 
     def _boost_learners(
@@ -215,7 +218,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
                 learner.fit(taken(X, rows), taken(y, rows))
             answer = _class_index(learner.predict(X), labels.classes).astype(np.uint8 if K < 256 else np.uint16)
             given.append(answer)
-            return answer[order], learner
+            return answer[order].astype(np.uint16), learner  # as stumps answer: kernels are compiled for one type
 
         run = boost(rounds, self.n_estimators, propose, clock)
         return run, np.array(given[: len(run.kept)])
@@ -247,7 +250,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         found = np.zeros(self.n_features_in_)
         helps = _decreases(stumps)
         np.add.at(found, stumps.feature[helps], self.estimator_weights_[helps])
-        return found / self.estimator_weights_.sum()
+        return found / (self.estimator_weights_.sum() or 1.0)
 
     # -- files -----------------------------------------------------------------------------------------------
 
@@ -290,6 +293,10 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             yield np.where((column > stumps.threshold[t]) & (j >= 0), stumps.classes[t, 1], stumps.classes[t, 0])
 
     def _votes(self, X: Any) -> np.ndarray:
+        if not self.estimator_weights_.size:  # the first round was useless: one vote for the heaviest class
+            total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
+            _add(total, np.full(X.shape[0], self._heaviest), 1.0)
+            return total
         stumps = self.__dict__.get("_stumps")
         if stumps is not None:
             with team(self.n_jobs):
@@ -310,7 +317,9 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         """
         check_is_fitted(self, "estimator_weights_")
         total = self._votes(self._read(X))
-        mass = float(np.cumsum(self.estimator_weights_)[-1])  # in the order of the stages, to the bit
+        mass = (
+            float(np.cumsum(self.estimator_weights_)[-1]) if self.estimator_weights_.size else 1.0
+        )  # in order, to the bit
         return scores(total, mass, self.n_classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
@@ -347,7 +356,22 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             yield probabilities(decision, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The logarithm of ``predict_proba``."""
         return np.log(self.predict_proba(X))
+
+    def staged_weights(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[np.ndarray]:
+        """The weights of the rows after each round, with sum 1: those of the rows that the round got wrong have grown.
+
+        On the training rows these are the weights that the next round was fitted to (with resampling, drawn from).
+        """
+        check_is_fitted(self, "estimator_weights_")
+        X, truth = self._read(X), np.asarray(y)
+        weights = np.ones(truth.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        grown = np.zeros(truth.shape[0])
+        for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
+            grown += alpha * (self.classes_[answer] != truth)
+            now = weights * np.exp(grown - grown.max())
+            yield now / now.sum()
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""

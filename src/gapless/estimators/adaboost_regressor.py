@@ -22,7 +22,7 @@ from gapless.solvers.boosting import median_of, regression_losses
 from gapless.solvers.loop import interruptible
 
 from ._boosted import Boosted
-from ._boosting_fit import Clock
+from ._boosting_fit import Clock, cut_short, noted
 from ._ensemble import taken
 
 
@@ -51,8 +51,10 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
 
     Attributes
     ----------
-    estimators_, estimator_weights_, estimator_errors_, estimator_, feature_importances_, n_features_in_, feature_names_in_
+    estimators_, estimator_weights_, estimator_errors_, estimator_, feature_importances_, n_features_in_, feature_names_in_ :
+        as in scikit-learn
     stop_reason_, status_ : as of ``AdaBoostClassifier``
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         sample_weight : array of n_samples weights, optional
             The probabilities of the first draw.
         """
-        with interruptible() as interruption:
+        with interruptible(self) as interruption:
             stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
             self._check_boosting()
@@ -103,10 +105,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             failure = self._rounds(X, y, check_sample_weight(weights, X.shape[0]), clock)
             self._certify(X, y, weights, stopwatch)
         if failure is not None:
-            raise RuntimeError(
-                f"{type(self).__name__}: {self.stop_reason_}. The {len(self.estimators_)} rounds before it are kept, and "
-                "predict uses them."
-            ) from failure
+            raise noted(failure, type(self).__name__, self.stop_reason_, len(self.estimators_))
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the {len(self.estimators_)} rounds made so far")
         if self.status_ == "time_limit":
@@ -139,11 +138,11 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             try:
                 learner.fit(taken(X, rows), taken(y, rows))
                 distance = np.abs(learner.predict(X) - y)[counted]
-            except Exception as cause:
-                if t == 0:
+            except BaseException as raised:
+                if t == 0 or clock.interruption.requested:  # a second Ctrl-C ends at once
                     raise
-                self.status_, failure = "stalled", cause
-                self.stop_reason_ = f"the base learner failed in round {t + 1}: {type(cause).__name__}: {cause}"
+                self.status_, self.stop_reason_ = cut_short(raised, t)
+                failure = raised
                 break
             loss = regression_losses(distance, self.loss)
             error = float((w[counted] * loss).sum())
@@ -152,10 +151,10 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
                 kept = f"the {t} rounds before it are kept"
                 self.stop_reason_ = f"round {t + 1} is useless: its mean loss {error:.6g} is at least 1/2; {kept}"
                 break
-            alpha = 1.0 if error <= 0.0 else self.learning_rate * math.log((1.0 - error) / error)
+            alpha = self.learning_rate * math.log((1.0 - error) / error) if 0.0 < error < 0.5 else 1.0
             self.estimators_.append(learner)
             errors.append(max(error, 0.0))
-            alphas.append(alpha if error < 0.5 else 1.0)
+            alphas.append(alpha)
             if error <= 0.0:
                 self.stop_reason_ = f"the regressor of round {t + 1} makes no error"
                 break

@@ -18,16 +18,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._clock import Stopwatch
 from gapless._threads import map_threads, team
+from gapless._written import written
 from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.statement import statement
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
 from gapless.solvers.bagging import Bags
+from gapless.solvers.loop import interruptible
 
 from ._ensemble import SEEDS, Ensemble, refuse_parameters, routing, taken, takes_weights
 
 #: Learners whose predictions are held at a time: they are added in order, whatever the number of threads.
 GROUP = 8
+
+
+#: Draws of a bag: more take minutes each.
+MOST_DRAWS = 1e9
 
 
 class _Bagging(Ensemble):
@@ -102,54 +108,58 @@ class _Bagging(Ensemble):
             The chances of the rows in the draws, up to their sum, as in scikit-learn.
         **fit_params : further parameters of the base learner's ``fit``, by metadata routing
         """
-        stopwatch = Stopwatch()
-        refuse_parameters(self, "fit", fit_params)
-        self._check_parameters()
-        refuse_lazy(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, multi_output=True
-        )
-        weights = None
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, X.shape[0])
-            if not self.bootstrap:
-                warnings.warn(
-                    f"When fitting {type(self).__name__} with sample_weight it is recommended to use bootstrap=True, got "
-                    f"{self.bootstrap}.",
-                    stacklevel=2,
-                )
-        y = self._encode_target(y)
-        self.estimator_ = base = self._base()
-        given = dict(process_routing(self, "fit", **fit_params).estimator.fit) if routing() else dict(fit_params)
-        bags = self._bags(X.shape[0], weights)
-        fresh = not self.warm_start or not hasattr(self, "_seeds")
-        before = 0 if fresh else len(self.estimators_)
-        more = self.n_estimators - before
-        if more < 0:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={before} when warm_start==True"
+        with interruptible(self) as interruption:
+            stopwatch = Stopwatch()
+            refuse_parameters(self, "fit", fit_params)
+            self._check_parameters()
+            refuse_lazy(X)
+            X, y = validate_data(
+                self, X, y, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, multi_output=True
             )
-        if more == 0:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=2)
-            return self
-        random = check_random_state(self.random_state)
-        if before:  # as if all had been drawn at once
-            random.randint(SEEDS, size=before)
-        seeds = random.randint(SEEDS, size=more)
-        if fresh:
-            self.estimators_, self.estimators_features_, self._seeds = [], [], np.empty(0, dtype=np.int64)
-        for stale in ("_estimated", "oob_score_", "oob_decision_function_", "oob_prediction_"):
-            self.__dict__.pop(stale, None)
-        self._drawn = bags
-        fitted, seen = self._fit_bags(base, X, y, bags, seeds, given, before)
-        self.estimators_ = [*self.estimators_, *(learner for learner, _ in fitted)]
-        self.estimators_features_ = [*self.estimators_features_, *(features for _, features in fitted)]
-        self._seeds = np.concatenate((self._seeds, seeds))
-        self.in_bag_probability_ = bags.probability
-        self.in_bag_share_ = self._share_seen(seen)
-        if self.oob_score:
-            self._score_out_of_bag(X, y)
-        self._certify(X, y, weights, stopwatch)
+            weights = None
+            if sample_weight is not None:
+                weights = check_sample_weight(sample_weight, X.shape[0])
+                if not self.bootstrap:
+                    warnings.warn(
+                        f"When fitting {type(self).__name__} with sample_weight it is recommended to use bootstrap=True, got "
+                        f"{self.bootstrap}.",
+                        stacklevel=2,
+                    )
+            y = self._encode_target(y)
+            self.estimator_ = base = self._base()
+            given = dict(process_routing(self, "fit", **fit_params).estimator.fit) if routing() else dict(fit_params)
+            bags = self._bags(X.shape[0], weights)
+            fresh = not self.warm_start or not hasattr(self, "_seeds")
+            before = 0 if fresh else len(self.estimators_)
+            more = self.n_estimators - before
+            if more < 0:
+                raise ValueError(
+                    f"n_estimators={self.n_estimators} must be larger or equal to len(estimators_)={before} when warm_start==True"
+                )
+            if more == 0:
+                warnings.warn(
+                    "Warm-start fitting without increasing n_estimators does not fit new trees.", stacklevel=2
+                )
+                return self
+            random = check_random_state(self.random_state)
+            if before:  # as if all had been drawn at once
+                random.randint(SEEDS, size=before)
+            seeds = random.randint(SEEDS, size=more)
+            if fresh:
+                self.estimators_, self.estimators_features_, self._seeds = [], [], np.empty(0, dtype=np.int64)
+            for stale in ("_estimated", "oob_score_", "oob_decision_function_", "oob_prediction_"):
+                self.__dict__.pop(stale, None)
+            self._drawn = bags
+            fitted, seen = self._fit_bags(base, X, y, bags, seeds, given, before, interruption.check)
+            self.estimators_ = [*self.estimators_, *(learner for learner, _ in fitted)]
+            self.estimators_features_ = [*self.estimators_features_, *(features for _, features in fitted)]
+            self._seeds = np.concatenate((self._seeds, seeds))
+            self.in_bag_probability_ = bags.probability
+            self.in_bag_share_ = self._share_seen(seen)
+            if self.oob_score:
+                self._score_out_of_bag(X, y)
+            self._certify(X, y, weights, stopwatch)
+            interruption.check()
         return self
 
     def _certify(self, X: Any, y: np.ndarray, weights: np.ndarray | None, stopwatch: Stopwatch) -> None:
@@ -212,17 +222,28 @@ class _Bagging(Ensemble):
         draws: Any = n if self.max_samples is None else self.max_samples
         if not isinstance(draws, Integral):
             mass = n if weights is None else float(weights.sum())
+            if draws * mass > MOST_DRAWS:
+                raise ValueError(
+                    f"max_samples={written(self.max_samples)} of a total sample weight of {mass:.3g} asks for more than "
+                    f"{MOST_DRAWS:.0e} draws a bag. Scale the weights, or give max_samples as an integer."
+                )
             draws = max(int(draws * mass), 1)
             if draws < max(10, n ** (1 / 3)):
                 what = "the number of samples" if weights is None else "the total sum of sample weights"
                 warnings.warn(
-                    f"Using the fractional value max_samples={self.max_samples!r} when {what} is {mass} results in a low number "
-                    f"({draws}) of bootstrap samples. We recommend passing `max_samples` as an integer instead.",
+                    f"Using the fractional value max_samples={written(self.max_samples)} when {what} is {mass} results in a "
+                    f"low number ({draws}) of bootstrap samples. We recommend passing `max_samples` as an integer instead.",
                     stacklevel=3,
                 )
         if not self.bootstrap and draws > n:
             raise ValueError(
                 f"Effective max_samples={draws} must be <= n_samples={n} to be able to sample without replacement."
+            )
+        chosen = n if weights is None else int(np.count_nonzero(weights))
+        if not self.bootstrap and draws > chosen:
+            raise ValueError(
+                f"Effective max_samples={draws} must be <= {chosen}, the number of rows with a weight above 0, to be able to "
+                "sample without replacement."
             )
         features: Any = self.max_features if isinstance(self.max_features, Integral) else int(self.max_features * d)
         if features > d:
@@ -232,7 +253,15 @@ class _Bagging(Ensemble):
         )
 
     def _fit_bags(
-        self, base: Any, X: Any, y: Any, bags: Bags, seeds: np.ndarray, given: Mapping[str, Any], before: int
+        self,
+        base: Any,
+        X: Any,
+        y: Any,
+        bags: Bags,
+        seeds: np.ndarray,
+        given: Mapping[str, Any],
+        before: int,
+        tick: Callable[[], None],
     ) -> tuple[list[tuple[Any, np.ndarray]], dict[int, int]]:
         """Learners and their features; and how many rows are in a bag, where that was counted, by its seed."""
         weighted = self._weights_do(base)
@@ -240,12 +269,13 @@ class _Bagging(Ensemble):
         seen: dict[int, int] = {}
 
         def fit_one(item: tuple[int, int]) -> tuple[Any, np.ndarray]:
+            tick()
             number, seed = item
             learner = self._copy(base, int(seed)) if trees is None else trees.copy(int(seed))
             try:
                 if trees is not None:
                     features, counts = bags.counts(seed)
-                    trees.fit(learner, counts)
+                    trees.fit(learner, counts, tick)
                     seen[seed] = int(np.count_nonzero(counts))
                 elif weighted:
                     features, counts = bags.counts(seed)
@@ -404,10 +434,11 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 
     Attributes
     ----------
-    estimators_, estimators_features_, estimator_, classes_, n_classes_, n_features_in_, feature_names_in_
+    estimators_, estimators_features_, estimator_, classes_, n_classes_, n_features_in_, feature_names_in_ : as in scikit-learn
     estimators_samples_ : rows of each bag, drawn again from its seed
     in_bag_probability_ : that a row is in a bag, 1 - (1 - 1/n)^m for m draws; None with sample_weight
     in_bag_share_ : the share seen
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     oob_score_ : *estimate* of the accuracy on new data, over the rows that some learner did not see
     oob_decision_function_ : mean probabilities by the learners that did not see a row; NaN where all did
     """
@@ -505,10 +536,17 @@ class BaggingClassifier(ClassifierMixin, _Bagging):
 class BaggingRegressor(RegressorMixin, _Bagging):
     """Regressors fitted to bags of rows, and the mean of their predictions.
 
-    Parameters and attributes are those of ``BaggingClassifier``; None stands for ``DecisionTreeRegressor()``.
+    Parameters
+    ----------
+    estimator : object or None
+        The base learner. None: ``DecisionTreeRegressor()``.
+    n_estimators, max_samples, max_features, bootstrap, bootstrap_features, oob_score, warm_start : as for BaggingClassifier
+    n_jobs, random_state, verbose : as for BaggingClassifier
 
     Attributes
     ----------
+    estimators_, estimators_features_, estimator_, n_features_in_, feature_names_in_ : as in scikit-learn
+    estimators_samples_, in_bag_probability_, in_bag_share_, certificate_, status_ : as of BaggingClassifier
     oob_score_ : *estimate* of R squared on new data, over the rows that some learner did not see
     oob_prediction_ : mean predictions by the learners that did not see a row; NaN where all did
     """

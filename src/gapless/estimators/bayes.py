@@ -7,19 +7,36 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._results import result
 from gapless.solvers.gaussian import log_posterior
 
 __all__ = ["BayesRule", "bayes_rule", "check_priors"]
 
 
+@result
 class BayesRule(NamedTuple):
-    """What Bayes rule says of each point."""
+    """What Bayes rule says of each point.
 
-    posterior: np.ndarray  #: (n, K), rows sum to 1
-    decision: np.ndarray  #: (n,), the class (or its number) of the largest posterior; the first one of equals
-    log_posterior: np.ndarray  #: (n, K), -inf where the posterior is exactly 0
-    error: np.ndarray  #: (n,), the probability that the decision is wrong; its mean is the Bayes error
-    undefined: np.ndarray  #: (n,), True where every density is 0: there the posterior is the prior
+    Attributes
+    ----------
+    posterior : (n, K), rows sum to 1
+    decision : (n,), the class (or its number) of the largest posterior; the first one of equals
+    log_posterior : (n, K), -inf where the posterior is exactly 0
+    error : (n,), the probability that the decision is wrong; its mean is the Bayes error
+    undefined : (n,), True where every density is 0: there the posterior is the prior
+    """
+
+    posterior: np.ndarray
+    decision: np.ndarray
+    log_posterior: np.ndarray
+    error: np.ndarray
+    undefined: np.ndarray
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.posterior):,} points, {self.posterior.shape[1]} classes: the best decision is wrong with probability "
+            f"{float(np.mean(self.error)):.6g} on average"
+        )
 
 
 def bayes_rule(densities: Any, priors: Any, X: Any = None, *, log: bool = False, classes: Any = None) -> BayesRule:

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from gapless._clock import now
+from gapless._results import result
 from gapless._threads import one_blas_thread, team
 from gapless.encode.width import resolve_gamma
 from gapless.errors import short
@@ -31,8 +32,19 @@ MOVES = (2.0, 3.0, 5.0)
 PILOT = (4096, 512)
 
 
+@result
 class Cost(NamedTuple):
-    """``seconds`` is a guess between ``seconds_low`` and ``seconds_high``; ``bytes`` is what the fit adds to X."""
+    """``seconds`` is a guess between ``seconds_low`` and ``seconds_high``; ``bytes`` is what the fit adds to X.
+
+    Attributes
+    ----------
+    seconds : guess of the seconds that the fit takes
+    seconds_low : lower end of the guess
+    seconds_high : upper end of the guess
+    bytes : memory that the fit adds to X
+    kernel_values_per_second : speed that was measured on this machine
+    advice : what to do where the fit is large
+    """
 
     seconds: float
     seconds_low: float

@@ -12,12 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._clock import Stopwatch
+from gapless._results import result
+from gapless._written import written
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.moments import MomentsCertificate
 from gapless.certificates.statement import encode_float, statement
 from gapless.encode.labels import Labels, decode_labels, encode_labels
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import IllConditionedWarning
+from gapless.errors import IllConditionedWarning, invalid_parameter
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
     Moments,
@@ -29,6 +31,7 @@ from gapless.solvers.gaussian import (
     quadratic_form,
     whiten,
 )
+from gapless.solvers.loop import interruptible
 
 from ._loading import blank_model
 from ._notebook import Shown
@@ -39,18 +42,30 @@ __all__ = ["Boundary", "GaussianDiscriminant"]
 COVARIANCES = ("spherical", "shared", "per_class")
 
 
+@result
 class Boundary(NamedTuple):
-    """Where two classes are equally probable: x'Qx + q'x + c = 0. The left side is the log-odds of the second."""
+    """Where two classes are equally probable: x'Qx + q'x + c = 0. The left side is the log-odds of the second.
 
-    kind: str  #: "line" or "conic" in the plane; "point(s)" for one feature; "plane" or "quadric" beyond
-    quadratic: np.ndarray  #: Q, symmetric (d, d); all zero where the covariance is shared
-    linear: np.ndarray  #: q, (d,)
-    constant: float  #: c
+    Attributes
+    ----------
+    kind : "line" or "conic" in the plane; "point(s)" for one feature; "plane" or "quadric" beyond
+    quadratic : Q, symmetric (d, d); all zero where the covariance is shared
+    linear : q, (d,)
+    constant : c
+    """
+
+    kind: str
+    quadratic: np.ndarray
+    linear: np.ndarray
+    constant: float
 
     def log_odds(self, X: Any) -> np.ndarray:
         """x'Qx + q'x + c of each row."""
         X = np.asarray(X, dtype=np.float64)
         return np.einsum("ij,ij->i", X @ self.quadratic, X) + X @ self.linear + self.constant
+
+    def __str__(self) -> str:
+        return f"a {self.kind}: x'Qx + q'x {self.constant:+.6g} = 0, {len(self.linear)} features"
 
 
 class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
@@ -135,8 +150,7 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
         return log_posterior(scores)
 
     def _invalid(self, name: str, wanted: str) -> None:
-        value = getattr(self, name)
-        raise ValueError(f"The {name!r} parameter of {type(self).__name__} must be {wanted}. Got {value!r} instead.")
+        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     def _one_of(self, name: str, options: tuple[str, ...]) -> None:
         if not isinstance(getattr(self, name), str) or getattr(self, name) not in options:
@@ -247,7 +261,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
 
     Attributes
     ----------
-    classes_, n_features_in_, feature_names_in_
+    classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     means_ : array of shape (n_classes, n_features)
     covariance_ : sigma^2 ("spherical"), (n_features, n_features) ("shared"), (n_classes, n_features, n_features)
     priors_ : array of shape (n_classes,), sum 1
@@ -296,44 +311,46 @@ class GaussianDiscriminant(DiscriminantClassifier):
         sample_weight : array of n_samples weights, optional
             A weight counts how often a row stands: 2 is the row twice, 0 is no row.
         """
-        stopwatch = Stopwatch()
-        self._one_of("covariance", COVARIANCES)
-        self._check_shrinkage()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
-        if weight is None:
-            labels = encode_labels(y)
-            index = labels.index
-        else:
-            there = np.flatnonzero(weight > 0.0)
-            labels = encode_labels(np.asarray(y)[there])
-            index = np.full(X.shape[0], -1, dtype=labels.index.dtype)  # a row of weight 0 is no row
-            index[there] = labels.index
-        parts = [np.flatnonzero(index == k) for k in range(labels.n_classes)]
-        if self.covariance == "per_class":
-            for label, rows in zip(labels.classes, parts):
-                if rows.size == 1:
-                    raise one_row_error(label, "covariance='shared' can use the class as it is")
-        of_class = [moments(X, rows, weight) for rows in parts]
-        mass = np.array([m.mass for m in of_class])
-        priors = self._priors(mass)
-        eps = float(np.finfo(X.dtype).eps)
-        shrinkage = None if self.covariance == "spherical" else self.shrinkage
-        roots = [class_root(X, rows, weight, m, shrinkage) for rows, m in zip(parts, of_class)]
-        means = np.array([m.mean for m in of_class])
-        for stale in ("_whitening", "_log_det", "logistic_coef_", "logistic_intercept_"):
-            self.__dict__.pop(stale, None)
-        if self.covariance == "per_class":
-            self._fit_per_class(roots, of_class, labels, eps)
-        else:
-            self._fit_shared(pooled(roots, mass / mass.sum()), of_class, means, mass / mass.sum(), priors, eps)
-        self.classes_ = labels.classes
-        self.means_, self.priors_ = means, priors
-        self._certify(
-            X, index, weight, stopwatch,
-            rule=self.covariance, shrinkage=[root.shrinkage for root in roots], dtype=np.float64,
-            arrays=self._arrays_now(),
-        )  # fmt: skip
+        with interruptible(self) as interruption:
+            stopwatch = Stopwatch()
+            self._one_of("covariance", COVARIANCES)
+            self._check_shrinkage()
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+            weight = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
+            if weight is None:
+                labels = encode_labels(y)
+                index = labels.index
+            else:
+                there = np.flatnonzero(weight > 0.0)
+                labels = encode_labels(np.asarray(y)[there])
+                index = np.full(X.shape[0], -1, dtype=labels.index.dtype)  # a row of weight 0 is no row
+                index[there] = labels.index
+            parts = [np.flatnonzero(index == k) for k in range(labels.n_classes)]
+            if self.covariance == "per_class":
+                for label, rows in zip(labels.classes, parts):
+                    if rows.size == 1:
+                        raise one_row_error(label, "covariance='shared' can use the class as it is")
+            of_class = [moments(X, rows, weight) for rows in parts]
+            mass = np.array([m.mass for m in of_class])
+            priors = self._priors(mass)
+            eps = float(np.finfo(X.dtype).eps)
+            shrinkage = None if self.covariance == "spherical" else self.shrinkage
+            roots = [class_root(X, rows, weight, m, shrinkage) for rows, m in zip(parts, of_class)]
+            means = np.array([m.mean for m in of_class])
+            for stale in ("_whitening", "_log_det", "logistic_coef_", "logistic_intercept_"):
+                self.__dict__.pop(stale, None)
+            if self.covariance == "per_class":
+                self._fit_per_class(roots, of_class, labels, eps)
+            else:
+                self._fit_shared(pooled(roots, mass / mass.sum()), of_class, means, mass / mass.sum(), priors, eps)
+            self.classes_ = labels.classes
+            self.means_, self.priors_ = means, priors
+            self._certify(
+                X, index, weight, stopwatch,
+                rule=self.covariance, shrinkage=[root.shrinkage for root in roots], dtype=np.float64,
+                arrays=self._arrays_now(),
+            )  # fmt: skip
+            interruption.check()
         return self
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -483,5 +500,5 @@ class GaussianDiscriminant(DiscriminantClassifier):
             if name not in known:
                 raise ValueError(f"boundary knows no class {name!r}; the classes are {known}")
         if first == second:
-            raise ValueError(f"boundary needs two different classes; got {first!r} twice")
+            raise ValueError(f"boundary needs two different classes; got {written(first)} twice")
         return known.index(first), known.index(second)

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,6 +24,7 @@ from gapless.solvers.gaussian import (
     root_of_matrix,
     whiten,
 )
+from gapless.solvers.loop import interruptible
 
 from .discriminant import (
     DiscriminantClassifier,
@@ -79,6 +79,19 @@ def _log(priors: np.ndarray) -> np.ndarray:
         return np.log(priors)
 
 
+def _lines(whitening: Whitening, means: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients of the scores of the classes, and what these scores are less, as seen from an origin."""
+    apart = means - origin
+    if not whitening.full:  # the smallest coefficients, as scikit-learn has them
+        coef = whitening.smallest(apart)
+        return coef, 0.5 * np.einsum("ij,ij->i", apart, coef) + coef @ origin
+    scores = apart @ whitening.W
+    coef = scores @ whitening.W.T
+    return coef, 0.5 * np.einsum("ij,ij->i", scores, scores) + coef @ origin
+
+
+#: A rounding of scores (log odds) that is felt: then they are taken from the middle of the classes.
+FELT = 1e-4
 #: Arrays of a model file and the attributes they are.
 _LINEAR_ARRAYS = {
     "means": "means_",
@@ -123,10 +136,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
+        As in scikit-learn, but for what all scores have in common: of three and more classes far from 0, "lsqr" and "eigen"
+        leave it out, because its digits would take the place of those that tell the classes apart.
     covariance_ : array of shape (n_features, n_features)
         sum_k prior_k covariance_k; not with "svd" unless ``store_covariance``.
     explained_variance_ratio_ : array of shape (n_components,); not with "lsqr"
-    means_, priors_, classes_, n_features_in_, feature_names_in_
+    means_, priors_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     scalings_ : what ``transform`` multiplies with; not with "lsqr"
     xbar_ : array of shape (n_features,), the mean of the class means weighted by the priors; only with "svd"
     rank_, condition_ : rank and condition of the within-class covariance, features scaled to unit variance
@@ -158,65 +174,67 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        stopwatch = Stopwatch()
-        self._check_parameters()
-        X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32])
-        labels = encode_labels(y)
-        n, d = X.shape
-        if n == labels.n_classes:
-            raise ValueError(
-                f"The number of samples must be more than the number of classes; there are {n} of each, so that "
-                "nothing is known of the variation within a class."
-            )
-        most = min(labels.n_classes - 1, d)
-        if self.n_components is not None and self.n_components > most:
-            raise ValueError(
-                "n_components cannot be larger than min(n_features, n_classes - 1). "
-                f"Got {self.n_components}, at most {most}."
-            )
-        for stale in ("covariance_", "xbar_", "scalings_", "explained_variance_ratio_", "certificate_"):
-            self.__dict__.pop(stale, None)
-        self._max_components = most if self.n_components is None else int(self.n_components)
-        self._n_features_out = self._max_components
+        with interruptible(self) as interruption:
+            stopwatch = Stopwatch()
+            self._check_parameters()
+            X, y = validate_data(self, X, y, ensure_min_samples=2, dtype=[np.float64, np.float32])
+            labels = encode_labels(y)
+            n, d = X.shape
+            if n == labels.n_classes:
+                raise ValueError(
+                    f"The number of samples must be more than the number of classes; there are {n} of each, so that "
+                    "nothing is known of the variation within a class."
+                )
+            most = min(labels.n_classes - 1, d)
+            if self.n_components is not None and self.n_components > most:
+                raise ValueError(
+                    "n_components cannot be larger than min(n_features, n_classes - 1). "
+                    f"Got {self.n_components}, at most {most}."
+                )
+            for stale in ("covariance_", "xbar_", "scalings_", "explained_variance_ratio_", "certificate_"):
+                self.__dict__.pop(stale, None)
+            self._max_components = most if self.n_components is None else int(self.n_components)
+            self._n_features_out = self._max_components
 
-        parts = _parts(labels)
-        of_class = [moments(X, rows) for rows in parts]
-        share = np.array([rows.size for rows in parts]) / n
-        priors = self._priors(share)
-        roots = [self._root(X, rows, m) for rows, m in zip(parts, of_class)]
-        means = np.array([m.mean for m in of_class])
-        eps = float(np.finfo(X.dtype).eps)
-        if self.solver == "svd":
-            within = pooled(roots, share)
-            fitted = self._svd(within, means, priors, n, eps)
-        else:
-            within = pooled(roots, priors)
-            total = None
-            if self.solver == "eigen":
-                everybody = np.arange(n)
-                total = self._root(X, everybody, moments(X, everybody))
-            fitted = self._dense(within, total, means, priors, n, eps)
-        coef, intercept = fitted.pop("coef_"), fitted.pop("intercept_")
-        if labels.n_classes == 2:
-            coef, intercept = (coef[1] - coef[0])[None, :], (intercept[1] - intercept[0])[None]
-        if self.solver != "svd" or self.store_covariance:
-            C = pooled(roots, priors).C
-            fitted["covariance_"] = C.T @ C
-        fitted.update(coef_=coef, intercept_=intercept, means_=means, priors_=priors)
-        self.classes_ = labels.classes
-        for name, value in fitted.items():
-            setattr(self, name, value.astype(X.dtype, copy=False))
-        if self.covariance_estimator is None:
-            arrays = {"covariance": (within.C.T @ within.C)[None], **self._arrays_now()}
-            if "ratio" in arrays and "xbar" not in arrays:
-                arrays["xbar"] = np.zeros(d, X.dtype)
-            self._certify(
-                X, labels.index, None, stopwatch,
-                rule="shared", shrinkage=[root.shrinkage for root in roots], dtype=X.dtype, arrays=arrays,
-                pooled_by="shares" if self.solver == "svd" else "priors",
-                directions=arrays["scalings"].shape[1] if "ratio" in arrays else 0,
-                components=arrays["ratio"].size if "ratio" in arrays else 0,
-            )  # fmt: skip
+            parts = _parts(labels)
+            of_class = [moments(X, rows) for rows in parts]
+            share = np.array([rows.size for rows in parts]) / n
+            priors = self._priors(share)
+            roots = [self._root(X, rows, m) for rows, m in zip(parts, of_class)]
+            means = np.array([m.mean for m in of_class])
+            eps = float(np.finfo(X.dtype).eps)
+            if self.solver == "svd":
+                within = pooled(roots, share)
+                fitted = self._svd(within, means, priors, n, eps)
+            else:
+                within = pooled(roots, priors)
+                total = None
+                if self.solver == "eigen":
+                    everybody = np.arange(n)
+                    total = self._root(X, everybody, moments(X, everybody))
+                fitted = self._dense(within, total, means, priors, n, eps)
+            coef, intercept = fitted.pop("coef_"), fitted.pop("intercept_")
+            if labels.n_classes == 2:
+                coef, intercept = (coef[1] - coef[0])[None, :], (intercept[1] - intercept[0])[None]
+            if self.solver != "svd" or self.store_covariance:
+                C = pooled(roots, priors).C
+                fitted["covariance_"] = C.T @ C
+            fitted.update(coef_=coef, intercept_=intercept, means_=means, priors_=priors)
+            self.classes_ = labels.classes
+            for name, value in fitted.items():
+                setattr(self, name, value.astype(X.dtype, copy=False))
+            if self.covariance_estimator is None:
+                arrays = {"covariance": (within.C.T @ within.C)[None], **self._arrays_now()}
+                if "ratio" in arrays and "xbar" not in arrays:
+                    arrays["xbar"] = np.zeros(d, X.dtype)
+                self._certify(
+                    X, labels.index, None, stopwatch,
+                    rule="shared", shrinkage=[root.shrinkage for root in roots], dtype=X.dtype, arrays=arrays,
+                    pooled_by="shares" if self.solver == "svd" else "priors",
+                    directions=arrays["scalings"].shape[1] if "ratio" in arrays else 0,
+                    components=arrays["ratio"].size if "ratio" in arrays else 0,
+                )  # fmt: skip
+            interruption.check()
         return self
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -289,15 +307,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             ratio = values / power if power != 0.0 else np.zeros_like(values)
             fitted["explained_variance_ratio_"] = np.sort(ratio)[::-1][: self._max_components]
             fitted["scalings_"] = whitening.W @ vectors
-        if whitening.full:
-            # Two classes: from the middle, so that nothing of the difference is lost where the means are far from 0.
-            origin = means.mean(axis=0) if len(means) == 2 else np.zeros(d)
-            scores = (means - origin) @ whitening.W
-            coef = scores @ whitening.W.T
-            half = 0.5 * np.einsum("ij,ij->i", scores, scores) + coef @ origin
-        else:  # the smallest coefficients, as scikit-learn has them
-            coef = linalg.lstsq(within.C.T @ within.C, means.T)[0].T
-            half = 0.5 * np.einsum("ij,ij->i", means, coef)
+        # Two classes: from the middle, so that nothing of the difference is lost where the means are far from 0. More of them:
+        # from 0, as scikit-learn does, and from the middle where the rounding of numbers so large would be felt in a score.
+        coef, half = _lines(whitening, means, means.mean(axis=0) if len(means) == 2 else np.zeros(d))
+        if len(means) > 2 and not eps * float(np.abs(half).max()) <= FELT:
+            coef, half = _lines(whitening, means, priors @ means)
         return {**fitted, "coef_": coef, "intercept_": _log(priors) - half}
 
     def _require_variation(self, whitening: Whitening) -> None:
@@ -367,7 +381,8 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     Attributes
     ----------
     covariance_ : list of n_classes arrays of shape (n_features, n_features); only with ``store_covariance``
-    means_, priors_, classes_, n_features_in_, feature_names_in_
+    means_, priors_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     rotations_ : list of n_classes arrays of shape (n_features, n_features), the principal axes of each class
     scalings_ : list of n_classes arrays of shape (n_features,), the variances along them, falling
     rank_, condition_ : arrays of shape (n_classes,): rank and condition of each covariance, features scaled to unit
@@ -401,56 +416,63 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         X : array or data frame of shape (n_samples, n_features)
         y : array of n_samples labels of any type
         """
-        stopwatch = Stopwatch()
-        self._check_parameters()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        labels = encode_labels(y)
-        parts = _parts(labels)
-        for label, rows in zip(labels.classes, parts):
-            if rows.size == 1:
-                raise one_row_error(label, "LinearDiscriminantAnalysis can use the class as it is")
-        priors = self._priors(np.array([rows.size for rows in parts], dtype=np.float64))
-        eps = float(np.finfo(X.dtype).eps)
-        means, covariances, scalings, rotations, ranks, conditions, applied = [], [], [], [], [], [], []
-        for label, rows in zip(labels.classes, parts):
-            m = moments(X, rows)
-            root = self._root(X, rows, m)
-            # Without shrinkage "svd" knows only the directions of the rows: scikit-learn's error.
-            few = self.solver == "svd" and rows.size <= X.shape[1] and not self.shrinkage
-            if not few and self.reg_param > 0.0:
-                root = regularised(root, 1.0 - self.reg_param, self.reg_param)
-            _, S, Vt = np.linalg.svd(root.C, full_matrices=False)
-            variances = S**2
-            whitening = whiten(root, eps)
-            rank = min(int(np.count_nonzero(variances > self.tol)), whitening.rank)
-            if rank < X.shape[1]:
-                raise self._singular(label, rank, whitening.rank, m, variances, few)
-            means.append(m.mean.astype(X.dtype))
-            limits = np.finfo(X.dtype)
-            scalings.append(np.clip(variances, limits.tiny, limits.max).astype(X.dtype))
-            rotations.append(Vt.T.astype(X.dtype))
-            covariances.append(root.C.T @ root.C)
-            applied.append(root.shrinkage)
-            ranks.append(rank)
-            conditions.append(whitening.condition)
-        worst = int(np.argmax(conditions))
-        if conditions[worst] > ILL_CONDITIONED:
-            warn_condition(
-                type(self).__name__, conditions[worst], f"of class {labels.classes[worst]}",
-                "Set shrinkage or reg_param, or drop one of the features that are nearly collinear", stacklevel=3,
-            )  # fmt: skip
-        for stale in ("covariance_", "certificate_"):
-            self.__dict__.pop(stale, None)
-        if self.store_covariance:
-            self.covariance_ = [matrix.astype(X.dtype) for matrix in covariances]
-        self.classes_, self.priors_, self.means_ = labels.classes, priors, np.array(means)
-        self.scalings_, self.rotations_ = scalings, rotations
-        self.rank_, self.condition_ = np.array(ranks), np.array(conditions)
-        if self.covariance_estimator is None:
-            arrays = {"covariance": np.array(covariances), **self._arrays_now()}
-            self._certify(
-                X, labels.index, None, stopwatch, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays
-            )
+        with interruptible(self) as interruption:
+            stopwatch = Stopwatch()
+            self._check_parameters()
+            X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+            labels = encode_labels(y)
+            parts = _parts(labels)
+            for label, rows in zip(labels.classes, parts):
+                if rows.size == 1:
+                    raise one_row_error(label, "LinearDiscriminantAnalysis can use the class as it is")
+            priors = self._priors(np.array([rows.size for rows in parts], dtype=np.float64))
+            eps = float(np.finfo(X.dtype).eps)
+            means, covariances, scalings, rotations, ranks, conditions, applied = [], [], [], [], [], [], []
+            for label, rows in zip(labels.classes, parts):
+                m = moments(X, rows)
+                root = self._root(X, rows, m)
+                # Without shrinkage "svd" knows only the directions of the rows: scikit-learn's error.
+                few = self.solver == "svd" and rows.size <= X.shape[1] and not self.shrinkage
+                if not few and self.reg_param > 0.0:
+                    root = regularised(root, 1.0 - self.reg_param, self.reg_param)
+                _, S, Vt = np.linalg.svd(root.C, full_matrices=False)
+                variances = S**2
+                whitening = whiten(root, eps)
+                rank = min(int(np.count_nonzero(variances > self.tol)), whitening.rank)
+                if rank < X.shape[1]:
+                    raise self._singular(label, rank, whitening.rank, m, variances, few)
+                limits = np.finfo(X.dtype)
+                if not limits.tiny <= variances[-1] <= variances[0] <= limits.max:
+                    raise ValueError(
+                        f"The variances of class {label}, {variances[-1]:.3g} to {variances[0]:.3g}, are beyond the range "
+                        f"of {X.dtype}. Scale the features (StandardScaler), or give X as float64."
+                    )
+                means.append(m.mean.astype(X.dtype))
+                scalings.append(variances.astype(X.dtype))
+                rotations.append(Vt.T.astype(X.dtype))
+                covariances.append(root.C.T @ root.C)
+                applied.append(root.shrinkage)
+                ranks.append(rank)
+                conditions.append(whitening.condition)
+            worst = int(np.argmax(conditions))
+            if conditions[worst] > ILL_CONDITIONED:
+                warn_condition(
+                    type(self).__name__, conditions[worst], f"of class {labels.classes[worst]}",
+                    "Set shrinkage or reg_param, or drop one of the features that are nearly collinear", stacklevel=3,
+                )  # fmt: skip
+            for stale in ("covariance_", "certificate_"):
+                self.__dict__.pop(stale, None)
+            if self.store_covariance:
+                self.covariance_ = [matrix.astype(X.dtype) for matrix in covariances]
+            self.classes_, self.priors_, self.means_ = labels.classes, priors, np.array(means)
+            self.scalings_, self.rotations_ = scalings, rotations
+            self.rank_, self.condition_ = np.array(ranks), np.array(conditions)
+            if self.covariance_estimator is None:
+                arrays = {"covariance": np.array(covariances), **self._arrays_now()}
+                self._certify(
+                    X, labels.index, None, stopwatch, rule="axes", shrinkage=applied, dtype=X.dtype, arrays=arrays
+                )
+            interruption.check()
         return self
 
     def _arrays_now(self) -> dict[str, np.ndarray]:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
+from gapless.certificates.r_squared import CONSTANT_SHARE, weighted_r_squared
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
+from gapless.solvers.loop import interruptible
 
 from ._least_squares import LeastSquaresModel, Look, two_dimensional
 
 #: Names of solvers for which scikit-learn counts no steps.
 _WITHOUT_STEPS = ("svd", "cholesky", "sparse_cg")
-_RIDGE_SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+_RIDGE_SOLVERS = ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
 class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
@@ -34,6 +36,17 @@ class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
     def predict(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,), or a column a target."""
         return self._scores(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2, the mean over the targets, as scikit-learn's; of a constant target 1 where it is predicted, else 0: scikit-learn
+        means the same, but lets the rounding of the mean decide."""
+        found = super().score(X, y, sample_weight)
+        truth = two_dimensional(y)
+        constant = np.ptp(truth, axis=0) <= CONSTANT_SHARE * np.abs(truth).max(axis=0)
+        if len(truth) < 2 or not constant.any():
+            return found
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, len(truth))
+        return float(weighted_r_squared(truth, two_dimensional(self.predict(X)), weight).mean())
 
 
 class LinearRegression(_Regression):
@@ -64,14 +77,28 @@ class LinearRegression(_Regression):
         certificate true.
     device : {"auto", "cpu"}
         Where to compute.
+    solver : {"auto", "gd", "sgd", "minibatch", "momentum", "adam"}
+        "auto" solves in closed form (conjugate gradients for sparse data with many columns). The others are the descents of
+        `descend`, slower: to be watched and compared. Their certificate is the same, of the point that they reached.
+    max_iter : int or None
+        The most passes of a descent (1,000 if nothing is said), or steps of conjugate gradients.
+    schedule : float, Schedule, str or None
+        The rates of a descent: a number is a constant rate, "inverse", "inverse_root" and "pegasos" are schedules with their
+        default values, `Schedule` has all. None: rates that need no tuning.
+    random_state : int, RandomState or None
+        The order of visits of a stochastic descent.
 
     Attributes
     ----------
     coef_, intercept_ : as in scikit-learn; float32 where X is
-    rank_ : rank of the (centred) X, its columns scaled to equal length; None after conjugate gradients
-    singular_ : singular values of the (centred) X; dense data only
+    rank_ : rank of the (centred) X, its columns scaled to equal length; None after conjugate gradients and descents
+    singular_ : singular values of the (centred) X; dense data and closed forms only
+    n_iter_ : passes of a descent or steps of conjugate gradients; 1 for a closed form
     condition_ : condition of X with its columns scaled to equal length, as far as its rank goes
-    certificate_, status_, objective_
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    status_ : how the fit ended, as in ``certificate_``
+    objective_ : the formula that was minimised, with its numbers
     """
 
     def __init__(
@@ -84,16 +111,23 @@ class LinearRegression(_Regression):
         positive: bool = False,
         time_limit: float | None = None,
         device: str = "auto",
+        solver: str = "auto",
+        max_iter: int | None = None,
+        schedule: Any = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
+        super().__init__(
+            fit_intercept, copy_X, tol, time_limit, n_jobs, device, solver, max_iter, schedule, random_state
+        )
         self.positive = positive
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
-        self._check_common()
-        X, Y, columns, look = self._read_targets(X, y)
-        answer, interruption = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), look, columns_of_y=columns)
-        self._singular = answer.singular
+        with interruptible(self) as interruption:
+            self._check_common()
+            X, Y, columns, look = self._read_targets(X, y)
+            answer = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), look, interruption, columns_of_y=columns)
+            self._singular = answer.singular
         self._close(answer, interruption)
         return self
 
@@ -102,6 +136,7 @@ class LinearRegression(_Regression):
         self.coef_ = self._per_target("coef")
         self.intercept_ = self._per_target("intercept") if self.fit_intercept else 0.0
         self.rank_ = self.certificate_.rank
+        self.n_iter_ = max(self.certificate_.n_iter, 1)
 
     @property
     def singular_(self) -> np.ndarray:
@@ -121,12 +156,19 @@ class Ridge(_Regression):
         The penalty; 0 is least squares, which has no gap and is certified by orthogonality.
     fit_intercept : bool
         Whether there is an offset b. It is not penalised.
-    copy_X, random_state :
+    copy_X : bool
         Without effect.
-    solver : {"auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"}
-        Without effect: the optimum is the same, and ``solver_`` says what found it.
+    solver : {"auto", "gd", "sgd", "minibatch", "momentum", "adam"} or a name of scikit-learn's
+        "auto" solves in closed form (conjugate gradients for sparse data with many columns), and so do scikit-learn's names
+        "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga" and "lbfgs": the optimum is the same, and ``solver_`` says what
+        found it. The others are the descents of `descend`, slower: to be watched and compared.
     max_iter : int or None
-        The most steps of conjugate gradients (sparse data with many columns).
+        The most passes of a descent (1,000 if nothing is said), or steps of conjugate gradients.
+    schedule : float, Schedule, str or None
+        The rates of a descent: a number is a constant rate, "inverse", "inverse_root" and "pegasos" are schedules with their
+        default values, `Schedule` has all. None: rates that need no tuning.
+    random_state : int, RandomState or None
+        The order of visits of a stochastic descent.
     tol : float
         The relative duality gap at which the fit counts as converged.
     positive : False
@@ -142,11 +184,17 @@ class Ridge(_Regression):
     Attributes
     ----------
     coef_, intercept_ : as in scikit-learn; float32 where X is
-    n_iter_ : for each target, the steps of conjugate gradients, 1 for a closed form; as in scikit-learn None where
-        ``solver`` is "svd", "cholesky" or "sparse_cg"
-    solver_ : "cholesky", "svd" or "sparse_cg"
-    condition_, certificate_, status_, objective_
+    n_iter_ : for each target, the steps of conjugate gradients or passes of a descent, 1 for a closed form; as in
+        scikit-learn None where ``solver`` is "svd", "cholesky" or "sparse_cg"
+    solver_ : "cholesky", "svd", "sparse_cg" or the name of the descent
+    condition_ : condition number of the columns
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    status_ : how the fit ended, as in ``certificate_``
+    objective_ : the formula that was minimised, with its numbers
     """
+
+    _peers = _RIDGE_SOLVERS
 
     def __init__(
         self,
@@ -162,25 +210,22 @@ class Ridge(_Regression):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         device: str = "auto",
+        schedule: Any = None,
     ) -> None:
-        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
+        super().__init__(
+            fit_intercept, copy_X, tol, time_limit, n_jobs, device, solver, max_iter, schedule, random_state
+        )
         self.alpha = alpha
-        self.max_iter = max_iter
-        self.solver = solver
         self.positive = positive
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
-        self._check_common()
-        self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
-        if self.solver not in _RIDGE_SOLVERS:
-            self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, _RIDGE_SOLVERS)))}}}")
-        X, Y, columns, look = self._read_targets(X, y)
-        passes = None if self.max_iter is None else int(self.max_iter)
-        alpha = self._alphas(Y.shape[1])
-        answer, interruption = self._fit(X, Y, sample_weight, alpha, look, columns_of_y=columns, passes=passes)
-        self._close(answer, interruption, passes)
+        with interruptible(self) as interruption:
+            self._check_common()
+            X, Y, columns, look = self._read_targets(X, y)
+            alpha = self._alphas(Y.shape[1])
+            answer = self._fit(X, Y, sample_weight, alpha, look, interruption, columns_of_y=columns)
+        self._close(answer, interruption)
         return self
 
     def _take_model(self) -> None:
@@ -235,11 +280,27 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         Weights of the classes.
     time_limit, n_jobs, device :
         As in Ridge.
+    solver : {"auto", "gd", "sgd", "minibatch", "momentum", "adam"}
+        "auto" solves in closed form (conjugate gradients for sparse data with many columns). The others are the descents of
+        `descend`, slower: to be watched and compared. Their certificate is the same, of the point that they reached.
+    max_iter : int or None
+        The most passes of a descent (1,000 if nothing is said), or steps of conjugate gradients.
+    schedule : float, Schedule, str or None
+        The rates of a descent: a number is a constant rate, "inverse", "inverse_root" and "pegasos" are schedules with their
+        default values, `Schedule` has all. None: rates that need no tuning.
+    random_state : int, RandomState or None
+        The order of visits of a stochastic descent.
 
     Attributes
     ----------
     classes_, coef_, intercept_ : arrays of shape (n_classes,), (1 or n_classes, n_features) and (1 or n_classes,)
-    rank_, condition_, certificate_, status_, objective_
+    rank_ : numerical rank of the columns
+    condition_ : condition number of the columns
+    certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
+    n_features_in_, feature_names_in_ : as in scikit-learn
+    status_ : how the fit ended, as in ``certificate_``
+    objective_ : the formula that was minimised, with its numbers
+    n_iter_ : as in LinearRegression
     """
 
     def __init__(
@@ -253,23 +314,30 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         device: str = "auto",
+        solver: str = "auto",
+        max_iter: int | None = None,
+        schedule: Any = None,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(fit_intercept, copy_X, tol, time_limit, n_jobs, device)
+        super().__init__(
+            fit_intercept, copy_X, tol, time_limit, n_jobs, device, solver, max_iter, schedule, random_state
+        )
         self.alpha = alpha
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
-        self._check_common()
-        self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
-        X, y, look = self._read(X, y)
-        labels = encode_labels(y)
-        weights = check_sample_weight(sample_weight, X.shape[0])
-        class_weight = resolve_class_weight(self.class_weight, labels, weights)
-        weightless_classes(labels, weights, class_weight)
-        Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
-        alpha = np.full(Y.shape[1], float(self.alpha))
-        answer, interruption = self._fit(X, Y, sample_weight, alpha, look, labels=labels, class_weight=class_weight)
+        with interruptible(self) as interruption:
+            self._check_common()
+            self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
+            X, y, look = self._read(X, y)
+            labels = encode_labels(y)
+            weights = check_sample_weight(sample_weight, X.shape[0])
+            class_weight = resolve_class_weight(self.class_weight, labels, weights)
+            weightless_classes(labels, weights, class_weight)
+            Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
+            alpha = np.full(Y.shape[1], float(self.alpha))
+            answer = self._fit(X, Y, sample_weight, alpha, look, interruption, labels=labels, class_weight=class_weight)
         self._close(answer, interruption)
         return self
 
@@ -277,6 +345,7 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
         super()._take_model()
         self.coef_, self.intercept_ = (self.certificate_.arrays[name] for name in ("coef", "intercept"))
         self.rank_ = self.certificate_.rank
+        self.n_iter_ = max(self.certificate_.n_iter, 1)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b: (n_samples,) for two classes, else one column a class."""

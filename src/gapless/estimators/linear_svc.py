@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
+from gapless._written import written
 from gapless.errors import no_probabilities_message
 from gapless.solvers.choose import DESCENTS
 
@@ -54,7 +55,10 @@ class LinearSVC(LinearClassifier):
         Put the offset into the penalty, as LIBLINEAR does. The offset is free otherwise.
     solver : {"auto", "coordinate_descent", "semismooth", "interior_point", "newton"} or a descent
         Forces an algorithm; "newton" is for the squared hinge, the two before it for the hinge. "gd", "sgd",
-        "minibatch", "momentum" and "adam" are the descents of `descend`, slower, with rates of their own: to be compared.
+        "minibatch", "momentum" and "adam" are the descents of `descend`, slower: to be compared.
+    schedule : float, Schedule, str or None
+        The rates of a descent (``solver="sgd"`` and its like): a number is a constant rate, "inverse", "inverse_root" and
+        "pegasos" are schedules with their default values, `Schedule` has all. None: rates that need no tuning.
     time_limit : float or None
         Seconds of work; compiling does not count. The model that comes back is usable (at worst the best constant) and its gap
         is true.
@@ -70,9 +74,14 @@ class LinearSVC(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
-    classes_, n_features_in_, feature_names_in_, n_iter_
+    classes_, n_features_in_, feature_names_in_, n_iter_ : as in scikit-learn
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
-    status_, history_, objective_, alpha_, slack_, slackness_
+    status_ : how the fit ended, as in ``certificate_``
+    history_ : primal and dual value and seconds, as the fit went on
+    objective_ : the formula that was minimised, with its numbers
+    alpha_ : multiplier of each training row
+    slack_ : slack xi of each training row
+    slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
     """
 
     def __init__(
@@ -92,6 +101,7 @@ class LinearSVC(LinearClassifier):
         max_iter: int | None = 1000,
         penalize_intercept: bool = False,
         solver: str = "auto",
+        schedule: Any = None,
         time_limit: float | None = None,
         warm_start: bool = False,
         init: Any = None,
@@ -112,6 +122,7 @@ class LinearSVC(LinearClassifier):
         self.max_iter = max_iter
         self.penalize_intercept = penalize_intercept
         self.solver = solver
+        self.schedule = schedule
         self.time_limit = time_limit
         self.warm_start = warm_start
         self.init = init
@@ -138,7 +149,7 @@ class LinearSVC(LinearClassifier):
         hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
         self._one_of("solver", ("auto", "coordinate_descent", *hinge, *DESCENTS))
         if self.C == float("inf") and self.solver != "auto":
-            raise ValueError(f"solver={self.solver!r} finds no hard margin: with C=inf leave solver='auto'.")
+            raise ValueError(f"solver={written(self.solver)} finds no hard margin: with C=inf leave solver='auto'.")
 
     @available_if(_has_no_probabilities)
     def predict_proba(self, X: Any) -> Any:

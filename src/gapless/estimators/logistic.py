@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
+from gapless._written import written
 from gapless.certificates.gradient import GradientCertificate
 from gapless.certificates.slackness import Slackness
 from gapless.errors import IllConditionedWarning, SeparationWarning
@@ -55,7 +56,10 @@ class LogisticRegression(LinearClassifier):
         The order of visits of coordinate descent. The optimum does not depend on it.
     solver : {"auto", "newton", "coordinate_descent", "gd", "sgd", "minibatch", "momentum", "adam"} or a name of scikit-learn's
         Forces an algorithm; scikit-learn's names ("lbfgs", "liblinear", ...) mean "auto". The last five are the descents of
-        `descend`, slower and with rates of their own: to be watched and compared.
+        `descend`, slower: to be watched and compared.
+    schedule : float, Schedule, str or None
+        The rates of a descent (``solver="sgd"`` and its like): a number is a constant rate, "inverse", "inverse_root" and
+        "pegasos" are schedules with their default values, `Schedule` has all. None: rates that need no tuning.
     max_iter : int
         Newton steps or passes; -1 or None: a finite cap of ours.
     verbose : int
@@ -81,9 +85,12 @@ class LogisticRegression(LinearClassifier):
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,); float32 if X is
-    classes_, n_features_in_, feature_names_in_, n_iter_
+    classes_, n_features_in_, feature_names_in_, n_iter_ : as in scikit-learn
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
-    status_, history_, objective_, alpha_
+    status_ : how the fit ended, as in ``certificate_``
+    history_ : primal and dual value and seconds, as the fit went on
+    objective_ : the formula that was minimised, with its numbers
+    alpha_ : multiplier of each training row
     slack_, slackness_ : two classes, with a penalty
     rank_, condition_ : of the columns; without a penalty only
     """
@@ -95,7 +102,8 @@ class LogisticRegression(LinearClassifier):
         if given or "penalty" in named:
             penalty = given[0] if given else named["penalty"]
             raise TypeError(
-                f"LogisticRegression(penalty={penalty!r}): `penalty` is deprecated since scikit-learn 1.8 and not offered here; "
+                f"LogisticRegression(penalty={written(penalty)}): `penalty` is deprecated since scikit-learn 1.8 and not "
+                "offered here; "
                 "leave it out for 'l2', and use C=numpy.inf for None. All parameters are given by name."
             )
         return super().__new__(cls)
@@ -118,6 +126,7 @@ class LogisticRegression(LinearClassifier):
         n_jobs: int | None = None,
         penalize_intercept: bool = False,
         on_separation: str = "warn",
+        schedule: Any = None,
         time_limit: float | None = None,
         init: Any = None,
         device: str = "auto",
@@ -137,6 +146,7 @@ class LogisticRegression(LinearClassifier):
         self.n_jobs = n_jobs
         self.penalize_intercept = penalize_intercept
         self.on_separation = on_separation
+        self.schedule = schedule
         self.time_limit = time_limit
         self.init = init
         self.device = device
@@ -152,11 +162,13 @@ class LogisticRegression(LinearClassifier):
         self._require("l1_ratio", (int, float), "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
         if self.l1_ratio != 0.0:
             raise NotImplementedError(
-                f"l1_ratio={self.l1_ratio!r}: L1 and elastic net are not offered; use "
+                f"l1_ratio={written(self.l1_ratio)}: L1 and elastic net are not offered; use "
                 'sklearn.linear_model.LogisticRegression(l1_ratio=..., solver="saga").'
             )
         if self.C == math.inf and self.solver in ("coordinate_descent", *DESCENTS):
-            raise ValueError(f"solver={self.solver!r} needs a penalty: with C=inf there is Newton's method alone.")
+            raise ValueError(
+                f"solver={written(self.solver)} needs a penalty: with C=inf there is Newton's method alone."
+            )
 
     def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
         for name in ("rank_", "condition_"):

@@ -28,10 +28,15 @@ class OneClassSVM(OutlierMixin, KernelMachine):
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, fit_status_, shape_fit_, n_iter_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, offset_, fit_status_, shape_fit_, n_iter_ : as in scikit-learn
+    class_weight_, n_features_in_, feature_names_in_ : as in scikit-learn
     coef_ : where the kernel is linear
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, None)``
-    status_, history_, objective_, alpha_, slack_
+    status_ : how the fit ended, as in ``certificate_``
+    history_ : primal and dual value and seconds, as the fit went on
+    objective_ : the formula that was minimised, with its numbers
+    alpha_ : multiplier of each training row
+    slack_ : slack xi of each training row
     """
 
     _kind = "one_class"

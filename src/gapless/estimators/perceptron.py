@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gapless._config import report_convergence
 from gapless._progress import Progress, watched
 from gapless._threads import map_threads, one_blas_thread
+from gapless._written import written
 from gapless.certificates.mistakes import BoundCertificate
 from gapless.encode.frames import refuse_lazy
 from gapless.encode.labels import Labels, encode_labels, one_class_error
@@ -27,7 +28,7 @@ from gapless.rows import as_rows
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron import Run
 
-from ._linear_classifier import MOST_PASSES, LinearClassifier
+from ._linear_classifier import MOST_PASSES, LinearClassifier, products_of
 from ._loading import blank_model
 from ._notebook import Shown
 from ._perceptron_fit import Fitted, Task, fit_perceptron
@@ -42,7 +43,7 @@ def _has_no_probabilities(self: Any) -> bool:
 def _goes_on(self: Any) -> bool:
     if self.variant in ("pocket", "voted"):
         raise AttributeError(
-            f"variant={self.variant!r} has no partial_fit: it needs all rows at once; 'averaged' does not"
+            f"variant={written(self.variant)} has no partial_fit: it needs all rows at once; 'averaged' does not"
         )
     return True
 
@@ -64,11 +65,12 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     fit_intercept : bool
         Whether there is an offset b. Sparse rows get the whole step on it, as dense ones (scikit-learn: 0.01 of it).
     max_iter : int
-        Passes over the data; -1 or None: a finite cap of ours.
+        Passes over the data; -1 or None: a finite cap of ours. A fit that this limit ends keeps the weights of its last visit, as
+        scikit-learn's does: they can err on more rows than the best constant.
     tol : float or None
         scikit-learn's: stop where the mean loss of ``n_iter_no_change`` passes in a row is not below the best less ``tol``. On
         data of up to 400,000 values the fit then asks whether the classes can be separated, and goes on until they are if so.
-        None: only a clean pass, a proof that there is none, or a limit ends the fit.
+        None: only a clean pass, a proof that there is none, or a limit ends the fit; a limit is said, by a ConvergenceWarning.
     shuffle : bool
         A new order of visits for each pass, or always that of the rows. In the order of the rows a state that comes back is
         found, which on integers and dyadic numbers it must.
@@ -95,17 +97,19 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         Start values. ``fit(coef_init=, intercept_init=)`` goes before.
     certify : {"auto", True, False}
         Whether to look for the direction that proves the best bound, and whether the classes can be separated at all where the
-        fit does not end by itself. "auto" does where that is cheap, or where nothing else (``tol``) would end it.
+        fit does not end by itself. "auto" does where that is cheap, or where nothing else (``tol``) would end it; True also where
+        ``max_iter`` ended it.
     trace : bool
         Keep every update in ``trace_``. Costs two passes for each.
     time_limit : float or None
-        Seconds of work; compiling does not count. A fit that is stopped before its first pass ends is the best constant.
+        Seconds of work; compiling does not count. A fit that this limit or Ctrl-C ends is at worst the best constant.
     device : {"auto", "cpu"}
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (1 or n_classes, n_features) and (1 or n_classes,)
-    classes_, n_features_in_, feature_names_in_, n_iter_, t_
+    classes_, n_features_in_, feature_names_in_, n_iter_ : as in scikit-learn
+    t_ : rows that were visited
     mistakes_, passes_ : int, or an array with one for each class
     certificate_ : kind "bound": what is claimed and can be checked
     status_ : "converged" after a clean pass, "infeasible" where nothing separates, "stalled" where ``tol`` ended it
@@ -196,7 +200,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         if self.device == "cuda":
             raise NotImplementedError("device='cuda': Perceptron has no GPU solver; use 'auto' or 'cpu'.")
         if self.penalty is not None and (self.variant != "plain" or self.trace):
-            what = f"variant={self.variant!r}" if self.variant != "plain" else "trace=True"
+            what = f"variant={written(self.variant)}" if self.variant != "plain" else "trace=True"
             raise ValueError(f"{what} is for penalty=None: a penalty changes the weights at every visit.")
 
     # -- fit -------------------------------------------------------------------------------------------------
@@ -216,7 +220,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         sample_weight : array of n_samples weights, optional
             Multiplies the step of a row. A row of weight 0 is no row.
         """
-        with interruptible() as interruption:
+        with interruptible(self) as interruption:
             self._check_parameters()
             refuse_lazy(X)
             X, y = validate_data(
@@ -250,9 +254,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         if interruption.requested:
             raise KeyboardInterrupt(f"Perceptron keeps the model reached so far: {self.certificate_}")
         shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
-        if shortfall is not None and not (
-            self.status_ == "max_iter" and self.tol is None and self.max_iter is not None
-        ):
+        if shortfall is not None:
             report_convergence(shortfall, stacklevel=3)
         return self
 
@@ -359,7 +361,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
             raise ValueError("early_stopping should be False with partial_fit")
         if isinstance(self.class_weight, str):
             raise ValueError(
-                f"class_weight {self.class_weight!r} is not supported for partial_fit. Compute the weights from a large "
+                f"class_weight {written(self.class_weight)} is not supported for partial_fit. Compute the weights from a large "
                 "enough sample with compute_class_weight, and give them as a dict."
             )
         first = not hasattr(self, "classes_")
@@ -369,7 +371,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
             known = np.unique(classes)
             if not first and not np.array_equal(known, self.classes_):
                 raise ValueError(
-                    f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {self.classes_!r}"
+                    f"`classes={written(classes)}` is not the same as on last call to partial_fit, was: {written(self.classes_)}"
                 )
             if known.size < 2:
                 raise one_class_error(known)
@@ -433,7 +435,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         voted = self._voted(X)
         if voted is None:
-            voted = safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+            voted = products_of(X, self.coef_) + self.intercept_
         return voted.ravel() if voted.shape[1] == 1 else voted
 
     def _voted(self, X: Any) -> np.ndarray | None:
@@ -511,7 +513,7 @@ def _start_values(given: Any) -> tuple[Any, Any]:
         return given[0], given[1]
     raise ValueError(
         "The 'init' parameter of Perceptron must be a fitted linear model, a certificate, a pair (coef, intercept) or None. "
-        f"Got {given!r} instead."
+        f"Got {written(given)} instead."
     )
 
 

@@ -171,10 +171,17 @@ class SVC(KernelClassifier):
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_ :
+        as in scikit-learn
+    n_features_in_, feature_names_in_ : as in scikit-learn
     coef_ : where the kernel is linear
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
-    status_, history_, objective_, alpha_, slack_, slackness_
+    status_ : how the fit ended, as in ``certificate_``
+    history_ : primal and dual value and seconds, as the fit went on
+    objective_ : the formula that was minimised, with its numbers
+    alpha_ : multiplier of each training row
+    slack_ : slack xi of each training row
+    slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
     """
 
     _kind = "c_svc"
@@ -242,10 +249,17 @@ class NuSVC(KernelClassifier):
 
     Attributes
     ----------
-    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_
+    support_, support_vectors_, n_support_, dual_coef_, intercept_, classes_, class_weight_, fit_status_, shape_fit_, n_iter_ :
+        as in scikit-learn
+    n_features_in_, feature_names_in_ : as in scikit-learn
     coef_ : where the kernel is linear
     certificate_ : of the problem above, before the division by rho
-    status_, history_, objective_, alpha_, slack_, slackness_
+    status_ : how the fit ended, as in ``certificate_``
+    history_ : primal and dual value and seconds, as the fit went on
+    objective_ : the formula that was minimised, with its numbers
+    alpha_ : multiplier of each training row
+    slack_ : slack xi of each training row
+    slackness_ : `Slackness` of the training rows: their class read from alpha and from the margin
     """
 
     _kind = "nu_svc"

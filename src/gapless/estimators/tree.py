@@ -15,6 +15,7 @@ from gapless.certificates.statement import decode_classes, encode_classes, encod
 from gapless.certificates.tree import TreeCertificate
 from gapless.encode.labels import Labels
 from gapless.encode.weights import resolve_class_weight
+from gapless.solvers.loop import interruptible
 from gapless.solvers.tree import Target
 
 from ._loading import blank_model
@@ -120,7 +121,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         sample_weight : array of n_samples numbers, not negative; 0 leaves a row out
         check_input : False where X is known to be a finite float array
         """
-        self._fit(X, y, sample_weight, check_input)
+        with interruptible(self) as interruption:
+            self._fit(X, y, sample_weight, check_input, interruption.check)
+            interruption.check()
         return self
 
     def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
@@ -297,7 +300,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         sample_weight : array of n_samples numbers, not negative; 0 leaves a row out
         check_input : False where X is known to be a finite float array
         """
-        self._fit(X, y, sample_weight, check_input)
+        with interruptible(self) as interruption:
+            self._fit(X, y, sample_weight, check_input, interruption.check)
+            interruption.check()
         return self
 
     def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:

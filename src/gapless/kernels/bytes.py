@@ -69,7 +69,9 @@ class ByteTiles(Tiles):
     def _lay_out(self, X: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> bool:
         """False where some number is not a whole number of steps."""
         rows[:] = 0
-        return bool(_lay_out(np.ascontiguousarray(X), self.step, CLOSE[self.dtype], rows.view(np.uint8), rows, squares))
+        X = np.ascontiguousarray(X, dtype=np.float64)  # of float32 the same numbers, and one kernel
+        X = X if X.flags.writeable else X.copy()
+        return bool(_lay_out(X, self.step, CLOSE[self.dtype], rows.view(np.uint8), rows, squares))
 
     @property
     def dtype(self) -> Any:

@@ -22,11 +22,15 @@ from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
+from gapless.kernels.sigmoid import Sigmoid
+from gapless.kernels.single import UNKNOWN
 from gapless.kernels.tiles import COLUMNS, Tick, Tiles
 
 #: Rows and columns of a tile: 4 MB of float64.
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
+#: Where values of a Gaussian may be off by more than this share, they come from differences, which cost n^2 d at most.
+LOOSE, MOST = 1e-9, 4e9
 
 
 class Gram:
@@ -36,7 +40,7 @@ class Gram:
     kernel: Any
     #: No computed value of K is further than this from the exact one.
     error: float = 0.0
-    #: The same against the value itself, where there is such a bound.
+    #: The same against what ``sizes`` sums, where there is such a bound.
     relative_error: float | None = None
     #: Tiles in single precision that are there already.
     single: Any = None
@@ -85,6 +89,10 @@ class Gram:
         share(fill, len(starts), tick)
         return out
 
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """sum_j weights_j |K[i, rows_j]| for i in ``at``, or what bounds it; weights >= 0."""
+        return self.product(rows, weights, at)
+
     def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """product(rows, coefficients, rows)"""
         return self.product(rows, coefficients, rows, tick)
@@ -98,6 +106,7 @@ class Pieces:
     """Tiles that a Gram matrix itself gives, in float64: precomputed, callable, and sparse rows too wide to be laid out."""
 
     dtype = np.dtype(np.float64)
+    rates = UNKNOWN
 
     def __init__(self, gram: Gram, order: np.ndarray) -> None:
         self.gram, self.order = gram, order
@@ -158,7 +167,16 @@ class _Points(Gram):
             self.norms2 = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
         sizes = self.X.shape[1], float(self.norms2.max(initial=0.0))
         self.error = kernel.error(*sizes)
-        self.relative_error = kernel.relative_error(*sizes) if isinstance(kernel, RBF) else None
+        self.relative_error = None if isinstance(kernel, Sigmoid) else kernel.relative_error(*sizes)
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        if isinstance(self.kernel, RBF):
+            return super().sizes(rows, weights, at)
+        lengths, out = np.sqrt(self.norms2), np.empty(len(at))
+        for start in range(0, len(at), TILE_ROWS):
+            part = slice(start, start + TILE_ROWS)
+            out[part] = self.kernel.size(np.outer(lengths[at[part]], lengths[rows])) @ weights
+        return out
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -208,7 +226,13 @@ class _Matrix(Gram):
     def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
         super().__init__(kernel, K.shape[0], cache_bytes)
         self.K = K
-        self.error = 2.0**-52 * float(np.abs(K).max(initial=0.0))  # of the symmetric part and its shift
+        # of the symmetric part and its shift
+        self.error, self.relative_error = 2.0**-52 * float(np.abs(K).max(initial=0.0)), 2.0**-51
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        shift = np.zeros(self.n)
+        shift[rows] = abs(self.kernel.shift) * weights
+        return np.abs(np.asarray(self.K[at][:, rows], dtype=np.float64)) @ weights + shift[at]
 
     @property
     def diagonal(self) -> np.ndarray:
@@ -219,6 +243,24 @@ class _Matrix(Gram):
         if self.kernel.shift:
             found = found + self.kernel.shift * (_index(rows)[:, None] == _index(columns)[None, :])
         return found
+
+
+class _Differences(_Matrix):
+    """A Gaussian's, from differences of rows: |x|^2 + |z|^2 - 2<x, z> says nothing of rows that are far from 0 and not from
+    each other."""
+
+    def __init__(self, kernel: RBF, X: Any, cache_bytes: int) -> None:
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        n, d = X.shape
+        square = np.zeros((n, n))
+        with np.errstate(over="ignore"):
+            for column in X.T:
+                square += (column[:, None] - column[None, :]) ** 2
+            exponent = kernel.gamma * square
+        super().__init__(Precomputed(), np.exp(-exponent), cache_bytes)
+        # Beyond e^-745 a value is 0; below that its exponent is off by (d + 4) units.
+        self.relative_error = 2.0**-49 + 745.0 * (d + 4) * 2.0**-53
+        self.error = self.relative_error
 
 
 def _index(rows: np.ndarray | slice) -> np.ndarray:
@@ -253,7 +295,11 @@ def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
             whole = kernel.values(X, X)
             return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
         return _Called(kernel, X, cache_bytes)
-    return (_LinearPoints if isinstance(kernel, Linear) else _Points)(kernel, X, cache_bytes)
+    found = (_LinearPoints if isinstance(kernel, Linear) else _Points)(kernel, X, cache_bytes)
+    n, d = X.shape
+    loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > LOOSE
+    loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is
+    return _Differences(kernel, X, cache_bytes) if loose and 8 * n * n <= cache_bytes and n * n * d <= MOST else found
 
 
 class Part(Gram):
@@ -279,6 +325,9 @@ class Part(Gram):
 
     def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         return self.whole.product_among(self.index[rows], coefficients, tick)
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        return self.whole.sizes(self.index[rows], weights, self.index[at])
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         return self.whole.tiles(self.index[order], dtype)

@@ -22,3 +22,11 @@ class Linear:
     def error(self, d: int, norm2: float) -> float:
         """No value computed in float64 is further than this from the exact one, for d columns and |x|^2 <= norm2."""
         return (d + 2) * 2.0**-53 * norm2
+
+    def relative_error(self, d: int, norm2: float) -> float:
+        """The same against ``size``."""
+        return (d + 2) * 2.0**-53
+
+    def size(self, lengths: np.ndarray) -> np.ndarray:
+        """A bound on |K| from |x||z|."""
+        return lengths

@@ -33,6 +33,14 @@ class Polynomial:
         top = self.gamma * norm2 + abs(self.coef0)
         return self.degree * (d + 8) * 2.0**-53 * top**self.degree if top < 1e30 else np.inf
 
+    def relative_error(self, d: int, norm2: float) -> float:
+        """The same against ``size``."""
+        return self.degree * (d + 8) * 2.0**-53
+
+    def size(self, lengths: np.ndarray) -> np.ndarray:
+        """A bound on |K| from |x||z|."""
+        return power(self.gamma * lengths + abs(self.coef0), self.degree)
+
 
 def power(base: np.ndarray, degree: int) -> np.ndarray:
     """base^degree by repeated squaring, in place: at most 2 log2(degree) roundings, where pow has a bound of its own."""

@@ -83,6 +83,9 @@ class Tiles:
         X = X.toarray() if sparse.issparse(X) else X
         if isinstance(self.kernel, RBF):
             X = np.ascontiguousarray(X, None if X.dtype == np.float32 else np.float64)
+            X = (
+                X if X.flags.writeable else X.copy()
+            )  # a kernel is compiled once more for arrays that cannot be written to
             _lay_out(X, np.zeros(X.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
         else:
             rows[:] = X

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.pages.blocks import Block, Folded, Note, Table, Text, number, said
 from gapless.pages.story import Story
 
@@ -30,7 +31,7 @@ def cost_matrix(costs: Any, classes: Any) -> np.ndarray:
         matrix = np.zeros((K, K))
         for pair, value in costs.items():
             if not (isinstance(pair, tuple) and len(pair) == 2 and all(label in place for label in pair)):
-                raise ValueError(f"costs: {pair!r} is no pair (true class, predicted class) of {list(place)}")
+                raise ValueError(f"costs: {written(pair)} is no pair (true class, predicted class) of {list(place)}")
             matrix[place[pair[0]], place[pair[1]]] = float(value)
     else:
         matrix = np.asarray(costs, dtype=np.float64)

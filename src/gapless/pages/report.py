@@ -15,17 +15,25 @@ from gapless.pages.blocks import Block, Later, Note, Section, number, percent, s
 from gapless.pages.costs import cost_matrix
 from gapless.pages.story import Story
 from gapless.plots.drawing import with_company
+from gapless.solvers.loop import audible
 
 __all__ = ["Page", "report"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """One HTML page. ``html`` is all of it; ``save`` writes it whole or not at all; a notebook shows it."""
+    """One HTML page. ``html`` is all of it; ``save`` writes it whole or not at all; a notebook shows it.
+
+    Attributes
+    ----------
+    title : title of the page
+    html : the whole page
+    path : where it was written
+    """
 
     title: str
     html: str
-    path: str | None = None  #: where it was written
+    path: str | None = None
 
     def save(self, file: str | os.PathLike[str]) -> Page:
         """Write it beside ``file`` and move it into place when it is whole: a full disk leaves what was there."""
@@ -45,6 +53,7 @@ class Page:
         return f'<iframe sandbox srcdoc="{escape(self.html, quote=True)}" style="{style}"></iframe>'
 
 
+@audible()
 def report(
     model: Any,
     X: Any,

@@ -175,13 +175,23 @@ class HardMargin(LinearERM):
             "complementarity": float(np.abs(alpha * (self.y * z - 1.0)).max(initial=0.0)),
         }
 
+    @lazy
+    def lengths(self) -> np.ndarray:
+        """|x| of each row without the constant of a free offset, beside which a small row would be lost."""
+        return np.sqrt(R.norms2(self.rows._replace(constant=0.0))) * (1.0 + 1e-12)
+
+    @lazy
+    def R2(self) -> float:
+        return float(self.lengths.max(initial=0.0)) ** 2 if self.free else super().R2
+
     def rounding(self, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray, primal: float) -> float:
         """A bound on |computed - exact| of P - D, as for a finite c but without a loss."""
         d, reach, total = self.d + 1, 0.0, 0.0
+        lengths = self.lengths if self.free else self.norms
         for start in range(0, self.n, SLICE):
             part = slice(start, min(self.n, start + SLICE))
             heights = np.abs(u[part])
-            reach += float(heights @ self.norms[part])
+            reach += float(heights @ lengths[part])
             total += float(heights.sum())
         error = gamma(d + 3) * self.penalty(theta)
         combined_error = gamma(min(R.sum_length(self.rows), self.n + 20.0)) * reach

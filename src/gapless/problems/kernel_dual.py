@@ -253,6 +253,16 @@ class KernelDual:
         """A lower bound on P*: D less the price of the equalities."""
         return float(self.tau @ beta) - 0.5 * self.square(beta, scores) - self.price(beta, primal)
 
+    def largest(self, beta: np.ndarray) -> float:
+        """Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible beta, which does not change with a
+        common shift of the rows, but for one class, which looks at the origin."""
+        if self.kind not in ("nu_svc", "nu_svr", "one_class"):
+            return 0.0
+        first, diagonal = np.zeros(1, dtype=np.int64), self.gram.diagonal
+        spread = diagonal + diagonal[0] - 2.0 * self.gram.block(first)[0]
+        square = self.R2 if self.kind == "one_class" else float(np.maximum(spread, 0.0).max(initial=0.0))
+        return square * float(sum(total for _, total in self.sides)) ** 2
+
     def missed(self, beta: np.ndarray) -> list[float]:
         """T - s'beta of each side."""
         if not self.nu_form:
@@ -265,11 +275,9 @@ class KernelDual:
 
     def priced(self, beta: np.ndarray) -> float:
         """How much is missed of what has a price."""
-        missed = self.missed(beta)
         if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 has none
-            plus, minus = missed
-            return abs(plus - minus) + max(0.0, -(plus + minus))
-        return sum(map(abs, missed))
+            return abs(float(self.sign @ beta)) + max(0.0, float(beta.sum()) - self.totals[1])
+        return sum(map(abs, self.missed(beta)))
 
     def scalar_bound(self, primal: float, beta: np.ndarray) -> float:
         """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best one."""
@@ -287,9 +295,11 @@ class KernelDual:
         found = float(rows.sum())
         missed = self.missed(beta)
         if any(missed):
-            values = [scalars[0]] if not self.nu_form else [scalars[0] + scalars[1], scalars[1] - scalars[0]]
             primal = self.primal(beta, scalars, scores) if primal is None else primal
-            found += sum(float(v) * r for v, r in zip(values, missed)) + self.price(beta, primal)
+            off = [self.totals[0] - float(self.sign @ beta)]
+            if self.nu_form:
+                off.append(self.totals[1] - float(beta.sum()))
+            found += sum(float(v) * r for v, r in zip(scalars, off)) + self.price(beta, primal)
         return found
 
     def violation(self, beta: np.ndarray, scores: np.ndarray) -> float:
@@ -323,14 +333,16 @@ class KernelDual:
         if relative is not None and feels > small * (abs(primal) + abs(dual)):
             points = np.flatnonzero(felt if self.at is None else np.bincount(self.at, felt, minlength=self.n_points))
             off = np.zeros(self.n_points)  # no others feel it
-            off[points] = self.gram.product(rows, u[rows], points) * (relative + sums)
+            off[points] = self.gram.sizes(rows, u[rows], points) * (relative + sums)
             own = off if self.at is None else off[self.at]
             felt &= (h > -2.0 * own) | (beta > 0.0)
             feels = float(self.c[felt] @ own[felt]) + float(u @ off)
         sizes = abs(primal) + abs(dual) + float(np.abs(self.tau) @ beta) + float(self.c @ np.maximum(h, 0.0))
         error = feels + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
         bound = self.scalar_bound(primal, beta)
-        error += bound * (gamma(self.n + 2) * float(beta.sum()) + 1e-11 * self.priced(beta))
+        error += bound * (
+            gamma(self.n + 2) * float(beta.sum() + sum(map(abs, self.totals))) + 1e-11 * self.priced(beta)
+        )
         return error * (1.0 + 1e-9)
 
 

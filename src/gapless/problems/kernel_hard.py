@@ -39,15 +39,16 @@ def hard_figures(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> Margins:
     scores = gram.product(rows, u[rows])
     mass = float(np.abs(u).sum())
     R2 = float(np.max(gram.diagonal, initial=0.0))
-    off = CAUTION * (mass * (gram.error + gamma(rows.size + 2) * R2) + 4e-16 * abs(b))
-    least = float((y * (scores + b)).min(initial=np.inf) - off)
+    norms = np.sqrt(np.maximum(gram.diagonal, 0.0))  # |K_ij| <= norms_i norms_j
+    off = mass * gram.error + gamma(rows.size + 2) * float(np.abs(u) @ norms) * norms + 4e-16 * abs(b)
+    least = float((y * (scores + b) - CAUTION * off).min(initial=np.inf))
     square = max(float(u @ scores), 1e-300)
     primal = 0.5 * square if least >= 1.0 else np.inf
     bound = (1.0 + np.sqrt(R2 * square)) * (1.0 + 1e-12)
     missed = abs(float(u.sum()))
-    dual = 0.5 * mass * mass / square - bound * missed * mass / square
-    rounding = mass * off / CAUTION * (1.0 + (mass / square) ** 2) + gamma(u.size + 8) * (square + mass * mass / square)
-    rounding += bound * gamma(u.size + 8) * mass * mass / square
+    ratio = mass / square
+    dual = (0.5 * mass - bound * missed) * ratio
+    rounding = float(np.abs(u) @ off) * (1.0 + ratio**2) + gamma(u.size + 8) * (square + mass * ratio * (1.0 + bound))
     return Margins(u, b, scores, primal, dual, primal - dual, rounding, least)
 
 

@@ -53,6 +53,9 @@ class LeastSquares:
         n_jobs: int | None = None,
         look: Callable[[], None] | None = None,
     ) -> LeastSquares:
+        # Kernels are compiled once more for arrays that cannot be written to.
+        Y = Y if Y.flags.writeable else Y.copy()
+        s = s if s is None or s.flags.writeable else s.copy()
         return cls(R.as_rows(X, 1.0 if offset else 0.0), Y, s, np.asarray(alpha, float), offset, n_jobs, look)
 
     @property
@@ -170,7 +173,17 @@ class LeastSquares:
 
     def orthogonality(self, left: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         """The largest |x_j'Sr - alpha w_j| / (|x_j| |r|) of each target; with an offset also |1'Sr| / (|1| |r|)."""
-        scale = np.append(self.scales(), np.sqrt(self.mass))[:, None] * np.sqrt(self.rss(left))
+        size = self.columns
+        # A constant column is the offset once more, and what is left of it about its mean is rounding.
+        told = (
+            (size.centred > CONSTANT * size.raw)[:, None] | (self.alpha > 0.0)
+            if self.offset
+            else size.raw[:, None] > 0.0
+        )
+        lengths = np.vstack(
+            [np.where(told, self.scales()[:, None], 0.0), np.full((1, told.shape[1]), np.sqrt(self.mass))]
+        )
+        scale = lengths * np.sqrt(self.rss(left))
         return np.divide(np.abs(gradient), scale, out=np.zeros_like(gradient), where=scale > 0).max(axis=0)
 
     def residual_error(self, W: np.ndarray, b: np.ndarray, unit: float = 0.0) -> np.ndarray:

@@ -23,7 +23,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._jit import compiled
-from gapless.losses.softmax import entropy_row, softmax_row
+from gapless.losses._verbs.softmax import entropy_row, softmax_row
 from gapless.problems._lazy import lazy
 from gapless.problems.linear_erm import BLOCK, UNIT, constant_feature, gamma, largest_norm2
 
@@ -154,15 +154,21 @@ class Multinomial:
 
     def best_offsets(self, Z: np.ndarray, steps: int = 50) -> np.ndarray:
         """The shifts b (K) that minimise the loss of Z + b: Newton in K numbers, steps halved while they go uphill."""
-        b = np.zeros(self.K)
+        b, least = np.zeros(self.K), np.inf
         P, value = self.probabilities(Z)
         for _ in range(steps):
             g = self.c @ P - self.class_weights
-            if np.abs(g).max() <= 1e-14 * self.class_weights.sum():
+            steepest = float(np.abs(g).max())
+            if steepest <= 1e-14 * self.class_weights.sum() or steepest > 0.5 * least:
                 break
             H = -(P.T * self.c) @ P
             H[np.diag_indices(self.K)] += self.c @ P
             step = np.linalg.lstsq(H, -g, rcond=1e-13)[0]
+            if -float(g @ step) <= 1e-12 * abs(value):
+                # What is left to gain is rounding of the loss, which no comparison sees: whole steps, while slopes fall.
+                b, least = b + step, steepest
+                P, value = self.probabilities(Z + b)
+                continue
             t = 1.0
             while t > 1e-6:
                 P, new = self.probabilities(Z + b + t * step)

@@ -90,18 +90,19 @@ def by_length(rows: CsrRows | PatternRows, order: np.ndarray) -> np.ndarray | No
     """
     lengths = np.diff(rows.indptr)
     counts = np.bincount(lengths)
-    return None if 2 * counts.max() > lengths.size else _sorted(lengths, counts, order)
-
-
-@compiled
-def _sorted(lengths, counts, order):
-    places = np.cumsum(counts) - counts
+    if 2 * counts.max() > lengths.size:
+        return None
     out = np.empty_like(order)
+    _sort(lengths, np.cumsum(counts) - counts, order, out)
+    return out
+
+
+@compiled(allocates=False)
+def _sort(lengths, places, order, out):
     for i in order:
         place = places[lengths[i]]
         out[place] = i
         places[lengths[i]] = place + 1
-    return out
 
 
 @compiled(vectorise=True)

@@ -98,7 +98,8 @@ def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
     else:
         lengths, fill = np.empty(order.size, np.int64), _fill_dense
         _count_dense(rows.values, often, lengths)
-    place = _by_frequency(often)
+    place = np.empty(d + 1, np.int64)
+    _by_frequency(often, np.zeros(int(often.max(initial=0)) + 1, np.int64), place)
     if d > COMMON and isinstance(rows, CsrRows):
         _by_first_row(rows.indices, rows.indptr, order, place)
     ends = _laid_out((lengths[order] + 2) // 3 * 4, np.arange(order.size))
@@ -151,22 +152,19 @@ def _count_dense(X, often, lengths):
             lengths[i] += filled
 
 
-@compiled
-def _by_frequency(often):
+@compiled(allocates=False)
+def _by_frequency(often, starts, place):
     """A number for each column, the most frequent first, and the last one for the constant feature: a counting sort."""
     d = often.size
-    starts = np.zeros(often.max() + 1 if d else 1, np.int64)
     for j in range(d):
         starts[often[j]] += 1
     at = 0
     for count in range(starts.size - 1, -1, -1):
         at, starts[count] = at + starts[count], at
-    place = np.empty(d + 1, np.int64)
     for j in range(d):
         place[j] = starts[often[j]]
         starts[often[j]] += 1
     place[d] = d
-    return place
 
 
 @compiled

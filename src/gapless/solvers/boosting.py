@@ -20,6 +20,7 @@ now and then: one that underflowed comes back.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ class Rounds:
             self.weights[part] = self.first[part] if self.first.size > 1 else self.first[0]
             self.weights[part] *= np.exp(self.s[part] - top)
         self.weights /= self.weights.sum()
+
+    def heaviest(self) -> int:
+        """The class of the largest first weight; of equal ones the first."""
+        ends = self.starts.tolist()
+        sums = [b - a if self.first.size == 1 else float(self.first[a:b].sum()) for a, b in pairwise(ends)]
+        return int(np.argmax(sums))
 
     def _poll(self) -> tuple[float, int]:
         share, number = 0.0, 0

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
 from gapless.losses import Hinge, Logistic
 from gapless.problems.constant import best_constant, best_constants
 from gapless.problems.linear_erm import LinearERM
@@ -64,10 +65,12 @@ def solve(
     interruption: Interruption | None = None,
     seed: int = 0,
     order: np.ndarray | None = None,
+    schedule: Any = None,
 ) -> Solution:
     """The best point found within ``stop``, and how it was found.
 
-    ``start`` is (theta, u) of an earlier fit; ``order`` a first order of the examples that does not depend on theirs.
+    ``start`` is (theta, u) of an earlier fit; ``order`` a first order of the examples that does not depend on theirs;
+    ``schedule`` the rates of a descent.
     """
     loop = Loop(stop, callback=callback, interruption=interruption)
     used: list[str] = []
@@ -75,15 +78,15 @@ def solve(
     with np.errstate(all="ignore"):
         try:
             _record_start(problem, loop, start)
-            for name, run in _plan(problem, loop, solver, start, seed, order):
+            for name, run in _plan(problem, loop, solver, start, seed, order, schedule):
                 used.append(name)
                 run()
                 if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
                     break
         except Ended:
             pass
-        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
-            loop.interruption.requested, loop.status = True, "interrupted"
+        except KeyboardInterrupt:
+            loop.interrupt()
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
         if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and solver not in DESCENTS:
@@ -101,6 +104,7 @@ def solve_multinomial(
     interruption: Interruption | None = None,
     seed: int = 0,
     order: np.ndarray | None = None,
+    schedule: Any = None,
 ) -> Solution:
     """The same for softmax: Newton's method, unless a descent is forced."""
     loop = Loop(stop, callback=callback, interruption=interruption)
@@ -121,14 +125,14 @@ def solve_multinomial(
             begin = None if start is None else start[0]
             if solver in DESCENTS:
                 used = solver
-                gradient_fit(problem, loop, solver, begin, seed=seed, order=order)
+                gradient_fit(problem, loop, solver, begin, seed=seed, order=order, schedule=schedule)
             else:
                 used = "newton"
                 newton_multinomial(problem, loop, begin)
         except Ended:
             pass
-        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
-            loop.interruption.requested, loop.status = True, "interrupted"
+        except KeyboardInterrupt:
+            loop.interrupt()
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
         U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
@@ -167,11 +171,13 @@ def _plan(
     start: tuple[np.ndarray, np.ndarray] | None,
     seed: int,
     order: np.ndarray | None,
+    schedule: Any = None,
 ) -> list[tuple[str, Callable[[], None]]]:
     """The solvers to try, in order."""
     theta, u = start if start is not None else (None, None)
     if solver in DESCENTS:
-        return [(solver, partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order))]
+        run = partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order, schedule=schedule)
+        return [(solver, run)]
     hinge = isinstance(problem.loss, Hinge)
     small = problem.n * (problem.d + 1) <= SMALL
     if hinge and small:
@@ -185,7 +191,7 @@ def _plan(
     }
     if solver != "auto":
         if (solver == "newton") is hinge and solver != "coordinate_descent":
-            raise NotForThisLoss(f"solver={solver!r} cannot minimise this loss")
+            raise NotForThisLoss(f"solver={written(solver)} cannot minimise this loss")
         return [(solver, parts[solver])]
     many_features = _many_features(problem)
     weak = many_features and not problem.free and problem.d <= NEAR

@@ -33,6 +33,9 @@ SMALLEST_RCOND = 1e-15
 MOST_COLUMNS = 1500
 #: Values of X up to which it is written out densely for a singular value decomposition.
 SMALL = 1 << 21
+#: A column is part of a dependence where the squared length of its projection on the null space is above this; rounding of
+#: the projection is some 1e-15 for each column.
+NULL_SHARE = 1e-10
 #: Ratio of the lengths of columns from which a decomposition of all of them as they are would lose the short ones.
 UNEQUAL = 1e6
 
@@ -42,7 +45,9 @@ class Answer:
     """W (d, K) and b (K,), and what was learned on the way.
 
     ``condition`` is that of the equilibrated columns, as far as their rank goes, NaN where it is not known; ``weak`` has
-    the right singular vectors of the singular values below the largest one / ``trusted``.
+    the right singular vectors of the singular values below the largest one / ``trusted``. ``dependent`` has the columns that
+    are combinations of each other to rounding, where a target without a penalty leaves its coefficients open;
+    ``note`` is what a descent that diverged has to say.
     """
 
     W: np.ndarray
@@ -54,6 +59,8 @@ class Answer:
     condition: float
     singular: np.ndarray | None = None
     weak: np.ndarray | None = None
+    dependent: np.ndarray | None = None
+    note: str = ""
 
 
 class Clock(Loop):
@@ -279,6 +286,10 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     U, sigma, Vt = U[:, kept], sigma[kept], Vt[kept]
     Vt[:, constant] = 0.0  # exactly, not by rounding
     plain = problem.alpha == 0.0
+    dependent = None
+    # A constant column has the coefficient 0, whatever the others are; where rows are too few, no columns are to be named.
+    if plain.any() and rank < d - int(constant.sum()) <= n - problem.offset:
+        dependent = np.flatnonzero((1.0 - np.square(Vt).sum(axis=0) > NULL_SHARE) & ~constant)
     parts: list[tuple[np.ndarray, _Part]] = []
     if plain.any():
         parts.append((plain, _without_penalty(U, sigma, Vt, B[:, plain], scale, trusted)))
@@ -312,7 +323,9 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     singular = None
     if not isinstance(problem.rows, R.CsrRows):
         singular = linalg.svdvals(A * scale, check_finite=False)
-    return Answer(W, b, "svd", "converged", 1, rank, condition, singular, weak if condition > trusted else None)
+    return Answer(
+        W, b, "svd", "converged", 1, rank, condition, singular, weak if condition > trusted else None, dependent
+    )
 
 
 class _Part(NamedTuple):

@@ -126,7 +126,8 @@ def coordinate_descent(
         spread_high, spread_low = slopes.tolist()
         work += size / n
         if problem.free and isinstance(problem.loss, Hinge) and size * FEW * FEW > n:
-            inside = _inside(active[:size], stays, u, problem.c)
+            inside = np.empty_like(active[:size])
+            inside = inside[: _inside(active[:size], stays, u, problem.c, inside)].copy()
             if inside.size * FEW < size:
                 everyone = np.ones(inside.size, dtype=bool), np.inf, -np.inf, bounded, np.zeros(2)
                 for _ in range(AGAIN):
@@ -221,6 +222,8 @@ def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
         rise_t = down * math.log((1 - t) / t) - pm * s - mm * t
         bend_s, bend_t = up / (s * (1 - s)) + pp, down / (t * (1 - t)) + mm
         area = bend_s * bend_t - pm * pm
+        if not area > 0.0:  # lost to rounding
+            break
         ds, dt = (bend_t * rise_s - pm * rise_t) / area, (bend_s * rise_t - pm * rise_s) / area
         for halved in range(12):
             near_s, near_t = s + 0.5**halved * ds, t + 0.5**halved * dt
@@ -354,16 +357,15 @@ def _keep(items, stays):
     return size
 
 
-@compiled
-def _inside(items, stays, u, c):
-    """Those that stay and are strictly inside their box."""
-    found = np.empty_like(items)
+@compiled(allocates=False)
+def _inside(items, stays, u, c, found):
+    """Find those that stay and are strictly inside their box; how many."""
     size = 0
     for k in range(items.size):
         i = items[k]
         found[size] = i
         size += stays[k] and 0.0 < abs(u[i]) < c[i]
-    return found[:size].copy()
+    return size
 
 
 @compiled(vectorise=True)

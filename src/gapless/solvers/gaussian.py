@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.special import logsumexp
 
 __all__ = [
@@ -39,6 +40,9 @@ __all__ = [
 
 #: Condition (of columns of unit variance) above which rounding can show in six digits.
 ILL_CONDITIONED = 1e10
+
+#: Share of the largest variance, for each feature, below which a float64 covariance does not show one.
+_VISIBLE = 2.0**-41
 
 #: Rows in a block: enough for LAPACK to be at speed, little beside any X.
 _BLOCK = 4096
@@ -77,10 +81,25 @@ class Whitening(NamedTuple):
     basis: np.ndarray  #: (d, rank), orthonormal: the directions that count, features scaled
     scale: np.ndarray  #: the scale of each feature: its deviation, 1 where it is constant
     threshold: np.ndarray  #: how far apart, in each scaled feature, means must be for the difference to count
+    sigma: np.ndarray  #: (rank,), singular values of the scaled root
 
     @property
     def full(self) -> bool:
         return self.rank == self.W.shape[0]
+
+    def smallest(self, vectors: np.ndarray) -> np.ndarray:
+        """The shortest c with the least |S c - v|, for each v; S = B diag(sigma^2) B' with B = scale basis.
+
+        Rows of B go by size and its columns by pivots, so that a small feature keeps its digits beside a large one.
+        """
+        B = self.scale[:, None] * self.basis
+        order = np.argsort(-np.abs(B).max(axis=1), kind="stable")
+        Q, R, pivots = linalg.qr(B[order], mode="economic", pivoting=True)
+        spread = self.sigma[pivots, None] ** 2
+        inner = linalg.solve_triangular(R, Q.T @ vectors.T[order]) / spread
+        out = np.empty_like(vectors)
+        out[:, order] = (Q @ linalg.solve_triangular(R, inner, trans="T")).T
+        return out
 
     def misses(self, differences: np.ndarray) -> bool:
         """Whether any of these vectors has a part in the directions that do not count."""
@@ -187,8 +206,9 @@ def shrinkage_of(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None, m: 
     squares = float(np.sum(sigma**4))  # |S|_F^2
     beta = (fourth / m.mass - squares) / (d * m.mass)
     delta = (squares - d * mu**2) / d
-    beta = max(min(beta, delta), 0.0)
-    return (0.0 if beta == 0.0 else beta / delta), target
+    beta = min(beta, delta)
+    # What is left of two equal sums is rounding, and no shrinkage.
+    return (0.0 if beta <= 1e-12 * squares / (d * m.mass) else beta / delta), target
 
 
 def class_root(
@@ -242,7 +262,8 @@ def root_of_matrix(S: np.ndarray, name: str) -> Root:
 def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
     """W with W' (C'C) W = 1 on the directions whose singular value, after scaling columns to unit variance, counts.
 
-    A singular value counts above ``tol``, and above what the rounding of the data (``eps``, of its dtype) can make.
+    A singular value counts above ``tol``, above what the rounding of the data (``eps``, of its dtype) can make, and where its
+    square can be told from rounding in the covariance, which is what anybody else gets to see.
     """
     C, d = root.C, root.C.shape[1]
     deviation = _norms(C)
@@ -252,14 +273,14 @@ def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
     Vt[:, flat] = 0.0  # exactly, not by rounding
     largest = sigma[0] if sigma.size else 0.0
     ratio = float(np.max(root.largest / scale, where=~flat, initial=0.0))
-    noise = min(eps * (d + ratio), 1e-5) * largest
+    noise = max(min(eps * (d + ratio), 1e-5), np.sqrt(d * _VISIBLE)) * largest
     least = max(noise, tol)
     rank = int(np.count_nonzero(sigma > least))
     W = (Vt[:rank] / scale).T / sigma[:rank]
     condition = float((sigma[0] / sigma[-1]) ** 2) if rank == d else np.inf
     log_det = 2.0 * float(np.log(sigma[:rank]).sum() + np.log(scale).sum())
     threshold = np.where(flat, 10.0 * d * eps * root.largest, max(least, 10.0 * d * eps))
-    return Whitening(W, rank, condition, log_det, Vt[:rank].T, scale, threshold)
+    return Whitening(W, rank, condition, log_det, Vt[:rank].T, scale, threshold, sigma[:rank])
 
 
 def quadratic_form(X: np.ndarray, mean: np.ndarray, W: np.ndarray) -> np.ndarray:

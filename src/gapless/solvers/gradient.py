@@ -16,7 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from gapless._clock import now
+from gapless._results import result
 from gapless._threads import one_blas_thread
+from gapless._written import written
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
 from gapless.problems.multinomial import Multinomial
@@ -26,6 +28,7 @@ from gapless.solvers.gradient_fit import steady_schedule
 from gapless.solvers.gradient_schedule import Schedule, as_schedule
 from gapless.solvers.gradient_trace import Descent, Trace
 from gapless.solvers.gradient_visits import as_visits
+from gapless.solvers.loop import audible
 from gapless.solvers.solution import relative_gap
 
 Method = Literal["gd", "sgd", "minibatch", "newton", "momentum", "adam"]
@@ -43,12 +46,21 @@ STEPS = 1000
 EPOCHS = 10
 
 
+@result
 @dataclass(frozen=True)
 class Until:
     """Where a descent stops: after so many steps, epochs or seconds, at a gradient that short, or at a relative gap that small.
 
     Whatever comes first. The gradient and the gap are those of the whole objective; the stochastic methods look at
     the gap once an epoch, if one is given, and not at the gradient.
+
+    Attributes
+    ----------
+    steps : most steps
+    epochs : most passes over the data
+    seconds : most seconds of work
+    gradient : stop where the gradient is this short
+    gap : stop where the relative gap is this small
     """
 
     steps: int | None = None
@@ -61,15 +73,24 @@ class Until:
         if self.steps is not None and (
             not isinstance(self.steps, Integral) or isinstance(self.steps, bool) or self.steps < 0
         ):
-            raise ValueError(f"steps must be an int in the range [0, inf) or None; got {self.steps!r}")
+            raise ValueError(f"steps must be an int in the range [0, inf) or None; got {written(self.steps)}")
         for name, least in (("epochs", 0.0), ("seconds", 0.0), ("gradient", 0.0), ("gap", 0.0)):
             value = getattr(self, name)
             if value is not None and not (
                 isinstance(value, Real) and not isinstance(value, bool) and float(value) >= least
             ):
-                raise ValueError(f"{name} must be a float in the range [0.0, inf)" + f"; got {value!r}")
+                raise ValueError(f"{name} must be a float in the range [0.0, inf)" + f"; got {written(value)}")
+
+    def __str__(self) -> str:
+        counts = {"steps": self.steps, "epochs": self.epochs, "seconds": self.seconds}
+        limits = [f"{value:g} {name}" for name, value in counts.items() if value is not None]
+        limits.append(f"a gradient of length {self.gradient:g}")
+        if self.gap is not None:
+            limits.append(f"a relative gap of {self.gap:g}")
+        return "until " + " or ".join(limits)
 
 
+@audible()
 def descend(
     objective: Any,
     start: Any = None,
@@ -101,9 +122,11 @@ def descend(
     schedule : Schedule, float or str
         The rates. A number is a constant rate; "pegasos", "inverse", "inverse_root", "backtracking", "exact" and "polyak" are
         schedules with their default values. None: rates that need no tuning. On linear problems 1/L for full
-        gradients of a smooth loss, 0.05/sqrt(epoch) for adam, else Pegasos' with the shift at which the first step is
-        no longer than one over an example's curvature; backtracking for Newton's method and for gd on functions, 0.01
-        for momentum and adam there.
+        gradients of a smooth loss; for adam rates that fall, 0.05 s / sqrt(1 + t/T) with T the steps of an epoch, at least
+        100, and s the size of y for the squared loss, else 1; otherwise Pegasos' with the shift at which the first step is
+        no longer than one over an example's curvature, or without a penalty rates that fall from there as
+        1/sqrt(1 + t/T), T the steps of 4 epochs. On functions backtracking for Newton's method and for gd, 0.01 for
+        momentum and adam.
     stop : Until or int
         An int is a number of steps.
     batch : int
@@ -128,15 +151,19 @@ def descend(
         theta, value, status, gap (where the objective has a dual), trace, and where the decrease was first not sufficient.
     """
     if method not in METHODS:
-        raise ValueError(f"method must be among {list(METHODS)}; got {method!r}")
+        raise ValueError(f"method must be among {list(METHODS)}; got {written(method)}")
     if average not in AVERAGES:
-        raise ValueError(f"average must be among {[name for name in AVERAGES if name]} or None; got {average!r}")
+        raise ValueError(f"average must be among {[name for name in AVERAGES if name]} or None; got {written(average)}")
     until = stop if isinstance(stop, Until) else Until(steps=stop)
     goal = as_objective(objective)
+    if until.gap is not None and isinstance(goal, LinearRisk) and not goal.has_gap:
+        raise ValueError(
+            "stop=Until(gap=...): without a penalty (lam=0) there is no gap; stop by gradient, steps or epochs"
+        )
     rates = None if schedule is None else as_schedule(schedule)
     memory = _betas(betas)
     if not isinstance(trace, Integral | bool) or trace < 0:
-        raise ValueError(f"trace must be a bool or an int in the range [0, inf); got {trace!r}")
+        raise ValueError(f"trace must be a bool or an int in the range [0, inf); got {written(trace)}")
     started = now()
     with one_blas_thread(), np.errstate(all="ignore"):
         if isinstance(goal, LinearRisk):
@@ -151,7 +178,7 @@ def descend(
                     f"schedule {rates.kind!r} looks at the whole objective; {method} does not. Give it rates."
                 )
             if literal and method != "sgd":
-                raise ValueError(f"literal=True is the step of one example, method='sgd'; got {method!r}")
+                raise ValueError(f"literal=True is the step of one example, method='sgd'; got {written(method)}")
             rates = rates.with_lam(goal.lam)
             if method == "newton" or rates.searches:
                 return _stepwise(goal, theta, method, rates, until, average, memory, trace, started)
@@ -161,7 +188,7 @@ def descend(
             )  # fmt: skip
         if method in ("sgd", "minibatch"):
             raise ValueError(
-                f"method={method!r} takes examples one by one; a function has none. Give a linear_risk(X, y)."
+                f"method={written(method)} takes examples one by one; a function has none. Give a linear_risk(X, y)."
             )
         if literal or batch is not None:
             raise ValueError("literal and batch speak of examples; a function has none.")
@@ -190,7 +217,7 @@ def as_objective(given: Any) -> LinearRisk | stepwise.Function:
 def _betas(given: Any) -> tuple[float, float, float]:
     pair = (given, 0.999) if isinstance(given, Real) else tuple(given)
     if len(pair) != 2 or not all(isinstance(b, Real) and 0.0 <= float(b) < 1.0 for b in pair):
-        raise ValueError(f"betas must be one or two floats in the range [0.0, 1.0); got {given!r}")
+        raise ValueError(f"betas must be one or two floats in the range [0.0, 1.0); got {written(given)}")
     return float(pair[0]), float(pair[1]), 1e-8
 
 
@@ -199,12 +226,12 @@ def _batch(risk: LinearRisk, method: str, batch: Any) -> int:
     if batch is None:
         return default
     if not isinstance(batch, int | np.integer) or isinstance(batch, bool) or batch < 1:
-        raise ValueError(f"batch must be an int in the range [1, n]; got {batch!r}")
+        raise ValueError(f"batch must be an int in the range [1, n]; got {written(batch)}")
     if batch > risk.n:
         raise ValueError(f"batch={batch} is larger than the number of examples, {risk.n}")
     if method in ("sgd", "gd", "newton") and batch != default:
         raise ValueError(
-            f"method={method!r} takes {default} examples a step; batch={batch} is for minibatch, momentum or adam"
+            f"method={written(method)} takes {default} examples a step; batch={batch} is for minibatch, momentum or adam"
         )
     return int(batch)
 
@@ -216,7 +243,7 @@ def risk_start(risk: LinearRisk, start: Any, seed: int) -> np.ndarray:
     lead = risk.shape[:-1]
     if isinstance(start, str):
         if start != "random":
-            raise ValueError(f"start must be an array, 'zero' or 'random'; got {start!r}")
+            raise ValueError(f"start must be an array, 'zero' or 'random'; got {written(start)}")
         return risk.hidden(np.random.default_rng(seed).normal(size=(*lead, d + offset)))
     shown = np.asarray(start, float)
     allowed = [(*lead, d)] + ([(*lead, d + 1)] if offset else [])
@@ -227,7 +254,7 @@ def risk_start(risk: LinearRisk, start: Any, seed: int) -> np.ndarray:
 
 def _function_start(start: Any, seed: int) -> np.ndarray:
     if start is None or isinstance(start, str):
-        raise ValueError(f"start must be an array: only a linear problem knows how long theta is; got {start!r}")
+        raise ValueError(f"start must be an array: only a linear problem knows how long theta is; got {written(start)}")
     theta = np.atleast_1d(np.asarray(start, float)).copy()
     if theta.ndim != 1 or theta.size == 0:
         raise ValueError(f"start must be a vector; got an array of shape {theta.shape}")
@@ -278,8 +305,8 @@ def _stepwise(
     def close(point: np.ndarray) -> bool:
         if risk is None or until.gap is None:
             return False
-        primal, dual, _ = risk.certified(point.reshape(risk.shape))
-        return relative_gap(primal, dual) <= until.gap
+        value, least = risk.bounded(point.reshape(risk.shape))
+        return least is not None and relative_gap(value, least) <= until.gap
 
     found = stepwise.step_by_step(
         view, theta.ravel(), method, rates, steps=steps, small=until.gradient, betas=betas, every=every, room=room,
@@ -298,6 +325,7 @@ def _stepwise(
             number, number * (risk.n if risk is not None else 0), np.array(columns[1]), np.array(columns[2]),
             np.array(columns[3]),
             np.array(shown), np.array(steepest), np.array(columns[6], float), found.every, found.steps, why,
+            *_smoothness(goal, found.theta),
         )  # fmt: skip
     mean = None if found.total is None else found.total / found.weights
     return _described(
@@ -356,8 +384,8 @@ def _by_epochs(
             status = engine.ending
             break
         if until.gap is not None:
-            primal, dual, _ = risk.certified(engine.theta(), engine.u())
-            if relative_gap(primal, dual) <= until.gap:
+            value, least = risk.bounded(engine.theta(), engine.u())
+            if least is not None and relative_gap(value, least) <= until.gap:
                 status = "converged"
                 break
     status = engine.close(status)
@@ -374,12 +402,23 @@ def _by_epochs(
         used = epochs * risk.n + np.minimum(risk.n, rest * size)
         record = Trace(
             book.step[:k].copy(), used, book.rate[:k].copy(), book.loss[:k].copy(), book.norm[:k].copy(),
-            lines, ways, book.held[:k].copy(), int(book.every[0]), engine.steps, why,
+            lines, ways, book.held[:k].copy(), int(book.every[0]), engine.steps, why, *_smoothness(risk, engine.theta()),
         )  # fmt: skip
     return _described(
         risk, view, status, engine.theta().ravel(), engine.value, engine.norm, engine.mean(), engine.u(), method, rates,
         engine.steps, size, started, record, stepwise.as_break(view, engine.broke(), method), engine.best(),
     )  # fmt: skip
+
+
+def _smoothness(goal: LinearRisk | stepwise.Function, theta: np.ndarray) -> tuple[float | None, str]:
+    """L and where it comes from; None and why where there is none."""
+    if isinstance(goal, LinearRisk):
+        return goal.smoothness if goal.smooth else None, goal.smoothness_told
+    bend = goal.largest_curvature(theta)
+    return (
+        bend,
+        "" if bend is None else f"L = {bend:.4g} is the largest eigenvalue of the Hessian where the descent ended",
+    )
 
 
 def _described(
@@ -413,15 +452,9 @@ def _described(
         norm = float(np.linalg.norm(view.value_and_gradient(theta)[1]))
     gap = relative = dual = None
     if risk is not None:
-        primal, lower, _ = risk.certified(theta.reshape(risk.shape), None if u is None else u)
-        if not np.isfinite(lower):
-            lower = -math.inf
-        value, dual, gap, relative = (
-            risk.lam * primal,
-            risk.lam * lower,
-            risk.lam * (primal - lower),
-            relative_gap(primal, lower),
-        )
+        value, dual = risk.bounded(theta.reshape(risk.shape), u)
+        if dual is not None:
+            gap, relative = value - dual, relative_gap(value, dual)
     epochs, rest = divmod(steps, -(-risk.n // size)) if risk is not None else (0, 0)
     shown = goal.shown(theta.reshape(risk.shape)) if risk is not None else theta.copy()
     mean_shown = None if mean is None else (goal.shown(mean.reshape(risk.shape)) if risk is not None else mean)
@@ -446,4 +479,5 @@ def _described(
         why=why,
         n=None if risk is None else risk.n,
         n_features=None if risk is None else risk.problem.d,
+        note="" if risk is None else risk.least_told,
     )

@@ -11,7 +11,8 @@ from gapless._jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.linear_erm import LinearERM
 from gapless.problems.linear_risk import LinearRisk
-from gapless.rows.products import longest, n_stored
+from gapless.rows.csr import CsrRows
+from gapless.rows.products import Rows, longest, n_features, n_stored, take
 from gapless.rows.straight import can_be_straight, straight
 from gapless.solvers import gradient_steps as K
 from gapless.solvers.gradient_certain import Certain
@@ -27,6 +28,8 @@ WORTH_A_COPY = 20
 #: Epochs before each of which the point is kept, should the descent diverge; later so seldom that one of its numbers may take as
 #: long to keep as so many values of the data take to read.
 EARLY, KEEPING = 8, 50
+#: Values of the dense copy of rows that literal steps read: 0.8 MB.
+LITERAL_VALUES = 100_000
 RULES = {"gd": K.GD, "minibatch": K.GD, "sgd": K.GD, "momentum": K.MOMENTUM, "adam": K.ADAM}
 
 
@@ -103,7 +106,6 @@ class Engine:
         limit = self.first_value + RISE * max(1.0, abs(self.first_value))
         self.watch = K.Watch(figures, small, limit)
         self.slopes = np.empty(size if self.way == "batch" else 1)
-        self.filled = np.empty(m if literal else 1)
         self.steps = 0
         self.ending = ""
         self.value = self.norm = math.nan
@@ -154,15 +156,30 @@ class Engine:
                 self.book, self.visits.far, self.slopes,
             )  # fmt: skip
         elif self.way == "literal":
-            K.literally(
-                self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
-                self.filled,
-            )  # fmt: skip
+            self._literally(first, last, t)
         else:
             self._densely(self._rates, first, last, t)
         self.steps += last - first
         self._at = last
         return True if self.state[K.BROKEN_OFF] < 0 else self._ended()
+
+    def _literally(self, first: int, last: int, t: int) -> None:
+        """Steps t + first + 1 ... t + last as they read, on dense copies of some rows at a time, and the trace between them."""
+        data, book, theta = self.data, self.book, self._theta
+        while first < last and self.state[K.BROKEN_OFF] < 0:
+            due = K.next_due(book.every[0], t + first) - t
+            if first == due:
+                J = _look(self.loss, data, theta, book.gradient)
+                K.note(book, t + first, self._rates[first], J, float(np.linalg.norm(book.gradient)), theta)
+                due = K.next_due(book.every[0], t + first + 1) - t
+            stop = min(last, first + max(1, LITERAL_VALUES // theta.size), due if due > first else last)
+            chosen = self._order[first:stop]
+            K.literally(
+                self.loss, _dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p, data.weighted,
+                data.lam, data.free, self._rates[first:stop], t + first, theta, self.sums.average, self.sums.begin, self.sums.B,
+                self.state,
+            )  # fmt: skip
+            first = stop
 
     def _begin(self, epoch: int) -> None:
         """Before an epoch of single steps: which examples will certainly need none."""
@@ -266,6 +283,18 @@ class Engine:
 def _common(rows: Any) -> Any:
     """Small data in float64, which changes no value: the steps are then compiled for fewer types."""
     return rows if n_stored(rows) > SMALL else rows._replace(values=rows.values.astype(np.float64, copy=False))
+
+
+def _dense(rows: Rows, chosen: np.ndarray) -> np.ndarray:
+    """Some rows in float64, their constant feature last."""
+    part = take(rows, chosen)
+    X = np.zeros((chosen.size, n_features(rows) + 1))
+    if isinstance(part, CsrRows):
+        X[np.repeat(np.arange(chosen.size), np.diff(part.indptr)), part.indices] = part.values
+    else:
+        X[:, :-1] = part.values
+    X[:, -1] = rows.constant
+    return X
 
 
 @compiled

@@ -83,6 +83,14 @@ class Function:
             raise ValueError(f"the Hessian is not finite at step {self.step}, theta = {theta}")
         return _downhill(H, gradient)
 
+    def largest_curvature(self, theta: np.ndarray) -> float | None:
+        """The largest eigenvalue of the Hessian at theta; None where there is no Hessian, or no such curvature."""
+        if self._hessian is None or theta.size > WRITTEN_OUT or not np.isfinite(theta).all():
+            return None
+        H = np.asarray(self._hessian(theta), dtype=float)
+        top = float(np.linalg.eigvalsh(H)[-1]) if H.shape == (theta.size,) * 2 and np.isfinite(H).all() else 0.0
+        return top if top > 0.0 else None
+
     def along(self, theta: np.ndarray, step: np.ndarray) -> Along:
         last: list[tuple[float, float]] = []
 
@@ -122,8 +130,10 @@ class Risk:
         problem = risk.problem
         if not risk.smooth:
             raise ValueError(
-                "method='newton' needs a loss with a curvature; the hinge has none. Use squared_hinge, or gd."
+                f"method='newton' needs a loss with a curvature; {type(risk.loss).__name__} has none. Use squared_hinge, or gd."
             )
+        if isinstance(problem, LinearERM) and risk.lam == 0.0:
+            return _downhill(_hessian_without_penalty(risk, theta), gradient)
         if isinstance(problem, LinearERM):
             # P and J have the same Newton step; the offset's curvature may be 0 (no example active), hence its ridge.
             _, h = problem.derivatives(problem.scores(theta))
@@ -146,13 +156,14 @@ class Risk:
         z, moved = problem.scores(theta), problem.scores(step)
         g, h = np.empty_like(z), np.empty_like(z)
         w, s = risk.pull(theta), risk.pull(step)
-        parts = 0.5 * float(w @ w), float(w @ s), float(s @ s)
+        parts = (0.5 * float(w @ w), float(w @ s), float(s @ s)) if risk.lam > 0.0 else (0.0, 0.0, 0.0)
 
         def at(t: float) -> tuple[float, float, float]:
             self.evaluations += 1
             loss, slope, bend = problem.curve(z, moved, t, g, h)
             value = parts[0] + t * parts[1] + 0.5 * t * t * parts[2] + loss
-            return risk.lam * value, risk.lam * (parts[1] + t * parts[2] + slope), risk.lam * (parts[2] + bend)
+            unit = risk.unit
+            return unit * value, unit * (parts[1] + t * parts[2] + slope), unit * (parts[2] + bend)
 
         return at
 
@@ -160,11 +171,24 @@ class Risk:
         return self.risk.shown(theta.reshape(self.risk.shape)).ravel()
 
 
+def _may_be_written(rows: int) -> None:
+    if rows > WRITTEN_OUT:
+        raise ValueError(f"method='newton' writes out a matrix of {rows:,} rows here; up to {WRITTEN_OUT:,} it does")
+
+
+def _hessian_without_penalty(risk: LinearRisk, theta: np.ndarray) -> np.ndarray:
+    problem: Any = risk.problem
+    _may_be_written(theta.size)
+    _, h = problem.derivatives(problem.scores(theta))
+    H = R.gram(problem.rows, h, np.flatnonzero(h > 0.0))
+    # Of directions that no example sees, a constant feature of 0 among them, the shortest step is 0.
+    return H + 1e-12 * (float(np.trace(H)) or 1.0) * np.eye(theta.size)
+
+
 def _hessian_of_many(risk: LinearRisk, theta: np.ndarray) -> np.ndarray:
     problem: Any = risk.problem
     K, d = risk.shape
-    if K * d > WRITTEN_OUT:
-        raise ValueError(f"method='newton' writes out a matrix of {K * d:,} rows here; up to {WRITTEN_OUT:,} it does")
+    _may_be_written(K * d)
     P, _ = problem.probabilities(problem.scores(theta))
     H = np.zeros((K, d, K, d))
     everybody = np.arange(problem.n)
@@ -176,7 +200,8 @@ def _hessian_of_many(risk: LinearRisk, theta: np.ndarray) -> np.ndarray:
     matrix = H.reshape(K * d, K * d)
     pull = risk.pull(np.ones(risk.shape)).ravel()
     # A shift of all free offsets changes nothing: a trace of a ridge picks the shortest step.
-    return risk.lam * (matrix + np.diag(np.where(pull > 0.0, 1.0, 1e-12 * float(problem.c.sum()))))
+    penalised = (pull > 0.0) & (risk.lam > 0.0)
+    return risk.unit * (matrix + np.diag(np.where(penalised, 1.0, 1e-12 * float(problem.c.sum()))))
 
 
 def _downhill(H: np.ndarray, gradient: np.ndarray) -> np.ndarray:

@@ -23,15 +23,31 @@ from typing import Any
 import numpy as np
 
 from gapless._jit import compiled
+from gapless._results import result
+from gapless._written import written
 
 SEARCHES = ("backtracking", "exact", "polyak")
 _CODES = {"constant": 0, "inverse": 1, "inverse_root": 2, "pegasos": 3, "cosine": 4}
 
 
+@result
 @dataclass(frozen=True)
 class Schedule:
     """Rates of a descent; made by ``Schedule.constant(0.1)``, ``Schedule.pegasos()``, ... A number stands for a constant one, and
-    the name of a schedule for one with its default values."""
+    the name of a schedule for one with its default values.
+
+    Attributes
+    ----------
+    kind : name of the schedule
+    rate : first rate
+    shift : steps that the decay is delayed by
+    lam : lam of "pegasos"; None: that of the objective
+    steps : steps of half a cosine wave
+    final : last rate of the cosine
+    shrink : factor by which backtracking shortens a step
+    decrease : share of the promised decrease that backtracking asks for
+    optimum : known minimum of f, for Polyak's rate
+    """
 
     kind: str
     rate: float = 1.0
@@ -45,41 +61,49 @@ class Schedule:
 
     @classmethod
     def constant(cls, rate: float) -> Schedule:
+        """Every step has the same ``rate``."""
         return cls("constant", rate=_positive("rate", rate))
 
     @classmethod
     def inverse(cls, rate: float = 1.0, shift: float = 0.0) -> Schedule:
+        """``rate``/(t + ``shift``) at step t = 1, 2, ..."""
         return cls("inverse", rate=_positive("rate", rate), shift=_at_least_0("shift", shift))
 
     @classmethod
     def inverse_root(cls, rate: float = 1.0, shift: float = 0.0) -> Schedule:
+        """``rate``/sqrt(t + ``shift``) at step t = 1, 2, ..."""
         return cls("inverse_root", rate=_positive("rate", rate), shift=_at_least_0("shift", shift))
 
     @classmethod
     def pegasos(cls, lam: float | None = None, shift: float = 0.0) -> Schedule:
+        """1/(``lam`` (t + ``shift``)) at step t = 1, 2, ...; None stands for the lam of the objective."""
         given = None if lam is None else _positive("lam", lam)
         return cls("pegasos", lam=given, shift=_at_least_0("shift", shift))
 
     @classmethod
     def cosine(cls, rate: float, steps: int, final: float = 0.0) -> Schedule:
+        """Half a cosine wave from ``rate`` to ``final`` in ``steps`` steps."""
         whole = int(_positive("steps", steps))
         return cls("cosine", rate=_positive("rate", rate), steps=whole, final=_at_least_0("final", final))
 
     @classmethod
     def backtracking(cls, rate: float = 1.0, shrink: float = 0.5, decrease: float = 1e-4) -> Schedule:
+        """Begin at ``rate`` and shorten by ``shrink`` until f falls by the share ``decrease`` of what its slope promises."""
         for name, share in (("shrink", shrink), ("decrease", decrease)):
             if not 0.0 < _number(name, share) < 1.0:
-                raise ValueError(f"{name} must be a float in the range (0.0, 1.0); got {share!r}")
+                raise ValueError(f"{name} must be a float in the range (0.0, 1.0); got {written(share)}")
         return cls("backtracking", rate=_positive("rate", rate), shrink=float(shrink), decrease=float(decrease))
 
     @classmethod
     def exact(cls) -> Schedule:
+        """The rate of the lowest value along the direction."""
         return cls("exact")
 
     @classmethod
     def polyak(cls, optimum: float = 0.0) -> Schedule:
+        """(f - ``optimum``)/|gradient|^2."""
         if not math.isfinite(_number("optimum", optimum)):
-            raise ValueError(f"optimum must be finite; got {optimum!r}")
+            raise ValueError(f"optimum must be finite; got {written(optimum)}")
         return cls("polyak", optimum=float(optimum))
 
     @property
@@ -91,10 +115,9 @@ class Schedule:
         """The schedule with the problem's own lam, where it needs one and has none."""
         if self.kind != "pegasos" or self.lam is not None:
             return self
-        if lam is None:
-            raise ValueError(
-                "the Pegasos schedule is 1/(lam t), and this function has no lam: Schedule.pegasos(lam=...)"
-            )
+        if not lam:
+            what = "this function has no lam" if lam is None else "lam is 0 here"
+            raise ValueError(f"the Pegasos schedule is 1/(lam t), and {what}: give it one, Schedule.pegasos(lam=...)")
         return Schedule("pegasos", lam=lam, shift=self.shift)
 
     def rates(self, first: int, out: np.ndarray) -> np.ndarray:
@@ -134,7 +157,7 @@ def as_schedule(given: Any) -> Schedule:
         return given
     if isinstance(given, str):
         if given not in DEFAULTS:
-            raise ValueError(f"schedule must be among {sorted(DEFAULTS)}, a rate or a Schedule; got {given!r}")
+            raise ValueError(f"schedule must be among {sorted(DEFAULTS)}, a rate or a Schedule; got {written(given)}")
         return DEFAULTS[given]()
     if isinstance(given, Real) and not isinstance(given, bool):
         return Schedule.constant(float(given))
@@ -149,13 +172,13 @@ def _number(name: str, value: Any) -> float:
 
 def _positive(name: str, value: Any) -> float:
     if not 0.0 < _number(name, value) < math.inf:
-        raise ValueError(f"{name} must be a float in the range (0.0, inf); got {value!r}")
+        raise ValueError(f"{name} must be a float in the range (0.0, inf); got {written(value)}")
     return float(value)
 
 
 def _at_least_0(name: str, value: Any) -> float:
     if not 0.0 <= _number(name, value) < math.inf:
-        raise ValueError(f"{name} must be a float in the range [0.0, inf); got {value!r}")
+        raise ValueError(f"{name} must be a float in the range [0.0, inf); got {written(value)}")
     return float(value)
 
 

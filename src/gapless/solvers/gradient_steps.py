@@ -18,13 +18,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
+from numba import extending
 
 from gapless._jit import compiled
 from gapless.losses._protocol import slope, value
-from gapless.losses.softmax import softmax_row
+from gapless.losses._verbs.softmax import softmax_row
 from gapless.rows._prefetch import ahead
-from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_fill
+from gapless.rows._protocol import row_axpy, row_dot, row_fetch
 from gapless.solvers.gradient_certain import ENOUGH, FACTOR, FAR, HELD, RADIUS, SPARED, SQUARE, moved, rescaled
 from gapless.solvers.vectors import copy, norm_of, product, stretch
 
@@ -93,7 +93,7 @@ def look(loss, data, theta, gradient):
     return (look_many if isinstance(loss, Softmax) else look_one)(loss, data, theta, gradient)
 
 
-@overload(look)
+@extending.overload(look)
 def _look(loss, data, theta, gradient):
     found = look_many if loss.instance_class is Softmax else look_one
     return lambda loss, data, theta, gradient: found(loss, data, theta, gradient)
@@ -106,7 +106,7 @@ def batch_gradient(loss, data, order, start, stop, theta, gradient, u, rate, u_s
     return batch_one(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep)
 
 
-@overload(batch_gradient)
+@extending.overload(batch_gradient)
 def _batch_gradient(loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep):
     if loss.instance_class is Softmax:
         return lambda loss, data, order, start, stop, theta, gradient, u, rate, u_scale, keep: batch_many(
@@ -366,19 +366,12 @@ def in_batches(loss, data, order, size, rates, first, last, t, v, sums, state, b
 
 
 @compiled
-def literally(loss, data, order, rates, first, last, t, theta, sums, state, book, x):
+def literally(loss, X, y, p, weighted, lam, free, rates, t, theta, average, begin, B, state):
     """One example a step, as it reads:  theta <- theta + r (x (-l')) - r lam theta,  theta_0 <- theta_0 + r (-l'),  all sums from
-    the first entry to the last."""
-    rows, y, p, lam, free = data.rows, data.y, data.p, data.lam, data.free
+    the first entry to the last. Step t + k + 1 takes row k of X, which is dense and float64 whatever the rows are."""
     d = theta.size - 1 if free else theta.size
-    due = next_due(book.every[0], t + first)
-    for k in range(first, last):
-        i, rate = order[k], rates[k]
-        if t + k == due:
-            J = look(loss, data, theta, book.gradient)
-            note(book, t + k, rate, J, norm_of(book.gradient), theta)
-            due = next_due(book.every[0], t + k + 1)
-        row_fill(rows, i, 1.0, x)
+    for k in range(rates.size):
+        x, rate = X[k], rates[k]
         z = 0.0
         for j in range(d):
             z += theta[j] * x[j]
@@ -387,9 +380,9 @@ def literally(loss, data, order, rates, first, last, t, theta, sums, state, book
         if not abs(z) < HUGE:
             state[BROKEN_OFF] = t + k
             break
-        against = -slope(loss, z, y[i])
-        if data.weighted:
-            against *= p[i]
+        against = -slope(loss, z, y[k])
+        if weighted:
+            against *= p[k]
         if against != 0.0:
             for j in range(d):
                 theta[j] = theta[j] + rate * (x[j] * against) - rate * lam * theta[j]
@@ -398,10 +391,10 @@ def literally(loss, data, order, rates, first, last, t, theta, sums, state, book
         else:
             for j in range(d):
                 theta[j] = theta[j] - rate * lam * theta[j]
-        if sums.average and t + k >= sums.begin:
-            weight = 1.0 if sums.average == 1 else t + k + 1.0
+        if average and t + k >= begin:
+            weight = 1.0 if average == 1 else t + k + 1.0
             for j in range(theta.size):
-                sums.B[j] -= weight * theta[j]
+                B[j] -= weight * theta[j]
             state[WEIGHTS] += weight
 
 

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._results import result
+
 #: How a descent ends, each with its sentence.
 ENDINGS = {
     "converged": "what was asked for is reached",
@@ -31,12 +33,20 @@ class Row(NamedTuple):
     held: bool | None
 
 
+@result
 @dataclass(frozen=True)
 class Break:
     """The first step whose decrease was not sufficient: f(theta + step) > f(theta) + <gradient, step>/2.
 
     ``largest_rate`` is the largest rate at which it would have been, found by bisection (None: not asked, the method's step is
     no multiple of the gradient).
+
+    Attributes
+    ----------
+    step : number of the step
+    rate : its rate
+    largest_rate : largest rate with sufficient decrease, by bisection; None where the step is no multiple of the
+        gradient
     """
 
     step: int
@@ -50,6 +60,7 @@ class Break:
         return text
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Trace:
     """The steps of a descent, in columns; ``trace[k]`` and iteration give rows.
@@ -57,6 +68,22 @@ class Trace:
     ``theta`` and ``direction`` (the steepest unit direction, minus the gradient over its norm) have a line for each row; ``held``
     says whether the step's decrease was sufficient (1, 0; NaN where the step is not one of a full gradient, or the next row's
     value was not computed).  ``every`` says which steps were written down; ``thinning`` says it in words.
+
+    Attributes
+    ----------
+    step : number of each step
+    examples : gradients of single examples so far
+    rate : rate of the step
+    loss : objective before the step
+    gradient_norm : length of the gradient
+    theta : point before the step, a line for each row
+    direction : steepest unit direction, minus the gradient over its norm
+    held : 1 where the decrease was sufficient, 0 where not, NaN where it was not looked at
+    every : every how many steps one was written down
+    steps : steps that were made
+    why : why not all steps were written down
+    smoothness : L, by which the gradient changes at most for a step of length 1; None where it is not known
+    smoothness_from : where L comes from, in words
     """
 
     step: np.ndarray
@@ -70,6 +97,21 @@ class Trace:
     every: int
     steps: int
     why: str = ""
+    smoothness: float | None = None
+    smoothness_from: str = ""
+
+    @property
+    def largest_rate(self) -> float | None:
+        """2/L: below it every step of a full gradient descends; None where L is not known or not finite."""
+        return 2.0 / self.smoothness if self.smoothness else None
+
+    @property
+    def step_condition(self) -> str:
+        """2/L and where it comes from, in words; why there is none; "" where nothing is known."""
+        rate = self.largest_rate
+        if rate is None:
+            return f"no 2/L: {self.smoothness_from}" if self.smoothness_from else ""
+        return f"2/L = {rate:.4g}, below which a full gradient step descends; {self.smoothness_from}"
 
     @property
     def thinning(self) -> str:
@@ -94,6 +136,7 @@ class Trace:
     def __str__(self) -> str:
         lines = [
             f"trace: {len(self)} rows, {self.thinning}",
+            *([self.step_condition] if self.step_condition else []),
             f"{'step':>10} {'examples':>12} {'rate':>11} {'loss':>14} {'|gradient|':>11}  held",
         ]
         shown = range(len(self)) if len(self) <= 12 else [*range(6), -1, *range(len(self) - 5, len(self))]
@@ -111,6 +154,7 @@ class Trace:
         return f"<Trace: {len(self)} rows, {self.thinning}>"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Descent:
     """Where a descent ended, how, and what is known of the point.
@@ -119,6 +163,30 @@ class Descent:
     iterate, the average of the iterates, or the one of the lowest value seen.  ``value`` is the objective there.
     ``gap`` bounds value - minimum from above where the objective has a dual, else it is None; ``relative_gap`` is
     ``gap / max(|value|, |dual|)``.
+
+    Attributes
+    ----------
+    theta : the point: (w, b) of a linear problem, w alone where it has no offset
+    value : objective at the point
+    status : "converged", "max_iter", "time_limit", "stalled", "diverged" or "interrupted"
+    method : name of the method
+    schedule : the rates, in words
+    steps : steps that were made
+    examples : gradients of single examples that were computed
+    evaluations : evaluations of the whole objective
+    seconds : seconds of work, compiling left out
+    point : which point theta is: "last", "average" or "best"
+    gradient_norm : length of the gradient at the point, None where it was not computed
+    dual : best dual value, None where the objective has no dual
+    gap : value - minimum is at most this; None where the objective has no dual
+    relative_gap : gap / max(|value|, |dual|)
+    average : average of the iterates, None where it was not kept
+    trace : steps that were written down, None without ``trace=``
+    broke : first step without sufficient decrease, None where there was none
+    why : why it stopped, where the status does not say it
+    n : rows of the data, None where there is no data
+    n_features : features of the data, None where there is no data
+    note : where the minimum is, if that is known beforehand
     """
 
     theta: np.ndarray
@@ -141,9 +209,11 @@ class Descent:
     why: str = ""
     n: int | None = None
     n_features: int | None = None
+    note: str = ""
 
     @property
     def converged(self) -> bool:
+        """Whether the status is "converged"."""
         return self.status == "converged"
 
     @property
@@ -179,10 +249,14 @@ class Descent:
             lines.append(f"|gradient|  {self.gradient_norm:.4g}")
         if self.gap is not None:
             lines.append(f"gap         {self.gap:.4g}, relative {self.relative_gap:.2e}: no point is lower by more")
+        if self.note:
+            lines.append(f"known       {self.note}")
         if self.broke is not None:
             lines.append(f"decrease    {self.broke}")
         if self.trace is not None:
             lines.append(f"trace       {len(self.trace)} rows, {self.trace.thinning}")
+            if self.trace.step_condition:
+                lines.append(f"step size   {self.trace.step_condition}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:

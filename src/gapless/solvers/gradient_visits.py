@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from gapless._jit import compiled
+from gapless._written import written
 from gapless.rows import CsrRows
 from gapless.rows.products import Rows, n_rows, n_stored
 
@@ -96,11 +97,11 @@ def as_visits(given: Any, n: int) -> Any:
     """One of `KINDS`, or an array of row numbers."""
     if isinstance(given, str):
         if given not in KINDS:
-            raise ValueError(f"visits must be among {list(KINDS)} or an array of row numbers; got {given!r}")
+            raise ValueError(f"visits must be among {list(KINDS)} or an array of row numbers; got {written(given)}")
         return given
     order = np.asarray(given)
     if order.ndim != 1 or order.size == 0 or order.dtype.kind not in "iu":
-        raise ValueError(f"visits must be among {list(KINDS)} or a 1-D array of row numbers; got {given!r}")
+        raise ValueError(f"visits must be among {list(KINDS)} or a 1-D array of row numbers; got {written(given)}")
     if order.min() < 0 or order.max() >= n:
         raise ValueError(
             f"visits names row {int(order.max() if order.max() >= n else order.min())}; there are {n} rows, from 0"

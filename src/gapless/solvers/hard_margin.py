@@ -107,18 +107,16 @@ def solve_hard_margin(
             search.run()
         except Ended:
             pass
-        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
-            loop.interruption.requested, loop.status = True, "interrupted"
+        except KeyboardInterrupt:
+            loop.interrupt()
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
         if loop.status == "infeasible":
             u = search.witness
         elif loop.best_theta is not None and loop.best_u is not None:
             theta, u = loop.best_theta, loop.best_u
-        else:  # no point kept all margins: the larger class, as the share by which it is larger
-            if problem.rows.constant:
-                theta[-1] = float(problem.y.mean())
-            u = u if loop.best_u is None else loop.best_u
+        elif loop.best_u is not None:  # no point kept all margins: theta is 0
+            u = loop.best_u
     status: Status = loop.status or "stalled"
     return Solution(theta, u, status, loop.n_iter, loop.seconds, used, loop.history)
 

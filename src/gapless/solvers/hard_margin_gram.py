@@ -88,10 +88,7 @@ def hard_margin_gram(
             found = _judged(inner, problem, solution.u, solution.n_iter, offset, offset_scale)
             if found is not None:
                 return found._replace(status=solution.status)
-            if solution.status in (
-                "time_limit",
-                "interrupted",
-            ):  # nothing is known yet: the larger class, and no margin
+            if solution.status in ("time_limit", "interrupted", "max_iter"):  # the larger class, and no margin is kept
                 none = np.zeros(n)
                 rows = np.zeros(0, np.int64)
                 b = float(y.mean()) if free else 0.0

@@ -431,6 +431,10 @@ class HingePath:
         nu, beta = (segment or self.segment(C)).at(1.0 / C, self.y, self.s)
         return C * nu, C * beta
 
+    def limit_at_zero(self) -> tuple[np.ndarray, float]:
+        """u and b as C falls to 0, on a path that reaches 0: u = C nu with nu bounded, b = C beta with beta linear in 1/C."""
+        return np.zeros(self.y.size), self.segments[0].beta_slope
+
     def refined(self, C: float) -> tuple[np.ndarray, float]:
         """The same, with what rounding left of yz = 1 on the basis put right: for C far from its break points."""
         segment = self.segment(C)

@@ -72,8 +72,9 @@ def solve_kernel(
         except Ended:
             status = loop.status
             point = (point[0] if loop.best_u is None else loop.best_u), None
-        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
-            loop.interruption.requested, status = True, "interrupted"
+        except KeyboardInterrupt:
+            loop.interrupt()
+            status = loop.status
             point = (point[0] if loop.best_u is None else loop.best_u), None
         beta = point[0] if point[1] is not None else problem.repair(point[0])
         scores = problem.scores(beta) if point[1] is None else point[1]

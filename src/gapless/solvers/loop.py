@@ -41,28 +41,66 @@ class Interruption:
 
     def __init__(self) -> None:
         self.requested = False
+        #: Whether somebody looks at the flag in the end.
+        self.heard = False
+
+    def check(self) -> None:
+        """Raise what the flag stands for: for fits that keep nothing of what they have so far."""
+        if self.requested:
+            raise KeyboardInterrupt
 
 
 @contextmanager
-def interruptible() -> Iterator[Interruption]:
+def interruptible(model: Any = None) -> Iterator[Interruption]:
     """Turn SIGINT into a flag for the length of a fit. A second Ctrl-C raises at once.
 
-    Only Python's own handler is replaced, and only in the main thread: others do not receive the signal.
+    Whatever is raised inside the block, by a second Ctrl-C, by another handler or by the fit itself, leaves ``model`` as it was
+    before.
     """
     flag = Interruption()
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield flag
-        return
+    flag.heard = True
 
     def note(signum: int, frame: Any) -> None:
         if flag.requested:
             signal.default_int_handler(signum, frame)
         flag.requested = True
 
-    signal.signal(signal.SIGINT, note)
+    before = {} if model is None else dict(vars(model))
     try:
-        yield flag
+        with _handled_by(note):
+            yield flag
+    except BaseException:
+        if model is not None:
+            model.__dict__ = before
+        raise
+
+
+@contextmanager
+def audible() -> Iterator[None]:
+    """For calls that keep nothing where they are stopped. SIGINT raises at once, and once more at the end of the block where
+    that was lost: Python ignores what is raised while it disposes of an object."""
+    pressed = []
+
+    def note(signum: int, frame: Any) -> None:
+        pressed.append(signum)
+        signal.default_int_handler(signum, frame)
+
+    with _handled_by(note):
+        yield
+    if pressed:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
+    """Only Python's own handler is replaced, and only in the main thread: others do not receive the signal."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -121,6 +159,13 @@ class Loop:
     def end(self, status: Status) -> None:
         self.status = status
         raise Ended(status)
+
+    def interrupt(self) -> None:
+        """Called where KeyboardInterrupt, of a handler of the user's own, was caught: it becomes the flag, and is raised again
+        where nobody looks at the flag."""
+        if not self.interruption.heard:
+            raise
+        self.interruption.requested, self.status = True, "interrupted"
 
     def tick(self) -> None:
         """Look at the clock and at Ctrl-C. Cheap: call it often."""

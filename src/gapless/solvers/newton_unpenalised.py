@@ -66,8 +66,8 @@ def solve_unpenalised(
             newton_unpenalised(problem, loop, reached)
         except Ended:
             pass
-        except KeyboardInterrupt:  # from a handler of the user's own; ours sets the flag instead
-            loop.interruption.requested, loop.status = True, "interrupted"
+        except KeyboardInterrupt:
+            loop.interrupt()
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
     status: Status = loop.status or "stalled"

@@ -63,6 +63,7 @@ class Update(NamedTuple):
     broke: tuple[int, ...]
     mended: tuple[int, ...]
     norm: float  #: |theta| after it
+    theta: np.ndarray  #: (w, b) after it
 
 
 @dataclass
@@ -148,6 +149,9 @@ class Run:
         """The same, one mistake at a time, so that each can be looked at."""
         rows, y, visit, theta = self.rows, self.y, self.visit, self.theta
         made, loss, at = 0, 0.0, first
+        before = scores(rows, theta) * y if self.traced else None  # the weights change at mistakes alone
+        counted = np.zeros(y.size, dtype=bool)
+        counted[visit] = True
         while True:
             p, z = _next_mistake(rows, y, visit, at, last, theta)
             self.survived += p - at
@@ -156,7 +160,6 @@ class Run:
                 return made, loss
             i = int(visit[p])
             step = self.rate * (self.steps[i] if self.steps.size else 1.0) * y[i]
-            before = scores(rows, theta) * y if self.traced else None
             if self.variant == "voted":
                 self._retire()
             elif self.variant == "pocket":
@@ -170,16 +173,15 @@ class Run:
             made, loss, at = made + 1, loss + max(0.0, -y[i] * z), p + 1
             if before is not None:
                 after = scores(rows, theta) * y
-                counted = np.zeros(y.size, dtype=bool)
-                counted[visit] = True
                 broke = np.flatnonzero(counted & (before > 0.0) & ~(after > 0.0))
                 mended = np.flatnonzero(counted & ~(before > 0.0) & (after > 0.0))
                 self.trace.append(
                     Update(
                         self.passes + 1, i, float(before[i]), float(after[i]), tuple(broke.tolist()),
-                        tuple(mended.tolist()), float(np.linalg.norm(theta)),
+                        tuple(mended.tolist()), float(np.linalg.norm(theta)), theta.copy(),
                     )
                 )  # fmt: skip
+                before = after
 
     def _retire(self) -> None:
         """Put the weights of now among the voters, with the visits they survived."""

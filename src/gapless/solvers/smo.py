@@ -152,6 +152,12 @@ def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
     """A feasible beta of the whole problem: a part's u, as much smaller as it has fewer points."""
     beta = np.zeros(problem.n)
     beta[level.index] = level.sign * level.u * (level.n / problem.n_points)
+    sums = problem.kind in ("nu_svc", "one_class", "nu_svr") and level.n < problem.n_points
+    for side, total in problem.sides if sums else ():
+        # What is missing goes to the first rows, each as full as it may be: given to all of them, it would make every row a
+        # support vector. Of the two variables of a row of nu_svr both are filled, and cancel.
+        room = problem.c[side] - beta[side]
+        beta[side] += np.clip(total - float(beta[side].sum()) - (np.cumsum(room) - room), 0.0, room)
     return problem.repair(beta)
 
 
@@ -174,6 +180,11 @@ class Level:
 
     def __init__(self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0) -> None:
         self.pace, self.whole = Pace(), problem.n_points
+        #: Support vectors that the equalities of the whole problem ask for beside those of this part.
+        self.others = 0.0
+        if problem.kind in ("nu_svc", "one_class"):
+            needed = sum(total / max(1e-300, float(problem.c[side].mean())) for side, total in problem.sides)
+            self.others = (1.0 - order.size / problem.n_points) * needed
         copies = problem.n // problem.n_points
         index = (np.arange(copies)[:, None] * problem.n_points + order[None, :]).ravel()
         self.kind = problem.kind
@@ -266,7 +277,7 @@ class Level:
 
     def final_seconds(self, support: float) -> float:
         """What the scores of the whole problem will take, in double precision."""
-        return DOUBLE * self.pace.of(self.whole * support)
+        return DOUBLE * self.pace.of(self.whole * (support + self.others))
 
     def spread(self) -> float:
         """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
@@ -492,10 +503,15 @@ def gap_of_rows(u, v, low, high):
     return total
 
 
-@compiled
 def outside(u, v, low, high):
     """How far each v is on the wrong side of 0, below 0 where it is on the right one."""
     out = np.empty(u.size)
+    _measure_outside(u, v, low, high, out)
+    return out
+
+
+@compiled(allocates=False)
+def _measure_outside(u, v, low, high, out):
     for i in range(u.size):
         worst = -np.inf
         if u[i] < high[i]:
@@ -503,4 +519,3 @@ def outside(u, v, low, high):
         if u[i] > low[i] and -v[i] > worst:
             worst = -v[i]
         out[i] = worst
-    return out

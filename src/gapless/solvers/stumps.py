@@ -20,6 +20,7 @@ is taken.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -85,8 +86,15 @@ class Found(NamedTuple):
 # ------------------------------------------------------------------------------------------------ codes, once
 
 
-def presort(X: Any, order: np.ndarray) -> Coded | Sorted:
-    """Codes, or sorted columns, of the rows ``order`` of X."""
+class _Enough(Exception):
+    """No time for further columns."""
+
+
+def presort(X: Any, order: np.ndarray, over: Callable[[], Any] = lambda: None) -> Coded | Sorted:
+    """Codes, or sorted columns, of the rows ``order`` of X.
+
+    Where ``over`` says so, the dense columns that are not coded by then have one code for all rows: no stump asks for them.
+    """
     if sparse.issparse(X):
         return _sorted_columns(X, order)
     n, d = order.size, X.shape[1]
@@ -94,10 +102,10 @@ def presort(X: Any, order: np.ndarray) -> Coded | Sorted:
     whole = bool(n == X.shape[0])
     cuts: list[np.ndarray] = [np.empty(0)] * d
     sizes = np.ones(d, dtype=np.int64)
-    wide = np.empty((d, n), dtype=np.uint16) if exact else np.empty((d, n), dtype=np.uint8)
+    wide = np.zeros((d, n), dtype=np.uint16 if exact else np.uint8)
     step = max(1, min(8, (1 << 20) // max(n, 1)))
     in_order = whole and bool((np.diff(order) > 0).all())
-    coded_in = _rank if exact else _bin
+    coded_in = _rank if exact else put_into_bins
 
     def part(k: int) -> None:
         columns = range(k * step, min(d, (k + 1) * step))
@@ -107,7 +115,14 @@ def presort(X: Any, order: np.ndarray) -> Coded | Sorted:
             cuts[j] = coded_in(block[j - columns.start], wide[j])
             sizes[j] = cuts[j].size + 1
 
-    share(part, -(-d // step))
+    def tick() -> None:
+        if over() and (sizes > 1).any():  # one column there must be
+            raise _Enough
+
+    try:
+        share(part, -(-d // step), tick)
+    except _Enough:
+        exact = False
     if exact and int(sizes.max(initial=1)) <= BINS:
         wide = wide.astype(np.uint8)
     return Coded(wide, sizes, cuts, exact, *_listed(wide, sizes, exact))
@@ -169,7 +184,7 @@ def _padded(cuts: np.ndarray) -> np.ndarray:
     return np.append(cuts, np.full(BINS - 1 - cuts.size, np.inf))
 
 
-def _bin(values: np.ndarray, out: np.ndarray) -> np.ndarray:
+def put_into_bins(values: np.ndarray, out: np.ndarray) -> np.ndarray:
     """At most 256 codes, of about as many rows each."""
     sample = np.sort(values[:: -(-values.size // SAMPLE)])
     new = np.flatnonzero(sample[1:] != sample[:-1])
@@ -410,7 +425,9 @@ def _search_sorted(data: Sorted, starts: np.ndarray, w: np.ndarray) -> Found:
     threshold = float(midpoints(low[j : j + 1], high[j : j + 1])[0])
     side = np.full(data.n_rows, np.uint8(threshold < 0.0), dtype=np.uint8)
     entries = slice(int(data.indptr[j]), int(data.indptr[j + 1]))
-    side[data.rows[entries]] = data.values[entries] > threshold
+    side[data.rows[entries]] = data.values[entries] > np.float64(
+        threshold
+    )  # a plain float would be rounded to float32 first
     return Found(Split(j, threshold, side, 0), reach)
 
 
@@ -487,16 +504,19 @@ def _both_sides(side, cut, w):
     return left, right
 
 
-@compiled
 def side_masses(side, cut, starts, w):
     """The weight of each class on the left (line 0) and on the right (line 1)."""
-    K = starts.size - 1
-    masses = np.empty((2, K))
-    for k in range(K):
+    masses = np.empty((2, starts.size - 1))
+    _sum_sides(side, cut, starts, w, masses)
+    return masses
+
+
+@compiled(allocates=False)
+def _sum_sides(side, cut, starts, w, masses):
+    for k in range(starts.size - 1):
         left, right = _both_sides(side[starts[k] : starts[k + 1]], cut, w[starts[k] : starts[k + 1]])
         masses[0, k] = left
         masses[1, k] = right
-    return masses
 
 
 @compiled(allocates=False)

@@ -12,11 +12,13 @@ column and, there, of the lowest threshold is taken. Nothing is known of how far
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapless._jit import compiled
+from gapless._results import result
 from gapless._threads import share
 
 from .tree_codes import Columns, prepare
@@ -90,42 +92,68 @@ class Target(NamedTuple):
 _NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
 
 
+@result
 class Tree(NamedTuple):
     """Node 0 is the root; a node's children are its ``left`` and ``right``, -1 where it is a leaf.
 
     Depth first, children stand after their parent, the left one next to it; this is scikit-learn's numbering.
+
+    Attributes
+    ----------
+    feature : int32; -2 for leaves
+    threshold : float64; left is x <= threshold; -2 for leaves, NaN for a split of categories
+    left : int32
+    right : int32
+    missing_left : uint8: whether NaN goes left
+    value : float64, (nodes, classes of all outputs, or outputs): shares of the classes, or means
+    impurity : impurity of each node
+    weighted_n : sum of the weights of each node
+    n_samples : int64, rows of positive weight
+    categories : uint32, (nodes, words): bit c of a split's set is 1 where the category of rank c goes left
+    depth : levels below the root
     """
 
-    feature: np.ndarray  #: int32; -2 for leaves
-    threshold: np.ndarray  #: float64; left is x <= threshold; -2 for leaves, NaN for a split of categories
-    left: np.ndarray  #: int32
-    right: np.ndarray  #: int32
-    missing_left: np.ndarray  #: uint8: whether NaN goes left
-    value: np.ndarray  #: float64, (nodes, classes of all outputs, or outputs): shares of the classes, or means
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
     impurity: np.ndarray
     weighted_n: np.ndarray
-    n_samples: np.ndarray  #: int64, rows of positive weight
-    categories: (
-        np.ndarray
-    )  #: uint32, (nodes, words): bit c of a split's set is 1 where the category of rank c goes left
+    n_samples: np.ndarray
+    categories: np.ndarray
     depth: int
 
     @property
     def n_nodes(self) -> int:
+        """Number of nodes."""
         return self.feature.size
 
     @property
     def n_leaves(self) -> int:
+        """Number of leaves."""
         return int(np.count_nonzero(self.left < 0))
 
     @property
     def nbytes(self) -> int:
+        """Memory of its arrays in bytes."""
         return sum(a.nbytes for a in self if isinstance(a, np.ndarray))
 
+    def __str__(self) -> str:
+        return f"{self.n_nodes:,} nodes, {self.n_leaves:,} of them leaves, {self.depth} levels"
 
-def grow(columns: Columns, target: Target, weights: np.ndarray | None, limits: Limits, seed: int = 0) -> Tree:
-    """One tree on the rows whose weight is positive."""
-    nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed)
+
+def grow(
+    columns: Columns,
+    target: Target,
+    weights: np.ndarray | None,
+    limits: Limits,
+    seed: int = 0,
+    tick: Callable[[], None] | None = None,
+) -> Tree:
+    """One tree on the rows whose weight is positive; ``tick`` is called between kernels, and may raise."""
+    nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed, tick)
     value, impurity = nodes.value, nodes.impurity
     if target.mode == ONE and not target.centred:
         value = np.concatenate([1.0 - value, value], axis=1)

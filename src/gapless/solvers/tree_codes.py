@@ -27,7 +27,7 @@ ORDERED = 1 << 25
 class Columns(NamedTuple):
     """The columns of a training set: ``codes[j, i]`` stands for the values ``lowest`` to ``highest`` of its code."""
 
-    codes: np.ndarray  #: (columns, rows) of uint16 or uint32
+    codes: np.ndarray  #: (columns, rows) of uint16, or of uint32 where a column has many codes or holds categories
     n_codes: np.ndarray  #: of each column, without the missing value
     missing: np.ndarray  #: whether a column has missing values
     categorical: np.ndarray  #: whether a column holds categories
@@ -230,7 +230,8 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     thin = sparse.issparse(X)
     limit = n if bins is None else int(bins)
     kinds = np.zeros(d, dtype=np.bool_) if categorical is None else np.asarray(categorical, dtype=np.bool_)
-    ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 else np.uint16)
+    # Trees of categories are compiled for codes of 32 bits alone: they grow as fast on these.
+    ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 or kinds.any() else np.uint16)
     found = np.zeros((d, 5), dtype=np.int64)
     kept = n <= ORDERED_ROWS and n * d <= ORDERED
     order = np.empty((d if kept else 0, n), dtype=np.uint32)
@@ -253,7 +254,7 @@ def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = No
     share(work, -(-d // TILE))
     n_codes = found[:, 0].copy()
     most = int(n_codes.max(initial=0))
-    small = np.uint16 if most < 65_536 else np.uint32  # two kinds of kernels, not three
+    small = np.uint16 if most < 65_536 and not kinds.any() else np.uint32  # two kinds of kernels, not three
     values = np.concatenate(of, axis=1)
     starts = np.concatenate([[0], np.cumsum(n_codes)[:-1]]).astype(np.int64)
     return Columns(

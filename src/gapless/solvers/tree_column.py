@@ -213,6 +213,7 @@ def random_cut(task: Any, k: Any, Y: Any, node: Any, found: Any, j: int, lo: int
             code = half
         else:
             above = half
+    cut_at = max(cut_at, np.float64(facts.highest[offset + code]))  # a code of many values goes left as a whole
     for o in range(node.M):
         work.L[o] = work.missing[o] if go == 1 else 0.0
     WL = found.missing_W if go == 1 else 0.0

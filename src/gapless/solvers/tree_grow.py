@@ -12,6 +12,7 @@ The kernels take no memory: ``grow_nodes`` makes it, and goes on where a kernel 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -227,15 +228,25 @@ def best_first(queue: Any, heap: Any, task: Any, categories: Any, k: Any, Y: Any
 # -- a tree
 
 
-def grow_nodes(columns: Any, target: Any, weights: np.ndarray | None, limits: Any, seed: int) -> Any:
-    """The nodes of a tree on the rows of positive weight, the sets of its splits of categories, and its depth."""
+def grow_nodes(
+    columns: Any,
+    target: Any,
+    weights: np.ndarray | None,
+    limits: Any,
+    seed: int,
+    tick: Callable[[], None] | None = None,
+) -> Any:
+    """The nodes of a tree on the rows of positive weight, the sets of its splits of categories, and its depth.
+
+    ``tick`` is called between the kernels, and may raise.
+    """
     w = np.ones(columns.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
     rows = (w > 0.0).nonzero()[0]
     of_rows = w[rows]
     n, d, by_gain = rows.size, columns.codes.shape[0], limits.max_leaves >= 0
     stops = Stops(
         int(limits.max_depth), int(limits.min_split), int(limits.min_leaf), float(limits.min_weight),
-        float(limits.min_decrease), float(of_rows.cumsum()[-1]),
+        float(limits.min_decrease) / target.unit / target.unit, float(of_rows.cumsum()[-1]),
     )  # fmt: skip
     room = 2 * n - 1
     if by_gain:
@@ -252,7 +263,7 @@ def grow_nodes(columns: Any, target: Any, weights: np.ndarray | None, limits: An
         return nodes.first(count), np.zeros((count, 0), dtype=np.uint32), depth
     # A copy, as in Target: kernels are compiled once more for arrays that cannot be written to.
     growth = Growth(columns, target, w.copy(), rows, part, limits, stops, entropy, nodes, seed)
-    count, depth, sets = growth.run()
+    count, depth, sets = growth.run(tick)
     nodes.close(count)
     return nodes.first(count), sets[:count] * (nodes.left[:count] >= 0)[:, None], depth
 
@@ -266,6 +277,8 @@ class Growth:
     ) -> None:  # fmt: skip
         n, d, M, size = rows.size, columns.codes.shape[0], target.M, nodes.feature.size
         by_gain = limits.max_leaves >= 0
+        if target.mode == MANY:  # compiled for codes of 32 bits alone: such trees grow as fast on these
+            columns = columns._replace(codes=columns.codes.astype(np.uint32, copy=False))
         self.columns, self.target, self.w, self.entropy = columns, target, w, entropy
         self.k = np.empty(n, dtype=np.int64) if target.mode == CLASSES else None
         self.Y = np.empty((n, M)) if target.mode == MANY else None
@@ -286,11 +299,13 @@ class Growth:
         self.queue.entry[0] = 0, n, 0, -1, 0, 0
         self.queue.state[WAITING], self.queue.state[SLOTS], self.queue.state[LEAVES] = 1, 1, limits.max_leaves - 1
 
-    def run(self) -> tuple[int, int, np.ndarray]:
+    def run(self, tick: Callable[[], None] | None = None) -> tuple[int, int, np.ndarray]:
         """The number of nodes, the depth, and the sets of categories."""
         state, entry = self.queue.state, self.queue.entry
         kinds = (self.task, self.categories, self.k, self.Y)
         while state[WAITING] > 0:
+            if tick is not None:
+                tick()
             if self.heap is None:
                 depth_first(self.queue, *kinds)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from gapless.solvers.loop import Stop
 
 from ._points import Start
 from .path_result import ExactPath
+from .score_steps import ScoreSteps, score_steps
 
 #: Rows whose matrix of inner products is made: 1.8 GB.
 MOST_ROWS = 15_000
@@ -45,9 +47,29 @@ class _Owner:
     s: np.ndarray
     free: bool
 
+    classes: np.ndarray
+
     def solution(self, C: float) -> np.ndarray:
         """u at one C, as tight as a solver gets."""
         raise NotImplementedError
+
+    def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        """The map from coefficients (k, rows of K) to their kernel sums at the rows of X (rows of X, k), in float64;
+        and a bound on the kernel value of each row of X with any training row."""
+        raise NotImplementedError
+
+    def score_steps(self, found: HingePath, X: Any, y: Any) -> ScoreSteps:
+        y = np.asarray(y).ravel()
+        lines, size = self.lines(X)
+        if y.size != size.size:
+            raise ValueError(f"X has {size.size} rows and y has {y.size} labels")
+        if y.size == 0:
+            raise ValueError("X has no rows: there is no score to follow")
+        known = np.isin(y, self.classes)
+        if not known.any():
+            raise ValueError(f"no label of y is a class of this path, whose classes are {self.classes.tolist()}")
+        with one_blas_thread(), np.errstate(under="ignore"):
+            return score_steps(found, lines, size, y == self.classes[1], known)
 
     def _by_kernel(self, C: float) -> np.ndarray:
         problem = KernelDual.c_svc(gram(kernels.Precomputed(), self.K), self.y, C * self.s)
@@ -70,6 +92,7 @@ class _Linear(_Owner):
         _refuse(self.data.labels.n_classes, self.data.small()[2].size)
         rows, index, self.s = self.data.small()
         self.y = np.where(index == self.data.labels.positives[0], 1.0, -1.0)
+        self.classes = self.data.labels.classes
         self.rows = rows.toarray().astype(float) if sparse.issparse(rows) else np.asarray(rows, float)
         self.offset = task.offset
         self.free = task.offset.kind == "free"
@@ -84,6 +107,13 @@ class _Linear(_Owner):
             self.rows, self.y.astype(np.int8), C * self.s, losses.BY_NAME["hinge"], self.offset.kind, self.offset.scale
         )
         return solve(problem, Stop(1e-14, 100_000, None)).u
+
+    def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        refuse_lazy(X)
+        X = validate_data(self.prototype, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        shift = self.offset.scale**2 if self.offset.kind == "penalised" else 0.0
+        size = np.sqrt((_squared_norms(X) + shift) * self.K.diagonal().max(initial=0.0))
+        return lambda U: np.asarray(X @ (self.rows.T @ U.T)) + shift * U.sum(axis=1), size
 
     def _weights(self, u: np.ndarray, b: float) -> tuple[np.ndarray, float]:
         if self.offset.kind == "penalised":
@@ -133,6 +163,7 @@ class _Kernel(_Owner):
             self.s = data.cost.c if self.groups is None else self.groups.c
             self.y = np.where(data.index[rows] == 1, 1.0, -1.0)
             self.K = data.judged.block(rows, rows)
+            self.classes = ready.labels.classes  # type: ignore[union-attr]
         self.K = 0.5 * (self.K + self.K.T)
 
     def solution(self, C: float) -> np.ndarray:
@@ -140,6 +171,26 @@ class _Kernel(_Owner):
 
     def dual(self, u: np.ndarray) -> np.ndarray:
         return self.data.cost.restore(u if self.groups is None else self.groups.expand(u))
+
+    def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
+        refuse_lazy(X)
+        X = validate_data(self.prototype, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        precomputed = self.prototype.kernel == "precomputed"
+        if precomputed:
+            own = abs(X).max(axis=1)
+            size = np.asarray(own.todense() if sparse.issparse(own) else own, float).ravel()
+        else:
+            own = np.abs(self.data.kernel.diagonal(_squared_norms(X)))
+            size = np.sqrt(own * self.K.diagonal().max(initial=0.0))
+
+        def sums(U: np.ndarray) -> np.ndarray:
+            full = np.stack([self.dual(u) for u in U])
+            rows = np.flatnonzero(np.any(full != 0.0, axis=0))
+            kernel, vectors = (kernels.Precomputed(), rows) if precomputed else (self.data.kernel, self.X[rows])
+            with team(self.prototype.n_jobs):
+                return scores(kernel, X, vectors, full[:, rows])
+
+        return sums, size
 
     def decision(self, X: Any, u: np.ndarray, b: float) -> np.ndarray:
         refuse_lazy(X)
@@ -184,6 +235,10 @@ def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
         if gap <= GOOD:
             break
     return best[1], best[2]
+
+
+def _squared_norms(X: Any) -> np.ndarray:
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.square(X).sum(axis=1)
 
 
 def _relative_gap(owner: _Owner, C: float, u: np.ndarray) -> float:

@@ -57,6 +57,7 @@ class Start:
 
 class Session(Protocol):
     parameter: str
+    X: Any  # the training rows
 
     @property
     def tol(self) -> float: ...

@@ -21,6 +21,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from gapless._results import result
+from gapless._written import written
+from gapless.solvers.loop import audible
+
 from .folds import make_folds, take
 from .intervals import MeanInterval, log_odds, mean_interval, row_scores, trained_on
 
@@ -29,6 +33,7 @@ __all__ = ["Calibrated", "Reliability", "calibrate"]
 METHODS = ("sigmoid", "isotonic", "beta")
 
 
+@audible()
 def calibrate(
     model: Any, X: Any, y: Any, method: str = "sigmoid", *, cv: Any = None, sample_weight: Any = None, seed: int = 0
 ) -> Calibrated:
@@ -43,14 +48,14 @@ def calibrate(
     seed : of the folds
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
     if not hasattr(model, "classes_"):
         raise ValueError(f"{type(model).__name__} is no fitted classifier")
     classes = np.asarray(model.classes_)
     truth = np.asarray(y).ravel()
     unknown = np.setdiff1d(truth, classes)
     if unknown.size:
-        raise ValueError(f"y has the label {unknown[0]!r}, which the model does not know")
+        raise ValueError(f"y has the label {written(unknown[0])}, which the model does not know")
     index = np.searchsorted(classes, truth)
     weights = np.ones(truth.size) if sample_weight is None else np.asarray(sample_weight, np.float64).ravel()
     if weights.shape != truth.shape or not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any()):
@@ -60,7 +65,7 @@ def calibrate(
             warnings.warn(
                 "these rows were trained on: the scores of a model on its own rows are too sure. Give other rows, or cv=5.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         scores = _scores(model, X, classes.size)
     else:
@@ -72,8 +77,8 @@ def calibrate(
     if classes.size > 2:
         if method != "sigmoid":
             raise ValueError(
-                f"method={method!r} is for two classes: maps of single classes do not keep the order of the classes of a row. "
-                "Use method='sigmoid'."
+                f"method={written(method)} is for two classes: maps of single classes do not keep the order of the "
+                "classes of a row. Use method='sigmoid'."
             )
         return Calibrated(model, method, Temperature.fit(scores, index, weights), _rows_named(X))
     if np.unique(index[weights > 0.0]).size < 2:
@@ -270,8 +275,17 @@ class Temperature:
 # -- what comes back ---------------------------------------------------------------------------------------------
 
 
+@result
 class Calibrated:
-    """A fitted classifier with probabilities: ``predict_proba``, ``predict``, ``decision_function``, ``reliability``."""
+    """A fitted classifier with probabilities: ``predict_proba``, ``predict``, ``decision_function``, ``reliability``.
+
+    Attributes
+    ----------
+    classes_ : classes of the model
+    model_ : the model whose scores are mapped
+    method : "sigmoid", "isotonic" or "beta"
+    map_ : the fitted map from scores to probabilities
+    """
 
     _estimator_type = "classifier"
 
@@ -286,6 +300,7 @@ class Calibrated:
         return self.map_.odds(scores) if scores.ndim == 1 else self.map_.t * scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
+        """(n, K): the calibrated probability of each class."""
         scores = _scores(self.model_, X, self.classes_.size)
         if scores.ndim == 2:
             z = self.map_.t * (scores - scores.max(axis=1, keepdims=True))
@@ -302,10 +317,14 @@ class Calibrated:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def score(self, X: Any, y: Any) -> float:
+        """The share of rows whose more probable class is y."""
         return float(np.mean(self.predict(X) == np.asarray(y).ravel()))
 
     def reliability(self, X: Any, y: Any, bins: int = 10, delta: float = 0.05) -> Reliability:
-        """How far the probabilities are from the frequencies, on rows that neither trained nor calibrated."""
+        """How far the probabilities are from the frequencies, on rows that neither trained nor calibrated.
+
+        ``bins`` groups of equally many rows; all intervals together fail with probability ``delta``.
+        """
         if _rows_named(X) == self._named or trained_on(self.model_, X):
             raise ValueError(
                 "these rows calibrated the model, or trained it: they say nothing of its reliability on new rows"
@@ -313,22 +332,38 @@ class Calibrated:
         return reliability(self.predict_proba(X), np.searchsorted(self.classes_, np.asarray(y).ravel()), bins, delta)
 
     def __repr__(self) -> str:
-        return f"Calibrated({self.model_!r}, method={self.method!r})"
+        return f"Calibrated({self.model_!r}, method={written(self.method)})"
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def __str__(self) -> str:
+        return f"{type(self.model_).__name__}, its scores mapped to probabilities ({self.method})"
 
+
+@result
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """Bins of equal counts of the probability of the second class (of more: of the class that was called), and three numbers."""
+    """Bins of equal counts of the probability of the second class (of more: of the class that was called), and three numbers.
+
+    Attributes
+    ----------
+    edges : ends of the bins
+    predicted : the mean probability in each bin
+    observed : the frequency in each bin, with its exact interval; all together hold at 1 - delta
+    counts : rows of each bin
+    calibration_error : sum over bins of |mean probability - frequency|, weighted by their rows
+    brier : the mean of (p - label)^2 (of more classes half the sum over them)
+    log_loss : mean of -ln of the probability of the true class
+    delta : probability with which the statement may fail
+    """
 
     edges: np.ndarray
-    predicted: np.ndarray  #: the mean probability in each bin
-    observed: tuple[Any, ...]  #: the frequency in each bin, with its exact interval; all together hold at 1 - delta
+    predicted: np.ndarray
+    observed: tuple[Any, ...]
     counts: np.ndarray
-    calibration_error: MeanInterval  #: sum over bins of |mean probability - frequency|, weighted by their rows
-    brier: MeanInterval  #: the mean of (p - label)^2 (of more classes half the sum over them)
+    calibration_error: MeanInterval
+    brier: MeanInterval
     log_loss: float
     delta: float
 
@@ -359,7 +394,7 @@ def reliability(probabilities: np.ndarray, index: np.ndarray, bins: int, delta: 
     from gapless.theory.hoeffding import clopper_pearson
 
     if not 0.0 < float(delta) < 1.0:
-        raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
     n, K = probabilities.shape
     if n < 2 or index.size != n or not 1 <= int(bins):
         raise ValueError("reliability needs at least 2 rows, as many labels, and at least 1 bin")

@@ -198,10 +198,16 @@ def warm_way(
         last.fit(rows, y, **fitting)
         if can:
             last.set_params(init=None)
-            before = last if hasattr(last, "certificate_") else None
+            # Where a fit ends by its gap it ends at the same place from any start; a perceptron does not.
+            before = last if _gap_of(last) is not None else None
         asked = _Asked(last, take(X, test))
         found.append(asked)
     return found
+
+
+def _gap_of(model: Any) -> float | None:
+    """The relative gap of a fitted model; None where its certificate has none, as those of perceptrons and boosted models."""
+    return getattr(getattr(model, "certificate_", None), "relative_gap", None)
 
 
 class _Asked:
@@ -210,7 +216,8 @@ class _Asked:
     def __init__(self, model: Any, rows: Any) -> None:
         self._model, self._rows = model, rows
         certificate = getattr(model, "certificate_", None)
-        self.relative_gap = float(getattr(certificate, "relative_gap", math.nan))
+        gap = getattr(certificate, "relative_gap", None)
+        self.relative_gap = math.nan if gap is None else float(gap)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -11,38 +11,56 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gapless._results import result
+from gapless._written import written
 
+
+@result
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """(training rows, test rows) of each."""
+    """(training rows, test rows) of each.
+
+    Attributes
+    ----------
+    splits : (training rows, test rows) of each fold
+    n_rows : number of rows
+    said : the folds in words
+    lacking : whether the test rows of each lack a class, so that some scores are not defined there
+    """
 
     splits: tuple[tuple[np.ndarray, np.ndarray], ...]
     n_rows: int
     said: str
-    lacking: tuple[
-        bool, ...
-    ] = ()  #: whether the test rows of each lack a class, so that some scores are not defined there
+    lacking: tuple[bool, ...] = ()
 
     def __len__(self) -> int:
         return len(self.splits)
 
     @property
     def single(self) -> bool:
+        """Whether one part is held out, in place of folds."""
         return len(self.splits) == 1
 
     def mean(self, scores: np.ndarray) -> float:
-        """The mean score over the folds; one that is not defined for want of a class is left out, any other NaN counts."""
+        """The mean score over the folds; one that is not defined for want of a class is left out, any other NaN counts.
+
+        ``scores`` has a number for each fold.
+        """
         scores = np.asarray(scores)
         absent = np.isnan(scores) & np.array(self.lacking or (False,) * len(self))
         return float(np.mean(scores[~absent])) if not absent.all() else float("nan")
 
     def digest(self) -> str:
+        """A hash of all splits."""
         found = hashlib.sha256()
         for train, test in self.splits:
             for part in (train, test):
                 found.update(np.int64(part.size).tobytes())
                 found.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return found.hexdigest()[:32]
+
+    def __str__(self) -> str:
+        return f"{self.said}, {self.n_rows:,} rows"
 
 
 def make_folds(cv: Any, X: Any, y: Any, *, classifier: bool, seed: int = 0, groups: Any = None) -> Folds:
@@ -52,17 +70,17 @@ def make_folds(cv: Any, X: Any, y: Any, *, classifier: bool, seed: int = 0, grou
 
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if isinstance(cv, bool):
-        raise ValueError(f"cv must be a number of folds, a share to hold out, a splitter or splits; got {cv!r}")
+        raise ValueError(f"cv must be a number of folds, a share to hold out, a splitter or splits; got {written(cv)}")
     if isinstance(cv, Integral):
         if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds; got {cv!r}. A share to hold out is a float: cv=0.3")
+            raise ValueError(f"cv must be at least 2 folds; got {written(cv)}. A share to hold out is a float: cv=0.3")
         splitter: Any = (StratifiedKFold if classifier else KFold)(int(cv), shuffle=True, random_state=seed)
         said = f"{int(cv)} folds"
         if classifier and int(cv) <= n and _most_rows(y) < int(cv):  # scikit-learn refuses that
             splitter, cv = None, deal(np.unique(np.asarray(y), return_inverse=True)[1], int(cv), seed)
     elif isinstance(cv, Real):
         if not 0.0 < float(cv) < 1.0:
-            raise ValueError(f"a share to hold out is between 0 and 1; got cv={cv!r}")
+            raise ValueError(f"a share to hold out is between 0 and 1; got cv={written(cv)}")
         kind = StratifiedShuffleSplit if classifier else ShuffleSplit
         splitter = kind(1, test_size=float(cv), random_state=seed)
         said = f"{float(cv):g} of the rows held out"

@@ -15,10 +15,22 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
 
+
+@result
 @dataclass(frozen=True)
 class MeanInterval:
-    """An estimate and where the truth lies, but for a failure of probability delta."""
+    """An estimate and where the truth lies, but for a failure of probability delta.
+
+    Attributes
+    ----------
+    value : the estimate
+    low : lower end
+    high : upper end
+    delta : probability with which the statement may fail
+    how : how the ends were computed
+    """
 
     value: float
     low: float

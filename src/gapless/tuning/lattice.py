@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+
 #: Values of a range, where none are given.
 POINTS = 17
 
@@ -44,8 +47,14 @@ class Part:
         return math.prod(self.shape)
 
 
+@result
 class Lattice:
-    """One product of axes, or several one after the other; candidates are numbered through, the last axis fastest."""
+    """One product of axes, or several one after the other; candidates are numbered through, the last axis fastest.
+
+    Attributes
+    ----------
+    parts : products of axes, one after the other
+    """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = tuple(parts)
@@ -58,20 +67,23 @@ class Lattice:
         return iter(range(len(self)))
 
     def place(self, k: int) -> tuple[int, tuple[int, ...]]:
-        """The part of a candidate, and where it is on each axis."""
+        """The part of a candidate, and where it is on each axis. ``k`` is its number."""
         which = int(np.searchsorted(self._starts, k, side="right")) - 1
         at = np.unravel_index(k - int(self._starts[which]), self.parts[which].shape)
         return which, tuple(int(i) for i in at)
 
     def number(self, which: int, at: Sequence[int]) -> int:
+        """The candidate of part ``which`` at the places ``at`` on its axes."""
         return int(self._starts[which]) + int(np.ravel_multi_index(tuple(at), self.parts[which].shape))
 
     def parameters(self, k: int) -> dict[str, Any]:
+        """The setting of candidate ``k``, name -> value."""
         which, at = self.place(k)
         return {axis.name: axis.values[i] for axis, i in zip(self.parts[which].axes, at)}
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
         return tuple(dict.fromkeys(axis.name for part in self.parts for axis in part.axes))
 
     def document(self) -> list[dict[str, list[str]]]:
@@ -89,7 +101,9 @@ def from_grid(param_grid: Any) -> Lattice:
     parts = []
     for entry in given:
         if not isinstance(entry, Mapping) or not entry:
-            raise ValueError(f"param_grid must be a dict of lists of values, or a list of such dicts; got {entry!r}")
+            raise ValueError(
+                f"param_grid must be a dict of lists of values, or a list of such dicts; got {written(entry)}"
+            )
         parts.append(Part(tuple(_axis(name, values) for name, values in entry.items())))
     return Lattice(parts)
 
@@ -102,7 +116,7 @@ def from_space(space: Any, points: int = POINTS) -> Lattice:
     if not isinstance(space, Mapping) or not space:
         raise ValueError("space must be a dict: name -> (low, high), (low, high, 'log') or a list of values")
     if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 2:
-        raise ValueError(f"points must be a whole number of at least 2; got {points!r}")
+        raise ValueError(f"points must be a whole number of at least 2; got {written(points)}")
     axes = []
     for name, entry in space.items():
         if isinstance(entry, tuple):
@@ -114,13 +128,13 @@ def from_space(space: Any, points: int = POINTS) -> Lattice:
 
 def _range(name: Any, entry: tuple[Any, ...], points: int) -> tuple[Any, ...]:
     if len(entry) not in (2, 3) or not all(_is_number(v) for v in entry[:2]):
-        raise ValueError(f"space[{name!r}] must be (low, high) or (low, high, 'log' or 'linear'); got {entry!r}")
+        raise ValueError(f"space[{name!r}] must be (low, high) or (low, high, 'log' or 'linear'); got {written(entry)}")
     low, high = entry[:2]
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise ValueError(f"space[{name!r}]: low must be below high, both finite; got {entry!r}")
+        raise ValueError(f"space[{name!r}]: low must be below high, both finite; got {written(entry)}")
     scale = entry[2] if len(entry) == 3 else ("log" if low > 0 and high >= 10 * low else "linear")
     if scale not in ("log", "linear") or (scale == "log" and low <= 0):
-        raise ValueError(f"space[{name!r}]: the scale is 'log' (low > 0) or 'linear'; got {entry!r}")
+        raise ValueError(f"space[{name!r}]: the scale is 'log' (low > 0) or 'linear'; got {written(entry)}")
     values = np.geomspace(low, high, points) if scale == "log" else np.linspace(low, high, points)
     if isinstance(low, int | np.integer) and isinstance(high, int | np.integer):  # numbers of neighbours, depths ...
         return tuple(dict.fromkeys(round(v) for v in values.tolist()))
@@ -129,7 +143,7 @@ def _range(name: Any, entry: tuple[Any, ...], points: int) -> tuple[Any, ...]:
 
 def _axis(name: Any, values: Any) -> Axis:
     if isinstance(values, str) or not hasattr(values, "__iter__"):
-        raise ValueError(f"the values of {name!r} must be a list; got {values!r}")
+        raise ValueError(f"the values of {name!r} must be a list; got {written(values)}")
     found = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not found:
         raise ValueError(f"there are no values of {name!r}")

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from gapless._written import written
+
 from .lattice import Lattice
 
 #: A method: (lattice, score of a known candidate, most candidates, seed) -> candidates, until it ends.
@@ -31,7 +33,7 @@ def budget(lattice: Lattice, n_iter: int | None) -> int:
     if n_iter is None:
         return min(MOST, max(1, math.floor(SHARE * len(lattice))))
     if isinstance(n_iter, bool) or not isinstance(n_iter, int | np.integer) or n_iter < 1:
-        raise ValueError(f"n_iter must be a whole number of at least 1; got {n_iter!r}")
+        raise ValueError(f"n_iter must be a whole number of at least 1; got {written(n_iter)}")
     return min(int(n_iter), len(lattice))
 
 

@@ -8,15 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from gapless._results import result
+from gapless._written import written
+
 from .folds import Folds
 from .lattice import Lattice
 
 __all__ = ["Nested", "Tuning", "TuningBound", "attach"]
 
 
+@result
 @dataclass(frozen=True)
 class TuningBound:
-    """An upper end for an error, the choice among all candidates paid for."""
+    """An upper end for an error, the choice among all candidates paid for.
+
+    Attributes
+    ----------
+    value : the bound
+    delta : probability with which the statement may fail
+    n_candidates : settings that could have been chosen
+    what : what is bounded, in words
+    paid : whether the choice is paid for
+    """
 
     value: float
     delta: float
@@ -26,6 +39,7 @@ class TuningBound:
 
     @property
     def vacuous(self) -> bool:
+        """Whether the bound says nothing: it is 1 or more."""
         return self.value >= 1.0
 
     def __str__(self) -> str:
@@ -34,19 +48,28 @@ class TuningBound:
         return f"{self.what}: at most {said}, but for a failure of probability {self.delta:g}; {paid}"
 
 
+@result
 @dataclass(frozen=True)
 class Nested:
-    """The procedure, choice included, on outer folds that chose nothing."""
+    """The procedure, choice included, on outer folds that chose nothing.
+
+    Attributes
+    ----------
+    params : setting that was chosen on each outer fold
+    entries : (score, relative gap, errors, rows) of each outer fold
+    """
 
     params: tuple[dict[str, Any], ...]
     entries: tuple[tuple[Any, ...], ...]
 
     @property
     def scores(self) -> np.ndarray:
+        """Score on each outer fold."""
         return np.array([entry[0] for entry in self.entries])
 
     @property
     def score(self) -> float:
+        """Mean score over the outer folds."""
         return float(self.scores.mean())
 
     def __str__(self) -> str:
@@ -54,19 +77,38 @@ class Nested:
         return f"nested: {self.score:.6g} (spread of {self.scores.size} outer folds {spread:.2g})"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Tuning:
-    """The record of a search."""
+    """The record of a search.
+
+    Attributes
+    ----------
+    method : "grid", "bisection", "bayes" or "random"
+    status : complete, time_limit or interrupted
+    lattice : all candidates
+    best_index : number of the candidate that was chosen
+    scores : of each candidate that was visited, a number for each fold
+    entries : of each candidate, (score, relative gap, errors, rows) for each fold
+    folds : the splits
+    n_fits : of this run; scores from a file are not counted
+    resumed : scores that came from a file
+    seconds : seconds of work
+    refit : whether the chosen setting was fitted on all rows
+    counted : whether errors were counted (a classifier, rows without weights), so that ``bound`` exists
+    failed : candidate -> why its fit failed
+    nested : score of the whole procedure on outer folds, None unless asked for
+    """
 
     method: str
-    status: str  #: complete, time_limit or interrupted
+    status: str
     lattice: Lattice
     best_index: int
-    scores: dict[int, np.ndarray]  #: of each candidate that was visited, a number for each fold
+    scores: dict[int, np.ndarray]
     entries: dict[int, list[Any]]
     folds: Folds
-    n_fits: int  #: of this run; scores from a file are not counted
-    resumed: int  #: scores that came from a file
+    n_fits: int
+    resumed: int
     seconds: float
     refit: bool
     counted: bool
@@ -80,14 +122,17 @@ class Tuning:
 
     @property
     def n_visited(self) -> int:
+        """Candidates that were scored."""
         return len(self.scores)
 
     @property
     def best_params(self) -> dict[str, Any]:
+        """The setting that was chosen."""
         return self.lattice.parameters(self.best_index)
 
     @property
     def best_score(self) -> float:
+        """Its mean score over the folds."""
         return self.folds.mean(self.scores[self.best_index])
 
     @property
@@ -110,7 +155,10 @@ class Tuning:
         return sorted(rows, key=lambda row: -np.inf if math.isnan(row["score"]) else row["score"], reverse=True)
 
     def surface(self, row: str, column: str) -> tuple[np.ndarray, list[Any], list[Any]]:
-        """Mean scores as a matrix over two parameters, the best over all others; NaN where nothing was visited."""
+        """Mean scores as a matrix over two parameters, the best over all others; NaN where nothing was visited.
+
+        ``row`` and ``column`` name the two.
+        """
         axes = {axis.name: axis for part in self.lattice.parts for axis in part.axes}
         missing = [name for name in (row, column) if name not in axes]
         if missing:
@@ -139,7 +187,7 @@ class Tuning:
         if not self.counted or any(entry is None or math.isnan(entry[2]) for entry in line):
             raise ValueError("errors are counted for classifiers, on rows without weights")
         if not 0.0 < float(delta) < 1.0:
-            raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+            raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
         share = float(delta) / len(line) / (self.n_candidates if paid else 1)
         ends = [clopper_pearson(int(entry[2]), int(entry[3]), share, 1).high for entry in line]
         tests = [test for _, test in self.folds.splits]
@@ -151,6 +199,11 @@ class Tuning:
             if sum(test.size for test in tests) != np.unique(np.concatenate(tests)).size:
                 what += ", which overlap"
         return TuningBound(float(np.mean(ends)), float(delta), self.n_candidates, what, paid)
+
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: the best candidates."""
+        head = ("params", "score", "folds", "gap")
+        return head, [[row[name] for name in head] for row in self.table[:12]]
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={_short(value)}" for name, value in self.best_params.items())

@@ -8,6 +8,9 @@ import numpy as np
 
 from gapless._clock import now
 from gapless._config import report_convergence
+from gapless._written import written
+from gapless.errors import at_zero
+from gapless.solvers.loop import audible
 
 from ._points import Session, follow
 from .path_result import ExactPath, Path
@@ -36,7 +39,7 @@ def path(
     X, y, sample_weight : as in ``fit``
     Cs : array, optional
         The points. By default 50 from 1e-3 to 100, evenly spaced in log C. With ``exact`` two numbers, the ends of the path,
-        where 0 and infinity are allowed; by default all C there are.
+        where 0, a limit with alpha = 0 and w = 0, and infinity are allowed; by default all C there are.
     exact : bool, optional
         Follow every break point of the hinge, where the solution is piecewise linear in C: LinearSVC(loss="hinge") and SVC with
         two classes, in memory for n x n numbers. By default where there are at most 2,000 rows and no ``Cs``.
@@ -56,35 +59,36 @@ def path(
     for the hinge they are between break points), and only what that misses is solved for. ``between`` is proved, not
     measured: with w and u linear in C, gap(t) <= (1 - t) gap_1 + t gap_2 + t (1 - t) k for a k that the two points give.
     """
-    started = now()
-    hinge = _is_hinge(model)
-    if exact is None:
-        exact = hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2
-    if exact:
-        if not hinge:
-            raise ValueError(
-                f"exact=True: only the hinge has a path of finitely many straight pieces; {type(model).__name__} as it is set "
-                "has not. Use LinearSVC(loss='hinge') or SVC, or leave exact=False."
-            )
-        from ._exact import exact_path
+    with audible():
+        started = now()
+        hinge = _is_hinge(model)
+        if exact is None:
+            exact = hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2
+        if exact:
+            if not hinge:
+                raise ValueError(
+                    f"exact=True: only the hinge has a path of finitely many straight pieces; {type(model).__name__} as it is "
+                    "set has not. Use LinearSVC(loss='hinge') or SVC, or leave exact=False."
+                )
+            from ._exact import exact_path
 
-        return exact_path(model, X, y, sample_weight, *_ends(Cs))
-    session = _session(model, X, y, sample_weight)
-    grid = _grid(Cs, session)
-    asked = 10.0 * session.tol if between is None else float(between)
-    if not asked > 0.0:
-        raise ValueError(f"between must be a relative gap above 0, or numpy.inf. Got {between!r} instead.")
-    points, bounds = follow(session, grid, asked)
-    found = Path(session, points, bounds, asked, now() - started)
-    open_ = [point for point in points if not point.certificate.converged]
-    if open_:
-        worst = max(open_, key=lambda point: point.certificate.relative_gap)
-        report_convergence(
-            f"path: {len(open_)} of {len(points)} points did not reach tol; the worst is {session.parameter} = {worst.C:.4g}: "
-            f"{worst.certificate}",
-            stacklevel=3,
-        )
-    return found
+            return exact_path(model, X, y, sample_weight, *_ends(Cs))
+        session = _session(model, X, y, sample_weight)
+        grid = _grid(Cs, session)
+        asked = 10.0 * session.tol if between is None else float(between)
+        if not asked > 0.0:
+            raise ValueError(f"between must be a relative gap above 0, or numpy.inf. Got {written(between)} instead.")
+        points, bounds = follow(session, grid, asked)
+        found = Path(session, points, bounds, asked, now() - started)
+        open_ = [point for point in points if not point.certificate.converged]
+        if open_:
+            worst = max(open_, key=lambda point: point.certificate.relative_gap)
+            report_convergence(
+                f"path: {len(open_)} of {len(points)} points did not reach tol; the worst is {session.parameter} = "
+                f"{worst.C:.4g}: {worst.certificate}",
+                stacklevel=3,
+            )
+        return found
 
 
 def _is_hinge(model: Any) -> bool:
@@ -119,8 +123,10 @@ def _session(model: Any, X: Any, y: Any, sample_weight: Any) -> Session:
 def _grid(Cs: Any, session: Session) -> np.ndarray:
     grid = np.unique(np.asarray(GRID if Cs is None else Cs, dtype=np.float64).ravel())
     if grid.size == 0 or not (np.isfinite(grid).all() and grid[0] > 0.0):
+        zero = session.parameter == "C" and grid.size > 0 and grid[0] == 0.0
         raise ValueError(
             f"the values of {session.parameter} must be positive and finite numbers, at least one of them."
+            + (f" {at_zero()}" if zero else "")
         )
     return grid
 
@@ -131,6 +137,6 @@ def _ends(Cs: Any) -> tuple[float, float]:
     ends = np.asarray(Cs, dtype=np.float64).ravel()
     if ends.size < 2 or np.isnan(ends).any() or not 0.0 <= ends.min() < ends.max():
         raise ValueError(
-            f"exact=True: Cs has the two ends of the path, 0 <= low < high (numpy.inf is allowed). Got {Cs!r} instead."
+            f"exact=True: Cs has the two ends of the path, 0 <= low < high (numpy.inf is allowed). Got {written(Cs)} instead."
         )
     return float(ends.min()), float(ends.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 __all__ = ["gap_scorer"]
@@ -13,6 +14,11 @@ def gap_scorer(estimator: Any, X: Any = None, y: Any = None) -> float:
     For ``GridSearchCV(model, grid, scoring={"accuracy": "accuracy", "gap": gapless.gap_scorer}, refit="accuracy")``: the column
     ``mean_test_gap`` of ``cv_results_`` shows which fits stopped early. Of a pipeline the last step is asked. NaN where a model
     has no gap.
+
+    Parameters
+    ----------
+    estimator : fitted model, or a pipeline that ends in one
+    X, y : not read; scikit-learn passes them
     """
     from sklearn.pipeline import Pipeline
 
@@ -23,4 +29,5 @@ def gap_scorer(estimator: Any, X: Any = None, y: Any = None) -> float:
         if hasattr(estimator, "relative_gap"):
             return -float(estimator.relative_gap)
         raise ValueError(f"{type(estimator).__name__} has no certificate_: gap_scorer is for fitted models of gapless")
-    return -float(getattr(certificate, "relative_gap", float("nan")))
+    gap = getattr(certificate, "relative_gap", None)
+    return math.nan if gap is None else -float(gap)

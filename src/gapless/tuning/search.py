@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from gapless._clock import now
+from gapless._written import written
 from gapless.solvers.loop import interruptible
 
 from .evaluate import Evaluation, Step
@@ -53,6 +54,8 @@ def tune(
 
     Parameters
     ----------
+    points : values of a range of ``space``
+    groups : group of each row, for splitters that keep groups together
     model : an estimator, or a pipeline (the names of its parameters are ``step__name``); its steps are fitted inside each fold
     X, y, sample_weight : the rows; a weight counts how often a row stands, in fits and in scores
     param_grid : dict of lists, or a list of such dicts, as in scikit-learn's GridSearchCV
@@ -78,9 +81,9 @@ def tune(
     Ctrl-C ends the search, and the best so far is fitted and returned.
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
     if time_limit is not None and not float(time_limit) > 0.0:
-        raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {time_limit!r}")
+        raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {written(time_limit)}")
     started = now()
     lattice = _lattice(model, param_grid, space, points, y)
     _known_parameters(model, lattice)

@@ -19,10 +19,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from gapless._results import result
+from gapless._written import written
 
 from .calibrate import Calibrated, calibrate
 from .intervals import MeanInterval, mean_interval, row_scores, trained_on
@@ -30,61 +33,111 @@ from .intervals import MeanInterval, mean_interval, row_scores, trained_on
 __all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
 
 
+@result
 @dataclass(frozen=True)
 class Cut:
-    """Call the second class where the score is above ``score``."""
+    """Call the second class where the score is above ``score``; ``inclusive``: where the probability is at least ``probability``,
+    and ``score`` is the number just below the one that has it.
+
+    Attributes
+    ----------
+    score : the second class is called where the score is above this
+    probability : the same as a probability of the model, where it has some
+    cost : the mean cost on the rows given
+    interval : of the expected cost on new rows; None where nothing holds, and ``reason`` says why
+    counts : rows (weights) of class i that are called j
+    reason : why there is no interval
+    inclusive : whether a row at the cut itself is called the second class
+    """
 
     score: float
-    probability: float | None  #: the same as a probability of the model, where it has some
-    cost: float  #: the mean cost on the rows given
-    interval: (
-        MeanInterval | None
-    )  #: of the expected cost on new rows; None where nothing holds, and ``reason`` says why
-    counts: np.ndarray  #: rows (weights) of class i that are called j
+    probability: float | None
+    cost: float
+    interval: MeanInterval | None
+    counts: np.ndarray
     reason: str = ""
+    inclusive: bool = False
 
     def __str__(self) -> str:
-        at = f"score > {self.score:.6g}" + (
-            "" if self.probability is None else f" (probability > {self.probability:.6g})"
+        sign = ">=" if self.inclusive else ">"
+        at = f"score {sign} {self.score:.6g}" + (
+            "" if self.probability is None else f" (probability {sign} {self.probability:.6g})"
         )
         sure = str(self.interval) if self.interval is not None else f"{self.cost:.6g} on these rows; {self.reason}"
         return f"{at}: expected cost {sure}"
 
 
+@result
 @dataclass(frozen=True, eq=False)
 class Threshold:
-    """Both cuts, what the model costs as it is, and what its class weights have to do with it."""
+    """The cuts, what the model costs as it is, and what its class weights have to do with it.
+
+    Attributes
+    ----------
+    theory : `Cut` at the probability that the costs give, None where the model has no probabilities
+    data : `Cut` of the smallest cost on the rows given
+    as_it_is : `Cut` of the model's own predict
+    fixed : `Cut` of ``at``, None where none was given
+    probability : p* of the costs, in the population of the rows
+    costs : 2 x 2: cost of calling class i class j
+    model : the model as it was given
+    imbalance : what class weights and shares have to do with it, a sentence
+    """
 
     theory: Cut | None
     data: Cut
     as_it_is: Cut
-    probability: float  #: p* of the costs, in the population of the rows
+    probability: float
     costs: np.ndarray
     model: Any
     imbalance: str
+    fixed: Cut | None = None
 
-    def predictor(self, which: str = "data") -> Thresholded:
-        """The model with the cut: "data" or "theory"."""
-        cut = {"data": self.data, "theory": self.theory}.get(which)
+    def predictor(self, which: str | None = None) -> Thresholded:
+        """The model with the cut: "data", "theory" or "fixed"; by default "fixed" where ``at`` was given, else "data".
+
+        ``which`` names it.
+        """
+        which = which or ("data" if self.fixed is None else "fixed")
+        cut = {"data": self.data, "theory": self.theory, "fixed": self.fixed}.get(which)
         if cut is None:
-            raise ValueError(f"which is 'data' or 'theory' (where there is one); got {which!r}")
+            raise ValueError(f"which is 'data', 'theory' or 'fixed' (where there is one); got {written(which)}")
         return Thresholded(self.model, cut.score)
+
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        """What a notebook shows: a line for each cut."""
+        cuts = {"theory": self.theory, "data": self.data, "as it is": self.as_it_is, "fixed": self.fixed}
+        names = ("score", "probability", "cost", "interval", "counts")
+        return ("cut", *names), [[k, *(getattr(c, n) for n in names)] for k, c in cuts.items() if c is not None]
 
     def __str__(self) -> str:
         theory = "no probabilities" if self.theory is None else str(self.theory)
+        costs = f"its probability is above {self.probability:.6g}"
+        asked = None if self.fixed is None else self.fixed.probability
         return "\n".join(
             [
-                f"call it positive where its probability is above {self.probability:.6g}",
+                f"call it positive where {costs}"
+                if asked is None
+                else f"as asked, call it positive where its probability is at least {asked:.6g}; the costs say, where {costs}",
                 f"theory   {theory}",
                 f"data     {self.data}",
                 f"as it is {self.as_it_is}",
+                *([] if self.fixed is None else [f"fixed    {self.fixed}"]),
                 self.imbalance,
             ]
         )
 
 
+@result
 class Thresholded:
-    """predict by a cut; scores and probabilities are the model's own."""
+    """predict by a cut; scores and probabilities are the model's own.
+
+    Attributes
+    ----------
+    model_ : the model whose scores are cut
+    threshold_ : the cut
+    classes_ : classes of the model
+    """
 
     _estimator_type = "classifier"
 
@@ -96,14 +149,26 @@ class Thresholded:
         return row_scores(self.model_, X) - self.threshold_
 
     def predict(self, X: Any) -> np.ndarray:
+        """The second class where the score of a row of X is above the cut."""
         return self.classes_[(row_scores(self.model_, X) > self.threshold_).astype(np.intp)]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def __str__(self) -> str:
+        return f"{type(self.model_).__name__}, cut at score {self.threshold_:.6g}: above it, {self.classes_[1]!s} is called"
+
 
 def threshold_for(
-    model: Any, costs: Any, X: Any, y: Any, sample_weight: Any = None, *, delta: float = 0.05, positive: Any = None
+    model: Any,
+    costs: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    delta: float = 0.05,
+    positive: Any = None,
+    at: float | None = None,
 ) -> Threshold:
     """The cut for a matrix of costs, by theory and on data, each with an interval for its expected cost.
 
@@ -111,22 +176,28 @@ def threshold_for(
     ----------
     model : a fitted classifier of two classes; probabilities are its own, else a sigmoid is fitted to these rows
     costs : 2 x 2, ``costs[i][j]`` for a row of class i (in the order of ``classes_``) that is called j; or a dict with
-        "false_positive" and "false_negative"
+        "false_positive" and "false_negative"; None, where ``at`` is given: every mistake costs 1
     X, y : rows that the model was not trained on
     sample_weight : how often each row stands in the population that is meant
     delta : the probability that an interval fails
     positive : the positive class of a dict of costs, by default the second
+    at : a cut that is fixed beforehand: call the second class where the model's probability is at least ``at``, as P >= 0.8. The
+        model's probability is its ``predict_proba``, else the sigmoid's. ``fixed`` of the result has its cost beside the others
     """
     if not hasattr(model, "classes_") or len(model.classes_) != 2:
         raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
     if not 0.0 < float(delta) < 1.0:
-        raise ValueError(f"delta must be between 0 and 1; got {delta!r}")
+        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
+    if at is not None and (isinstance(at, bool | str) or not 0.0 < float(at) < 1.0):
+        raise ValueError(f"at is a probability strictly between 0 and 1; got {written(at)}")
     classes = np.asarray(model.classes_)
-    matrix = _matrix(costs, classes, positive)
+    if costs is None and at is None:
+        raise ValueError("give costs, or a fixed cut: at=0.8")
+    matrix = _matrix([[0.0, 1.0], [1.0, 0.0]] if costs is None else costs, classes, positive)
     a, b = float(matrix[1, 0] - matrix[1, 1]), float(matrix[0, 1] - matrix[0, 0])
     truth = np.asarray(y).ravel()
     if np.setdiff1d(truth, classes).size:
-        raise ValueError(f"y has the label {np.setdiff1d(truth, classes)[0]!r}, which the model does not know")
+        raise ValueError(f"y has the label {written(np.setdiff1d(truth, classes)[0])}, which the model does not know")
     up = truth == classes[1]
     s = row_scores(model, X)
     if s.shape != up.shape:
@@ -146,22 +217,33 @@ def threshold_for(
     rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
     best = b / (a + b)
     own, imbalance = _weights_of(model, best, classes)
-    theory = None
+    theory, fixed, level = None, None, math.nan
     if hasattr(model, "predict_proba"):
         cut, chosen = _score_of(model, X, s, own), False
+        level = math.nan if at is None else _score_of(model, X, s, float(at), least=True)
     elif np.unique(up).size == 2:
         fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight) if not known else None
         # The sigmoid is of these rows, whatever the model was trained with: p* itself.
-        cut = math.nan if fitted is None or fitted.map_.slope <= 0.0 else _inverse(fitted, best)
+        cut = math.nan
+        if fitted is not None and fitted.map_.slope > 0.0:
+            cut = _inverse(fitted, best)
+            level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
         own, chosen = best, True
         imbalance += " The probabilities are those of a sigmoid on these rows."
     else:
         cut, chosen = math.nan, True
     if not math.isnan(cut):
         theory = rows.cut(cut, own, chosen)
+    if at is not None and math.isnan(level):
+        raise ValueError(
+            "at= needs probabilities: the model has no predict_proba, and no sigmoid can be fitted to these rows (rows that were "
+            "trained on, one class, or scores that fall where the class is likelier)"
+        )
+    if at is not None:
+        fixed = replace(rows.cut(level, float(at), chosen), inclusive=True)
     near = cut if not math.isnan(cut) else 0.0
     data = rows.cut(rows.cheapest(near), None, True)
-    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance)
+    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
 
 
 def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
@@ -173,11 +255,23 @@ def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
         if positive is not None and positive == classes[0]:
             found = found[::-1, ::-1].copy()
         elif positive is not None and positive != classes[1]:
-            raise ValueError(f"positive={positive!r} is no class; there are {classes.tolist()}")
+            raise ValueError(f"positive={written(positive)} is no class; there are {classes.tolist()}")
     else:
         found = np.asarray(costs, dtype=np.float64)
-    if found.shape != (2, 2) or not np.isfinite(found).all():
-        raise ValueError(f"costs must be a 2 x 2 matrix of finite numbers; got shape {found.shape}")
+    if found.shape != (2, 2):
+        raise ValueError(f"costs must be a 2 x 2 matrix of numbers; got shape {found.shape}")
+    if not np.isfinite(found).all():
+        i, j = (int(k) for k in np.argwhere(~np.isfinite(found))[0])
+        place, value = (
+            f"costs[{i}][{j}], for rows of class {written(classes[i])} called {written(classes[j])},",
+            found[i, j],
+        )
+        if np.isnan(value):
+            raise ValueError(f"{place} is not a number")
+        raise ValueError(
+            f"{place} is {'minus ' * bool(value < 0)}infinite: no expected cost compares with it, and no cut but the one that "
+            "never gives this answer has another. Give a finite cost, as large as you like."
+        )
     if found[1, 0] < found[1, 1] or found[0, 1] < found[0, 0]:
         raise ValueError(
             "a mistake that costs less than the right answer: costs[i][j] is for rows of class i that are called j"
@@ -203,27 +297,31 @@ def _weights_of(model: Any, best: float, classes: np.ndarray) -> tuple[float, st
     w0, w1 = float(weight[0]), float(weight[1])
     moved = w1 * best / (w1 * best + w0 * (1.0 - best))
     said = (
-        f"The fit weighed class {classes[1]!r} {w1 / w0:.4g} times as much as {classes[0]!r}: its probabilities are of such a "
-        f"population, and the cut there is {moved:.6g} instead of {best:.6g}."
+        f"The fit weighed class {written(classes[1])} {w1 / w0:.4g} times as much as {written(classes[0])}: its "
+        f"probabilities are of such a population, and the cut there is {moved:.6g} instead of {best:.6g}."
     )
     if abs(moved - 0.5) < 1e-9:
         said += " The weights carry the costs already; a threshold of its own would count them twice."
     return moved, said
 
 
-def _score_of(model: Any, X: Any, s: np.ndarray, p: float) -> float:
-    """The score at which the model's probability passes p; probabilities rise with scores."""
+def _score_of(model: Any, X: Any, s: np.ndarray, p: float, least: bool = False) -> float:
+    """The score at which the model's probability passes p; probabilities rise with scores. ``least``: p itself is passed."""
+
+    def below(score: float) -> float:
+        return math.nextafter(score, -math.inf) if least else score
+
     if not hasattr(model, "decision_function"):
         from .intervals import log_odds
 
-        return float(log_odds(np.array([p]))[0])
+        return below(float(log_odds(np.array([p]))[0]))
     if isinstance(model, Calibrated):
-        return _log_odds(p)
+        return below(_log_odds(p))
     probabilities = np.asarray(model.predict_proba(X))[:, 1]
     order = np.argsort(s, kind="stable")
     if np.allclose(np.log(probabilities) - np.log1p(-probabilities), s, rtol=1e-6, atol=1e-6):
-        return _log_odds(p)  # the scores are log-odds
-    above = np.flatnonzero(probabilities[order] > p)
+        return below(_log_odds(p))  # the scores are log-odds
+    above = np.flatnonzero(probabilities[order] >= p if least else probabilities[order] > p)
     if above.size == 0:
         return math.inf
     k = int(above[0])

@@ -1,0 +1,64 @@
+"""How long a call compiles where no kernel is kept: measured, and told as an estimate before it begins."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from types import FrameType
+
+#: Processor seconds of a first call on a small table of float64 without kernels, less those of the same call with them:
+#: `python -m benchmarks.cold`, whose machine stands in benchmarks/results/cold.md. `tests/package/test_cold.py` holds them.
+SECONDS: dict[str, float] = {
+    "LinearRegression": 0.8,
+    "Ridge": 1.2,
+    "LinearSVC": 3.4,
+    "LogisticRegression": 4.7,
+    "SVC": 6.9,
+    "SVR": 3.8,
+    "Perceptron": 1.1,
+    "AdaBoostClassifier": 2.0,
+    "DecisionTreeClassifier": 5.2,
+    "BaggingClassifier": 5.5,
+    "separability": 0.7,
+    "predict": 0.3,
+    "train": 18.8,
+}
+#: Calls whose kernels are about those of another call.
+ALIKE = {
+    "LeastSquaresClassifier": "LinearRegression",
+    "NuSVC": "SVC",
+    "NuSVR": "SVR",
+    "OneClassSVM": "SVR",
+    "DecisionTreeRegressor": "DecisionTreeClassifier",
+    "BaggingRegressor": "BaggingClassifier",
+    "AdaBoostRegressor": "DecisionTreeClassifier",
+}
+#: Calls that compile what the model needs that they are given.
+OTHERS = ("tune", "path", "descend", "reduce", "calibrate", "bounds", "verify", "margins", "report", "demo")
+
+
+def expected(call: str = "") -> tuple[str, float | None]:
+    """A public call by name, and the processor seconds that it compiles for at first, None where these are not known.
+
+    Without a name it is the call that this thread is in, or else the main thread, the outermost; none: an empty name."""
+    if call:
+        return call, SECONDS.get(ALIKE.get(call, call))
+    stacks = sys._current_frames()
+    for thread in (threading.get_ident(), threading.main_thread().ident):
+        calls = _public_calls(stacks.get(thread or 0))
+        if calls:
+            known = (SECONDS.get(ALIKE.get(name, name)) for name in calls)
+            return calls[0], next((seconds for seconds in known if seconds is not None), None)
+    return "", None
+
+
+def _public_calls(frame: FrameType | None) -> list[str]:
+    """Estimators, functions and commands on a stack, the outermost first."""
+    found: list[str] = []
+    while frame is not None:
+        name = frame.f_code.co_name
+        if frame.f_globals.get("__name__", "").startswith("gapless.") and not name.startswith("_"):
+            names = [name, *(each.__name__ for each in type(frame.f_locals.get("self")).__mro__)]
+            found += [each for each in names if each in SECONDS or each in ALIKE or each in OTHERS][:1]
+        frame = frame.f_back
+    return found[::-1]
