@@ -10,7 +10,7 @@ SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
-.PHONY: help demo test test-cold test-forgeries test-matrix lint bench docs dist clean
+.PHONY: help demo test test-cold test-endurance test-forgeries test-fuzz test-honest test-lab test-matrix test-stops lint bench docs dist clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -18,8 +18,13 @@ help:
 	@echo "make demo            train, certify, check, save and load models on data that scikit-learn ships"
 	@echo "make test            the tests, in two workers"
 	@echo "make test-cold       every estimator and command in a new process without compiled kernels (up to 20 minutes)"
-	@echo "make test-forgeries  a million altered model documents, each judged (half an hour)"
+	@echo "make test-endurance  20,000 fits in one process, 32 at once, forks, loky, little memory, Ctrl-C twice (half an hour)"
+	@echo "make test-forgeries  a million altered model documents, each judged (40 minutes of processor time)"
+	@echo "make test-fuzz       20,000 mutated files of each kind, read in processes of their own (half an hour)"
+	@echo "make test-honest     5,000 random honest problems, each judged (a quarter of an hour)"
+	@echo "make test-lab        the lab in a real browser (Playwright is installed, Chromium has to be there)"
 	@echo "make test-matrix     every estimator x data x option combination (up to 40 minutes)"
+	@echo "make test-stops      Ctrl-C at 400 moments of every public call; 100 fits of half a second (20 minutes, a quiet machine)"
 	@echo "make lint            ruff, mypy and the arrows between the rooms"
 	@echo "make bench           gapless against its peers, same objective, one judge"
 	@echo "make docs            the documentation, into docs/_build/html"
@@ -31,20 +36,43 @@ demo: $(VENV)/.report
 
 test: $(VENV)/.test
 	@$(PY) -m gapless warmup
-	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not alone"
+	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not matrix and not gpu and not cold and not browser and not alone"
 	$(PY) -m pytest -m "alone and not cold"
 
 test-cold: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	$(PY) -m pytest -n 2 --dist worksteal -m cold
 
+test-endurance: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -s -m slow tests/package/test_endurance.py
+
 test-forgeries: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	GAPLESS_FORGERIES=1000000 $(PY) -m pytest -s -m slow tests/judge/test_generic_forger.py
 
+test-fuzz: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	GAPLESS_FUZZ=$${GAPLESS_FUZZ:-20000} $(PY) -m pytest -s -m slow tests/fuzz
+
+test-honest: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -s -m slow tests/judge/test_honest_fits.py
+
+test-lab: $(VENV)/.test
+	@$(PIP) playwright axe-playwright-python jupyterlab marimo
+	@command -v chromium chromium-browser >/dev/null || echo "there is no Chromium here: apt install chromium"
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -m browser tests/lab
+
 test-matrix: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	$(PY) -m pytest -n 2 --dist worksteal -m matrix
+
+test-stops: $(VENV)/.test
+	@$(PY) -m gapless warmup
+	$(PY) -m pytest -s -m slow tests/package/test_stops.py tests/package/test_signals.py
+	$(PY) -m tests.package.time_limits
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -67,7 +95,7 @@ dist: $(VENV)/.dist
 	$(PY) packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl
 
 clean:
-	rm -rf $(VENV) build dist gapless-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build dist gapless-demo docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis fuzz-found
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched only when its installation has gone through, so an interrupted one is simply done again.

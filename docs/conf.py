@@ -31,10 +31,12 @@ html_copy_source = False
 
 
 def _fitted_names(app, what, name, obj, options, lines):  # type: ignore[no-untyped-def]
-    """In reStructuredText a bare coef_ is a link: our docstrings mean the attribute."""
+    """In reStructuredText a bare coef_ is a link and |w| a substitution: our docstrings mean the attribute, and the length."""
     for k, line in enumerate(lines):
         if not line.lstrip().startswith(".. "):
-            lines[k] = re.sub(r"(?<![`\w])([A-Za-z]\w*_)(?![`\w])", r"``\1``", line)
+            line = re.sub(r"(?<![`\w])([A-Za-z]\w*_)(?![`\w])", r"``\1``", line)
+            parts = re.split(r"(``.*?``)", line)  # every second one is a literal
+            lines[k] = "".join(part if j % 2 else part.replace("|", r"\|") for j, part in enumerate(parts))
 
 
 def setup(app):  # type: ignore[no-untyped-def]

@@ -105,6 +105,12 @@ def path():
     return plots.PathDisplay.from_path(result, X, y, X_test=X_test, y_test=y_test)
 
 
+def path_exact():
+    X, y, X_test, y_test = cancer()
+    result = gp.path(gp.LinearSVC(loss="hinge"), X, y, exact=True)
+    return plots.PathDisplay.from_path(result, X, y, X_test=X_test, y_test=y_test)
+
+
 def trace():
     random = np.random.default_rng(3)
     X = random.normal(size=(60, 2)) @ np.array([[1.0, 0.9], [0.0, 0.5]])
@@ -116,6 +122,18 @@ def trace():
         "Newton": gp.descend(risk, [-3.0, 3.0], method="newton"),
     }
     return plots.TraceDisplay.from_descent(runs, risk)
+
+
+def loss():
+    return plots.LossDisplay.from_losses()
+
+
+def cross_entropy():
+    return plots.CrossEntropyDisplay.from_probability(0.3, 0.65)
+
+
+def schedule():
+    return plots.ScheduleDisplay.from_objective()
 
 
 def reliability():
@@ -222,10 +240,46 @@ def feature_map_xor():
     return plots.FeatureMapDisplay.from_data(X, y, product)
 
 
+def convexity():
+    return plots.ConvexityDisplay.from_function(np.exp, (-1.5, 1.5), gradient=np.exp, name="exp(x)")
+
+
+def convexity_broken():
+    return plots.ConvexityDisplay.from_function(lambda x: x**4 - 2.0 * x**2, (-1.6, 1.6), name="x⁴ − 2x²")
+
+
+def convex_set():
+    return plots.ConvexSetDisplay.from_set(lambda x: 1.0 <= x @ x <= 4.0, [(-2.2, 2.2), (-2.2, 2.2)])
+
+
+def hoeffding():
+    return plots.HoeffdingDisplay.from_simulation(mu=0.4, epsilon=0.1)
+
+
+def urn():
+    return plots.UrnDisplay.from_urn(gp.theory.hoeffding.urn(0.4, 50, 0.1))
+
+
+def tradeoff():
+    dimensions = np.arange(1, 31)
+    return plots.TradeoffDisplay.from_tradeoff(
+        gp.theory.vc.tradeoff(dimensions, 0.05 + 0.6 * np.exp(-dimensions / 4.0), n=20_000)
+    )
+
+
+def crude_bound():
+    return plots.CrudeBoundDisplay.from_dimensions()
+
+
+def split():
+    return plots.SplitDisplay.from_points([[0.0, 0.0], [2.0, 0.2], [1.0, 1.8], [0.2, 1.0], [1.4, -0.9]])
+
+
 FIGURES = (
-    margin, margin_kernel, margin_many, gap, bound, confusion, boosting, separation, separation_overlap, path, trace, reliability,
-    regression, gaussian, tree, learning_curve, bias_variance, overfitting, three_models, starts, offsets, mistakes, feature_map,
-    feature_map_xor,
+    convexity, convexity_broken, convex_set, hoeffding, urn, tradeoff, crude_bound, split,
+    margin, margin_kernel, margin_many, gap, bound, confusion, boosting, separation, separation_overlap, path, path_exact, trace,
+    loss, cross_entropy, schedule, reliability, regression, gaussian, tree, learning_curve, bias_variance, overfitting,
+    three_models, starts, offsets, mistakes, feature_map, feature_map_xor,
 )  # fmt: skip
 
 

@@ -23,3 +23,9 @@ print(gapless.verify(model, X, y))
 # A support vector machine: all C there are.
 exact = gapless.path(gapless.SVC(gamma=0.02), X, y)
 print(f"\n{exact}")
+
+# The best of all of them: the accuracy on other rows is constant between the C at which a row changes side.
+print(f"\n{exact.score_steps(X_valid, y_valid)}")
+best = exact.best(X_valid, y_valid)
+print(f"C = {best:.4g}: accuracy {exact.model_at(best).score(X_valid, y_valid):.3f}")
+print(f"at C = 0, the limit: every score is {exact.decision_function(X_valid[:1], 0.0)[0]:.3g}")
