@@ -152,7 +152,7 @@ def test_without_torch_it_says_what_to_install(monkeypatch):
         (lambda: gm.at_point(lambda t: t, lambda t: np.eye(3), [1.0, 2.0], [1.0, 1.0]), "Jacobian must have|reshape"),
         (lambda: gm.at_point(lambda t: t, lambda t: np.eye(2), [1.0, 2.0], [1.0, 1.0], "hinge"), "loss must be one of"),
         (lambda: gm.at_point(lambda t: t, lambda t: np.eye(2), [1.0, 2.0], [1.0, 0.5], "logistic"), "labels -1 and 1"),
-        (lambda: gm.at_point(lambda t: t, lambda t: np.eye(2), [np.nan, 2.0], [1.0, 1.0]), "not finite"),
+        (lambda: gm.at_point(lambda t: t, lambda t: np.eye(2), [np.nan, 2.0], [1.0, 1.0]), "theta must be finite"),
         (lambda: gm.at_point(lambda t: t, lambda t: np.eye(2), [1, 2], [1, 1], critical=0), "critical must be"),
         (lambda: gm.wide(X[:, 0], 3), "matrix"),
         (lambda: gm.deep(X, 0), "depth must be at least 1"),
