@@ -120,12 +120,17 @@ def test_a_time_limit_that_is_not_needed_changes_nothing():
         assert within.status_ == "converged"
 
 
-def test_the_time_is_shared_fairly(problem):
-    """Every class gets its part: none is left at the zero model because the first ones took all."""
-    X, y = problem("three")
+def test_the_time_is_shared_fairly():
+    """Every class gets its part: none is left at the best constant because the first ones took all."""
+    X, y = make_classification(
+        20_000, 60, n_informative=40, n_classes=3, n_clusters_per_class=1, class_sep=3.0, flip_y=0.02, random_state=1
+    )
     with gapless.config_context(convergence="record"):
-        fitted = model("hinge", C=1e3, tol=1e-12, max_iter=-1, time_limit=1.5).fit(X, y)
-    assert np.linalg.norm(fitted.coef_, axis=1).min() > 0
+        fitted = model(  # coordinate descent: 20 s a class do not get there; a pass takes 20 ms and leaves the constant
+            "hinge", C=1.0, tol=1e-12, max_iter=-1, time_limit=1.5, solver="coordinate_descent"
+        ).fit(X, y)
+    assert fitted.status_ == "time_limit"
+    assert np.linalg.norm(fitted.coef_, axis=1).min() > 0.1
     seconds = [part.seconds for part in fitted.certificate_.subproblems]
     assert max(seconds) <= 2 * min(seconds) + 0.2
 
