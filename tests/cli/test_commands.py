@@ -346,6 +346,33 @@ def test_doctor():
     assert told["required"]["numpy"] == np.__version__
 
 
+def test_doctor_knows_what_each_extra_brings():
+    """The modules that doctor looks for are those of pyproject.toml."""
+    import re
+    import tomllib
+    from pathlib import Path
+
+    from gapless.cli.doctor import EXTRAS
+
+    project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    written = project["optional-dependencies"]
+    modules = {"bayesian-optimization": "bayes_opt"}  # all others are called as their distribution
+
+    def brought(name):
+        for requirement in written[name]:
+            if within := re.match(r"gapless\[(.*)\]", requirement):
+                for other in within[1].split(","):
+                    yield from brought(other)
+            else:
+                distribution = re.match(r"[\w-]+", requirement)[0]
+                yield modules.get(distribution, distribution)
+
+    tools = {"all", "test", "bench", "docs", "lint", "dev"}
+    assert {name: set(found) for name, found in EXTRAS.items()} == {
+        name: set(brought(name)) for name in written if name not in tools
+    }
+
+
 def test_version_and_help(capsys):
     import gapless
 

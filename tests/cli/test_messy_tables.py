@@ -157,6 +157,15 @@ CASES = {
         ("in UTC", "\\\\N"),
         left_out=("id",),
     ),
+    "accounts with a sum in a line of its own": Case(
+        cancer(),
+        US.but(
+            before={"mean_area": "$"},
+            titles="Clinic report" + "," * 10 + "\nGenerated 2024-05-01" + "," * 10 + "\n\n",
+            footer="Total" + "," * 10 + '\n"$372,631.90"' + "," * 10 + "\n",
+        ),
+        ("2 lines above", "2 lines below"),
+    ),
     "survey": Case(
         renamed(with_gaps(cancer(), columns=[0, 1, 2]), "answer", "answer"),
         Dialect(
@@ -321,6 +330,13 @@ def test_names_of_300_000_rows_are_left_out(tmp_path):
     assert told["features"] == 2
     assert told["test"]["error"] < 0.01
     run("verify", out, path)
+
+
+def test_columns_parted_by_spaces_are_said(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("size weight kind\n" + "".join(f"{k:4d}   {k % 7:2d}   {'ab'[k % 2]}\n" for k in range(40)))
+    result = run("train", path, "--target", "kind", code=2)
+    assert "parted by spaces; write the table with commas, semicolons or tabs" in result.output
 
 
 def test_each_decision_has_an_option_that_says_otherwise(tmp_path):

@@ -23,7 +23,7 @@ EXTRAS = {
     "data": ("pyarrow",),
     "tune": ("bayes_opt",),
     "convex": ("cvxpy",),
-    "lab": ("panel", "bokeh"),
+    "lab": ("starlette", "uvicorn", "websockets", "anywidget"),
     "gpu": ("torch", "triton"),
     "dask": ("dask", "distributed"),
     "onnx": ("onnx", "onnxruntime"),
@@ -120,7 +120,8 @@ def _counted(kept: dict[str, tuple[int, int]]) -> str:
 def _extra(name: str, modules: tuple[str, ...]) -> str:
     missing = [module for module in modules if importlib.util.find_spec(module) is None]
     if missing:
-        return f"off: {' and '.join(missing)} not installed (pip install 'gapless[{name}]')"
+        named = ", ".join([*missing[:-2], " and ".join(missing[-2:])])
+        return f"off: {named} not installed (pip install 'gapless[{name}]')"
     if name != "gpu":
         return "present"
     try:

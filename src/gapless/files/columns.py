@@ -29,10 +29,10 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
             raise data_error(f"{what} {column!r}: the file has no header; give the column's number", path)
         if column not in names:
             near = _near(column, names)
-            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-            raise data_error(
-                f"{what}: there is no column {column!r}{meant or '; there are ' + listed(list(names))}", path
-            )
+            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {listed(list(names))}"
+            if len(names) == 1 and column in names[0].split():
+                meant = ": the columns seem to be parted by spaces; write the table with commas, semicolons or tabs"
+            raise data_error(f"{what}: there is no column {column!r}{meant}", path)
         return list(names).index(column)
     if not -width <= column < width:
         known = "" if names is None else f": {listed(list(names))}"

@@ -138,7 +138,7 @@ def _read(
     line = found.records[max(frame.header, 0)][0]
     if names is not None and len(found.records) <= frame.first and found.whole:
         raise data_error("there is a header and no row below it", path, line)
-    end, below = end_of(path, found, width)
+    end, below = end_of(path, found, width, frame.first)
     if below:
         told.append(
             f"{len(below)} line{'s' * (len(below) > 1)} below the table left out ({listed([each[:SHOWN] for each in below], 2)})"

@@ -16,6 +16,7 @@ from gapless.files.sniff import Sample, has_header
 
 MOST_TITLES = 30  # records above a header
 TAIL_BYTES = 1 << 13
+FULL_ROWS = 20  # first rows of a table: where each has two values or more, a last line with one value is no row
 SUMS = frozenset(
     (
         *(
@@ -147,9 +148,13 @@ def _distinct(names: list[str]) -> list[str]:
     return new
 
 
-def end_of(path: str, found: Sample, width: int) -> tuple[int | None, list[str]]:
-    """(bytes of the file before what stands below the table, those lines); None: nothing stands there."""
+def end_of(path: str, found: Sample, width: int, first: int) -> tuple[int | None, list[str]]:
+    """(bytes of the file before what stands below the table, those lines); None: nothing stands there. `first` is the record
+    of the first row."""
     size = os.path.getsize(path)
+    values = [sum(map(bool, map(str.strip, cells))) for _, cells in found.records[first:]]
+    begin = [*filter(None, values)][:FULL_ROWS]
+    full = width > 3 and len(begin) == FULL_ROWS and min(begin) > 1
     with open(path, "rb") as stream:
         stream.seek(max(size - TAIL_BYTES, 0) // 4 * 4)
         raw = stream.read()
@@ -175,6 +180,7 @@ def end_of(path: str, found: Sample, width: int) -> tuple[int | None, list[str]]
         blank = not line.strip()
         empty = not filled and len(cells) > 1
         alone = len(cells) != width and width > 2 and len(filled) <= 1 and not (filled and is_number(filled[0]))
+        alone |= full and len(cells) == width and len(filled) == 1
         sums = bool(filled) and filled[0].lower().rstrip(" :.") in SUMS and _strange(filled[0], cells, found)
         if not (blank or empty or alone or sums):
             break

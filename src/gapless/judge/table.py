@@ -129,10 +129,12 @@ def _below(lines: Sequence[str], file: str, separator: str, at: int, bare: bool 
 def _without_sums(rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
     """Without what stands below the table: a line of one cell, or of sums."""
     usual = max({len(row) for row in rows} or {width}, key=lambda size: sum(len(row) == size for row in rows))
+    full = usual > 3 and len(rows) >= 20 and all(sum(map(bool, row)) > 1 for row in rows[:20])
     while len(rows) > 2:
         cells = rows[-1]
         filled = [cell for cell in cells if cell]
         alone = len(cells) != usual and width > 2 and len(filled) == 1 and not _is_number(filled[0])
+        alone = alone or (full and len(cells) == usual and len(filled) == 1)
         place = cells.index(filled[0])
         sums = filled[0].lower().rstrip(" :.") in SUMS and all(
             len(row) <= place or row[place] != filled[0] for row in rows[:100] if row is not cells
