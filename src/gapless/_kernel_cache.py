@@ -91,8 +91,9 @@ class _Apart:
                 failed.append(error)
             finally:
                 errand.end()
-                gate.release()
+                # Before it is given back: the main thread takes it then, and `_end_compiles` would wait for it for ever.
                 _under_way.discard(gate)
+                gate.release()
 
         # One step for the main thread: in the middle of `threading.Thread.start` a handler must not raise either.
         _thread.start_new_thread(run, ())

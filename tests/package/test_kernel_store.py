@@ -201,6 +201,24 @@ def test_a_killed_process_holds_up_nobody(tmp_path):
     assert answer(waiting)["kernels"]
 
 
+def test_a_process_ends_though_its_last_kernel_has_just_been_loaded(tmp_path):
+    """The thread that loaded a kernel may be held up after it has given the kernel: the end of the process must not wait
+    for a lock that the main thread itself has."""
+    slow = """
+import time
+from gapless import _kernel_cache
+
+class Slow(set):
+    def discard(self, gate):
+        time.sleep(0.5)
+        super().discard(gate)
+
+_kernel_cache._under_way = Slow()
+"""
+    process = start(slow + FEW, environment(GAPLESS_CACHE=str(tmp_path), GAPLESS_QUIET="1"))
+    assert process.communicate(timeout=100) == ("", "")
+
+
 def test_doctor_counts_the_kernels_that_are_there(tmp_path, monkeypatch):
     from gapless.cli.doctor import _kernels
 
