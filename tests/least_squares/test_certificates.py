@@ -246,10 +246,11 @@ def test_tol_is_the_precision_of_scikit_learn(form, tol):
     filled = X if form == "dense" else X.toarray()
     y = filled @ random.normal(size=X.shape[1]) + random.normal(size=X.shape[0])
     A = filled - filled.mean(axis=0)
-    for fit in (LinearRegression(tol=tol), linear_model.LinearRegression(tol=tol)):
+    # LSQR, which scikit-learn takes for sparse rows, stops by an estimate of |X|, and can end above the tolerance.
+    for fit, room in (LinearRegression(tol=tol), 1.0), (linear_model.LinearRegression(tol=tol), 3.0):
         r = y - fit.fit(X, y).predict(X)
         reached = np.linalg.norm(A.T @ r) / (np.linalg.norm(A) * np.linalg.norm(r))
-        assert reached <= tol
+        assert reached <= room * tol
     ours = LinearRegression(tol=tol).fit(X, y)
     assert ours.status_ == "converged"
     if form == "csr, conjugate gradients":

@@ -15,15 +15,16 @@ SOURCE = Path(gapless.__file__).parent
 
 #: Threads that ask for different rooms at one moment, as a web server's workers do after a start.
 RACE = """
-import threading, warnings
+import operator, threading, warnings
 warnings.simplefilter("error")
 import gapless
-names = ["LinearSVC", "SVC", "Perceptron", "separability", "DecisionTreeClassifier", "linear_risk", "read_data", "verify"]
+names = ["LinearSVC", "SVC", "Perceptron", "separability", "DecisionTreeClassifier", "linear_risk", "read_data", "verify",
+         "plots.MarginDisplay", "theory.entropy"]
 barrier, failed = threading.Barrier(len(names)), []
 def ask(name):
     barrier.wait()
     try:
-        getattr(gapless, name)
+        operator.attrgetter(name)(gapless)
     except BaseException as error:
         failed.append(f"{name}: {error!r}")
 threads = [threading.Thread(target=ask, args=(name,)) for name in names]

@@ -4,7 +4,7 @@ display = MarginDisplay.from_estimator(model, X, y)     # all numbers, no drawin
 display.plot(ax=ax)                                     # the artists are kept on the display
 """
 
-import importlib
+from gapless._lazy import load as _load
 
 #: public name -> the module that defines it
 _HOME = {
@@ -45,7 +45,7 @@ __all__ = sorted(_HOME)
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        value = getattr(importlib.import_module(f"gapless.plots.{_HOME[name]}"), name)
+        value = _load(f"gapless.plots.{_HOME[name]}", name)
         globals()[name] = value  # found without this function from now on
         return value
     raise AttributeError(f"module 'gapless.plots' has no attribute {name!r}; it has {', '.join(_HOME)}")

@@ -1,7 +1,8 @@
 """What can be known, and what it costs to know it. The modules are loaded when they are first used."""
 
-import importlib
 import importlib.util
+
+from gapless._lazy import load as _load
 
 #: What a newcomer should see of this room.
 _MODULES = (
@@ -29,9 +30,9 @@ _FUNCTIONS = {"cross_entropy": "information", "entropy": "information", "kl": "i
 
 def __getattr__(name: str) -> object:
     if name in _FUNCTIONS:
-        return getattr(importlib.import_module(f"gapless.theory.{_FUNCTIONS[name]}"), name)
+        return _load(f"gapless.theory.{_FUNCTIONS[name]}", name)
     if not name.startswith("_") and importlib.util.find_spec(f"gapless.theory.{name}") is not None:
-        return importlib.import_module(f"gapless.theory.{name}")
+        return _load(f"gapless.theory.{name}")
     raise AttributeError(
         f"module 'gapless.theory' has no attribute {name!r}; it has {', '.join((*_MODULES, *_FUNCTIONS))}"
     )
