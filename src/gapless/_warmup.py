@@ -260,8 +260,11 @@ def _steps() -> Iterator[Step]:
         solve(problem, Stop(1e-6, 20), solver=solver)
         curved(problem.passed, problem.c, np.ones(problem.d + 1))
 
-    def multiply(X: np.ndarray) -> None:
-        gram(as_rows(np.tile(X, 40), 1.0), np.ones(y.size), np.arange(y.size), single=True)
+    def multiply(X: Any) -> None:
+        """Rows that are filled into tiles: dense ones of many columns, sparse ones of few zeros."""
+        full = sparse.csr_matrix(dense.astype(X.dtype)) if sparse.issparse(X) else np.tile(X, 40)
+        for single in (False, True):
+            gram(as_rows(full, 1.0), np.ones(y.size), np.arange(y.size), single=single)
 
     def run_squares(X: Any) -> None:
         problem = LeastSquares.build(X, y[:, None].astype(np.float64), None, np.ones(1), True)
@@ -487,8 +490,8 @@ def _steps() -> Iterator[Step]:
             yield Step(f"softmax by descents, {name}", (*LOGISTIC, "descend"), partial(run_many_scores, rows))
         yield Step(f"path of Ridge, {name}", ("path", "Ridge"), partial(run_path, X))
         yield Step(f"softmax, {name}", LOGISTIC, partial(run_softmax, X))
+        yield Step(f"products of rows, {name}", (*LINEAR_SVM, *LOGISTIC), partial(multiply, X))
         if "dense" in name:
-            yield Step(f"products in single precision, {name}", (*LINEAR_SVM, *LOGISTIC), partial(multiply, X))
             yield Step(f"least squares, {name}", LEAST_SQUARES, partial(run_squares, X))
         yield Step(f"fingerprint, {name}", NAMES, partial(row_hashes, X))
         yield Step(f"perceptron, {name}", ("Perceptron",), partial(visit, X))
