@@ -64,6 +64,14 @@ def less(x: Any, y: Any) -> tuple[Any, Any]:
     return np.where(e >= 0.0, s, down(s)), np.where(e <= 0.0, s, up(s))
 
 
+def total_of(values: np.ndarray) -> float:
+    """The sum, correctly rounded; infinite where it overflows, which is finite nowhere (`compare`)."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf
+
+
 def sum_pairs(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over the last axis: (s, e, radius) with |s + e - exact| <= radius.
 

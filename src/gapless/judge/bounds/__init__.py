@@ -55,7 +55,8 @@ def judged(
     found = flaw(block)
     if found:
         raise CertificateError(f"the certificate cannot be read: {found}")
-    if document["classes"] is None or len(document["classes"]["values"]) < 2:
+    classes, mark = document["classes"], document["certificate"]["fingerprint"]
+    if classes is None or len(classes["values"]) < 2 or not mark["n_rows"]:
         raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
     claims, unchecked = _shares(block, document), list(verdict.unchecked)
     case = Case(

@@ -17,7 +17,7 @@ from ..kernel_machines.labels import safe_sides
 from ..kernel_machines.values import Values
 from ..labels import gap_safe_labels
 from ..recompute import row_weights
-from ..rounding import Interval, exactly, gamma
+from ..rounding import Interval, exactly, gamma, total_of
 from ..rows import as_rows, filled
 from ..verdict import Claim
 from . import binomial, divergence
@@ -26,6 +26,8 @@ from .votes import grown, recount
 
 #: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
 LOOSE = 1e-6
+#: Test errors, or right answers, beyond which no tail is summed.
+MOST_COUNTED = 20_000_000
 #: Up to this relative gap support vectors are counted as they stand; alpha within FREE of 0 or c is at its bound.
 EXACT_GAP = 1e-9
 FREE = 1e-9
@@ -93,7 +95,7 @@ def _half(row: dict[str, Any], found: float) -> Claim:
 def held_out(case: Case, row: dict[str, Any]) -> Found:
     figures = row["figures"]
     k, n, delta = figures["errors"], figures["n"], case.share(row, case.tested)
-    if not 0 <= k <= n or n == 0:
+    if not 0 <= k <= n or n == 0 or min(k, n - k) > MOST_COUNTED:
         return [_count(row, "errors", None, False)], []
     proved = at_most(number(row["value"]), 1.0) and binomial.held_out_holds(k, n, number(row["value"]), delta)
     note = "P(Bin <= k) <= delta, in integers" if n <= binomial.EXACT else "P(Bin <= k) <= delta, rounded outward"
@@ -152,7 +154,7 @@ def compression(case: Case, row: dict[str, Any]) -> Found:
     least, how = _kept(case, k)
     claims.append(_count(row, "k", least, between(k, least, n), how))
     claims.append(_count(row, "n", case.n, n == case.n))
-    if k > n:
+    if k > n or n != case.n:
         return claims, []
     delta = case.share(row, case.tried)
     proved = at_most(number(row["value"]), 1.0) and binomial.change_holds(k, n, number(row["value"]), delta)
@@ -238,7 +240,7 @@ def pac_bayes(case: Case, row: dict[str, Any]) -> Found:
     if plane is None or not 0.0 < mu < 1e8:
         return [*claims, _count(row, "mu", None, False)], []
     w, b = plane
-    size = math.sqrt(math.fsum((w * w).tolist()) + (0.0 if b is None else b * b))
+    size = math.sqrt(total_of(w * w) + (0.0 if b is None else b * b))
     low, high = scores(case.rows, w, 0.0 if b is None else b)
     squares = np.concatenate([block.squares() for block in case.rows.blocks()]) + (0.0 if b is None else 1.0)
     length = np.sqrt(squares)

@@ -23,8 +23,6 @@ from ..softmax import true_class
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-43
-#: Singular values above this part of the largest one are certainly not rounding.
-SURE = 1e-9
 
 
 class Model(NamedTuple):
@@ -117,7 +115,7 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
     far = np.where(flat | dead, 0.0, np.sqrt(raw2) / scale)  # columns are known to the rounding of their own values
     unit = 16.0 * max(count, d) * UNIT + 4.0 * float(np.finfo(dtype).eps)
     noise = unit * np.maximum(top, np.sqrt((Vt * Vt) @ (far * far)))
-    sure = min(int((sigma > np.maximum(SURE * top, noise)).sum()), most)
+    sure = min(int((sigma > noise).sum()), most)
     kept = min(max(sure if rank is None else rank, sure), most)
     M = (Vt[:kept].T / sigma[:kept]) / scale[:, None]
     return Columns(mean, M, 1.0 / math.sqrt(mass) if model.offset else 0.0, sure, most, dead)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index
+from ..classes import class_weights_agree, floats_of, label_index
 from ..compare import at_most, between, capped, equal
 from ..document import is_number, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
@@ -47,6 +47,12 @@ GAMMA_ROOM = 1e-9
 ZERO_SHARE = 1e-9
 #: A shift is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
 SHIFT_SHARE, NO_SHIFT = 1.0 / 64.0, 8.0
+#: With a shift beyond this share of the largest diagonal value another problem is certified: single precision loses less.
+MOST_SHIFT = 2e-6
+#: A fit tries shifts up to at least this share.
+LEAST_SHIFT = 1e-7
+#: Rows up to which a fit asks whether a matrix is positive semidefinite.
+MOST_ROWS = 8_000
 
 
 def check(
@@ -212,6 +218,8 @@ class _Case:
         counted = self.c > 0.0
         if self.gap:
             claims.append(self._mercer(np.flatnonzero(counted)))
+        elif self.kernel["name"] != "sigmoid":  # of a kernel that is positive semidefinite a gap is claimed, and no less
+            claims.append(self._no_gap(np.flatnonzero(counted)))
         for k, (pair, sub) in enumerate(zip(self.pairs, self.subs, strict=True)):
             which = f"[{k}] " if len(self.subs) > 1 else ""
             inside = counted if pair[0] is None else counted & ((self.index == pair[0]) | (self.index == pair[1]))
@@ -259,8 +267,9 @@ class _Case:
             close = equal(self.rows.values, self.rows.values.T, 2e-7 * float(np.abs(K).max(initial=0.0)))
             none = NO_SHIFT * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
             needed = shift <= none or not proved_positive(K, SHIFT_SHARE * shift)
-            shown = proved_positive(K, shift) and close and needed
-            note = f"K + {shift:g} I, by a Cholesky factorisation; and it takes a shift"
+            small = at_most(shift, MOST_SHIFT * float(np.diagonal(K).max(initial=0.0)), none)
+            shown = proved_positive(K, shift) and close and needed and small
+            note = f"K + {shift:g} I, by a Cholesky factorisation; and it takes a shift, no larger than rounding"
             return Claim("positive semidefinite", True, shown, shown, note)
         if name == "poly" and number(self.kernel["coef0"]) < 0.0 and self.kernel["degree"] > 0:
             values = Values(self.rows, self.kernel, keep, True)
@@ -270,6 +279,16 @@ class _Case:
             )
             return Claim("positive semidefinite", True, shown, shown, "by a Cholesky factorisation")
         return Claim("positive semidefinite", True, name != "sigmoid", name != "sigmoid", f"by the form of {name}")
+
+    def _no_gap(self, keep: np.ndarray) -> Claim:
+        """That a kernel without a gap is not one that is positive semidefinite by its form, or with a shift like rounding."""
+        name, shown = self.kernel["name"], True
+        if self.matrix and 0 < keep.size <= MOST_ROWS:
+            K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
+            shown = not proved_positive(0.5 * (K + K.T), LEAST_SHIFT * float(np.diagonal(K).max()))
+        elif not self.matrix:
+            shown = name == "poly" and number(self.kernel["coef0"]) < 0.0
+        return Claim("no gap", "heuristic", None, shown, "the kernel is not positive semidefinite")
 
     def _subproblem_claims(self, claims: list[Claim], which: str, sub: dict[str, Any], found: Found) -> None:
         values = {key: number(sub[key]) for key in ("primal", "dual", "gap", "rounding") if sub[key] is not None}
@@ -325,12 +344,7 @@ class _Case:
 
 
 def _targets(y: Any, n: int) -> np.ndarray:
-    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-        y = y.to_numpy()
-    try:
-        values = np.asarray(y, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+    values = floats_of(y) + 0.0
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.shape != (n,):

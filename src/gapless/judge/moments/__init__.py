@@ -132,8 +132,9 @@ class _Case:
         S = 0.5 * (S + S.T)
         scale = np.sqrt(np.diag(S))
         off = gamma(4096 + count / 64 + 64 * d)
-        shift = 16.0 * UNIT * largest
-        spread = off * np.outer(scale, scale) + np.outer(shift, scale) + np.outer(scale, shift) + np.outer(shift, shift)
+        shift, least = 16.0 * UNIT * largest, 4.0 * UNIT * largest
+        spread = off * np.outer(scale, scale) + np.outer(shift, scale) + np.outer(scale, shift)
+        spread = capped(spread, np.outer(scale, scale), SHARE / 8.0) + np.outer(least, least)
         # Ledoit and Wolf on features of unit variance; constant ones have none.
         flat = scale <= 10.0 * np.finfo(float).eps * largest
         unit = np.where(flat, 1.0, scale)
@@ -208,10 +209,14 @@ class _Case:
         tol = number(self.parameters.get("tol") or 0.0) if self.document["estimator"] == LINEAR else 0.0
         tol = tol if self.parameters.get("solver") == "svd" else 0.0
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
+        # What a fit takes for the rounding of the data, and for what nobody can see in a covariance.
+        largest, visible = np.max([m.largest for m in self.found], axis=0), d * 2.0**-41
+        far = np.divide(largest, views[0].scale, out=np.zeros(d), where=views[0].scale > 8.0 * self.unit * largest)
+        noise = max(min(2.0 * self.unit * (d + float(far.max())), 1e-5) ** 2, visible)
         for k, (view, rank) in enumerate(zip(views, ranks, strict=True)):
             top = max(1.0, float(view.values[0]))
-            sure = d if full else int((view.values > max(4e-9 * top, (1.0 + NEAR) * tol * tol)).sum())
-            most = d if full else int((view.values > max(2.0 * d * UNIT * top, (1.0 - NEAR) * tol * tol)).sum())
+            sure = d if full else int((view.values > max(4.0 * noise * top, (1.0 + NEAR) * tol * tol)).sum())
+            most = d if full else int((view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)).sum())
             which = f"[{k}] " if len(ranks) > 1 else ""
             good = between(rank, max(1, sure), most)
             claims.append(Claim(which + "rank", rank, None, good, f"between {sure} and {most}"))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index, sorted_unique
+from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
 from ..compare import at_most, capped, equal
-from ..document import is_number, number, read_arrays
+from ..document import is_count, is_number, number, read_arrays
 from ..errors import CertificateError
 from ..rounding import gamma
 from ..rows import as_rows, filled
@@ -20,6 +20,8 @@ from .document import array_forms, flaw_of_arrays
 
 #: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
 SHARE = 1e-6
+#: Up to here a fit has no bins unless it is asked for them.
+EXACT_ROWS = 200_000
 
 
 class Case:
@@ -56,10 +58,7 @@ class Case:
         self.weights = self.given
         self.index: np.ndarray | None = None
         if isinstance(outputs, int):
-            try:
-                self.marks, self.kind = table.astype(np.float64) + 0.0, "<f8"
-            except (TypeError, ValueError) as error:
-                raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+            self.marks, self.kind = floats_of(table) + 0.0, "<f8"
             self.Y, self.parts = self.marks, np.arange(columns + 1)
             return
         self.index = np.column_stack([label_index(table[:, o], block, n) for o, block in enumerate(outputs)])
@@ -101,6 +100,9 @@ class Case:
         claims.append(Claim("min_weight_fraction_leaf", least, share, good))
         all_tried = problem["exact"] and p.get("splitter") == "best" and problem["max_features"] >= self.d
         claims.append(Claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried))
+        bins, most = p.get("max_bins", "auto"), max(np.unique(self.X[:, j]).size for j in range(self.d))
+        few = most < bins if is_count(bins) else bins is None or n <= EXACT_ROWS
+        claims.append(Claim("bins", problem["exact"], bins, problem["exact"] or not few, "none where values are few"))
         features = _features(p.get("max_features"), self.d)
         claims.append(Claim("max_features", problem["max_features"], features, problem["max_features"] == features))
         missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()

@@ -41,9 +41,7 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
     claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
     if not wanted:
-        # A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut.
-        limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
-        if case.problem["exact"] and not any(limits):
+        if reasons_known(case):
             _reason_claim(case, claims, None)
         return
     behind, bad = 0.0, -1
@@ -59,6 +57,13 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     if exact:
         _exact_claims(case, claims, inner)
     _reason_claim(case, claims, gains)
+
+
+def reasons_known(case: Any) -> bool:
+    """A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut."""
+    fewest = number(case.parameters.get("min_impurity_decrease") or 0.0)
+    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
+    return bool(case.problem["exact"]) and not any(limits)
 
 
 def _cheapest(case: Any) -> float:
