@@ -78,7 +78,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
         "moments/__init__.py": {
             "S > edge * least",
-            "deviation > 0",
+            "deviation <= least",
             "scale <= 10.0 * np.finfo(float).eps * largest",
             "self.weights > 0",
         },

@@ -125,9 +125,8 @@ def _figure_claims(
             bounds[-1] = math.inf, 0.0, math.inf
             continue
         if task.loss == HARD:
-            claims.append(
-                Claim(which + "margins kept", True, found.kept, found.kept, "y f >= 1 for every row, for certain")
-            )
+            note = "y f >= 1 for every row, for certain"
+            claims.append(Claim(which + "margins kept", True, found.kept, found.kept, note))
         _subproblem_claims(claims, which, sub, found, primal, below, gap, null)
     return bounds
 

@@ -221,7 +221,7 @@ class _Case:
             claims.append(Claim(name, claimed, value, equal(claimed, value, TIE)))
         if "edges" not in self.arrays:
             return
-        claims.append(_series("edges", self.arrays["edges"], edges, 1e-7))
+        claims.append(_series("edges", self.arrays["edges"], edges, 1e-7, 1e-6))
         low, high = float(margins.min()), float(edges.min())
         if "against" in self.arrays:
             w, claimed = self.arrays["against"][self.there], number(self.block["best"])

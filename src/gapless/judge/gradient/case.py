@@ -107,7 +107,9 @@ def _figure_claims(claims: list[Claim], block: dict[str, Any], columns: Columns,
     # No decrement is larger than the square root of what it bounds: rooms beyond that prove nothing.
     room = float(capped(room, math.sqrt(null), DECREMENT_SHARE))
     claims.append(Claim("decrement", lam, found.lam, equal(lam, found.lam, room + part * found.lam)))
-    least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + room) * (1.0 + part)
+    # Reach and excess are bounds, and a fit adds its rounding to them: upwards there is room for all of it.
+    wide = ROUNDING_FACTOR * found.delta if math.isfinite(found.delta) else room
+    least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + wide) * (1.0 + part)
     low, high = found.rho * least * (1.0 - part), found.rho * most * (1.0 + part)
     claims.append(Claim("reach", reach, found.rho * found.lam, between(reach, low, high)))
     low, high = bound(least, min(low, 1.0), loss), bound(most, high, loss)

@@ -47,12 +47,9 @@ GAMMA_ROOM = 1e-9
 ZERO_SHARE = 1e-9
 #: A shift is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
 SHIFT_SHARE, NO_SHIFT = 1.0 / 64.0, 8.0
-#: With a shift beyond this share of the largest diagonal value another problem is certified: single precision loses less.
-MOST_SHIFT = 2e-6
-#: A fit tries shifts up to at least this share.
-LEAST_SHIFT = 1e-7
-#: Rows up to which a fit asks whether a matrix is positive semidefinite.
-MOST_ROWS = 8_000
+#: Of at most so many rows a fit tries shifts up to the first share of the largest diagonal value; single precision loses less
+#: than the second, and beyond it another problem is certified.
+MOST_ROWS, LEAST_SHIFT, MOST_SHIFT = 8_000, 1e-7, 2e-6
 
 
 def check(
@@ -146,11 +143,8 @@ class _Case:
         p, kernel = self.parameters, self.kernel
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
-        claims.append(
-            Claim(
-                "shift", shift, None if self.matrix else 0.0, shift == 0.0 or (self.matrix and self.gap), "of a matrix"
-            )
-        )
+        fits = shift == 0.0 or (self.matrix and self.gap)
+        claims.append(Claim("shift", shift, None if self.matrix else 0.0, fits, "of a matrix"))
         wanted, room = 0.0, 0.0
         if name in ("poly", "rbf", "sigmoid"):
             asked = p.get("gamma")
@@ -240,7 +234,7 @@ class _Case:
             R2 = float(values.norms.max(initial=0.0)) ** 2 * (1.0 + 1e-9)
             if self.hard:
                 b = float(self.arrays["scalars"][k, 0])
-                found, held = evaluate_hard(y, u[keep], b, f, off, R2)
+                found, held = evaluate_hard(y, u[keep], b, f, off, R2, values.rough(u[keep]))
                 if unbounded(sub):
                     claims.append(margins_not_proved(which, sub))
                     claims.append(self._violation(which, sub, found, 0.0))
@@ -297,7 +291,8 @@ class _Case:
         size = size_of(found.primal, found.dual if self.gap else found.primal)
         most = ROUNDING_FACTOR * found.textbook
         if self.hard:
-            most = max(most, ROUNDING_SHARE * number(self.block["tol"]) * found.primal.low)
+            share = ROUNDING_SHARE * number(self.block["tol"]) if sub["status"] == "converged" else SHARE
+            most = max(most, share * found.primal.low)
         honest = between(values["rounding"], 0.0, most)
         claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
         room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size

@@ -26,7 +26,7 @@ TILE_VECTORS = 1024
 #: Values of a dense tile of rows.
 MOST_VALUES = 4_000_000
 #: An exponent that may be off by more than CANCELLED is computed from differences; beyond NOTHING its power of e is 0.
-CANCELLED, NOTHING = 1e-9, 760.0
+CANCELLED, NOTHING = 1e-11, 760.0
 
 
 class Values:

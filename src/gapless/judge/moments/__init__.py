@@ -132,9 +132,8 @@ class _Case:
         S = 0.5 * (S + S.T)
         scale = np.sqrt(np.diag(S))
         off = gamma(4096 + count / 64 + 64 * d)
-        shift, least = 16.0 * UNIT * largest, 4.0 * UNIT * largest
-        spread = off * np.outer(scale, scale) + np.outer(shift, scale) + np.outer(scale, shift)
-        spread = capped(spread, np.outer(scale, scale), SHARE / 8.0) + np.outer(least, least)
+        shift = 16.0 * UNIT * largest
+        spread = off * np.outer(scale, scale) + np.outer(shift, scale) + np.outer(scale, shift) + np.outer(shift, shift)
         # Ledoit and Wolf on features of unit variance; constant ones have none.
         flat = scale <= 10.0 * np.finfo(float).eps * largest
         unit = np.where(flat, 1.0, scale)
@@ -195,22 +194,27 @@ class _Case:
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
             S, room = np.tensordot(by, each, 1), np.tensordot(by, spread, 1)
+            room = _no_more(room, S, found)
             if spherical:
                 S, room = np.array([[np.trace(S) / d]]), np.array([[np.trace(room) / d]])
             claims.append(_within("covariance", claimed[0], S, room))
         else:
+            spread = [_no_more(room, S, found) for room, S in zip(spread, each, strict=True)]
             claims.append(_within("covariances", claimed, np.array(each), np.array(spread)))
 
     # -- the rule
 
     def rule_claims(self, claims: list[Claim]) -> None:
         claimed, ranks, d = self.arrays["covariance"], self.block["rank"], self.d
-        views = [_View.of(S) for S in claimed]
+        largest = np.max([m.largest for m in self.found], axis=0)
+        # With one covariance for all classes columns that are constant but for rounding count for nothing.
+        shared = self.problem["rule"] == "shared"
+        views = [_View.of(S, 8.0 * self.unit * largest * shared) for S in claimed]
         tol = number(self.parameters.get("tol") or 0.0) if self.document["estimator"] == LINEAR else 0.0
         tol = tol if self.parameters.get("solver") == "svd" else 0.0
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
         # What a fit takes for the rounding of the data, and for what nobody can see in a covariance.
-        largest, visible = np.max([m.largest for m in self.found], axis=0), d * 2.0**-41
+        visible = d * 2.0**-41
         far = np.divide(largest, views[0].scale, out=np.zeros(d), where=views[0].scale > 8.0 * self.unit * largest)
         noise = max(min(2.0 * self.unit * (d + float(far.max())), 1e-5) ** 2, visible)
         for k, (view, rank) in enumerate(zip(views, ranks, strict=True)):
@@ -329,11 +333,18 @@ class _View(NamedTuple):
     vectors: np.ndarray
 
     @classmethod
-    def of(cls, S: np.ndarray) -> _View:
+    def of(cls, S: np.ndarray, least: Any = 0.0) -> _View:
         deviation = np.sqrt(np.maximum(np.diag(S), 0.0))
-        scale = np.where(deviation > 0, deviation, 1.0)
-        values, vectors = np.linalg.eigh(S / np.outer(scale, scale))
+        flat = deviation <= least
+        scale = np.where(flat | (deviation == 0.0), 1.0, deviation)
+        values, vectors = np.linalg.eigh(np.where(np.logical_or.outer(flat, flat), 0.0, S / np.outer(scale, scale)))
         return cls(scale, values[::-1], vectors[:, ::-1])
+
+
+def _no_more(room: np.ndarray, S: np.ndarray, found: list[_Moments]) -> np.ndarray:
+    """A room for a covariance, at most a share of the deviations, and what the means may be off by themselves."""
+    deviation, off = np.sqrt(np.diag(S)), 8.0 * UNIT * np.max([m.largest for m in found], axis=0)
+    return np.asarray(capped(room, np.outer(deviation, deviation) + np.outer(off, off) / SHARE, SHARE))
 
 
 def _within(name: str, claimed: Any, found: Any, room: Any, note: str = "") -> Claim:

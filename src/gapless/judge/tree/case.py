@@ -91,9 +91,8 @@ class Case:
         if wanted_split is not None and wanted_leaf is not None:
             wanted_split = max(2, wanted_split, 2 * wanted_leaf)
         claims.append(Claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf))
-        claims.append(
-            Claim("min_samples_split", problem["min_split"], wanted_split, problem["min_split"] == wanted_split)
-        )
+        kept = problem["min_split"] == wanted_split
+        claims.append(Claim("min_samples_split", problem["min_split"], wanted_split, kept))
         share = p.get("min_weight_fraction_leaf")
         least, room = number(problem["min_weight"]), capped(gamma(2 * n + 8), total, SHARE)
         good = is_number(share) and equal(least, number(share) * total, room * total)
