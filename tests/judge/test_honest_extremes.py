@@ -69,3 +69,11 @@ def test_columns_that_are_constant_but_for_rounding(seed):
     assert honest(of(gapless.GaussianDiscriminant(covariance="shared"), rows, np.arange(15) % 2))
     binary = rng.integers(0, 2, size=(15, 6)).astype(np.float32)
     assert honest(of(gapless.LinearDiscriminantAnalysis(tol=1e-8), binary, np.arange(15) % 4))
+
+
+def test_nothing_less_nothing_is_nothing():
+    """One row that counts: everything is 0 exactly, beside targets of 1e79."""
+    y, weights = np.array([-4.7e78, 1.0e79, -7.8e78]), np.array([1.0, 0.0, 0.0])
+    fit = of(gapless.SVR(), np.eye(3), y, weights)
+    assert fit.document["certificate"]["primal"] == 0.0
+    assert honest(fit)

@@ -116,10 +116,12 @@ class Interval:
         return cls(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
 
     def __add__(self, other: Interval) -> Interval:
+        if self == ZERO or other == ZERO:  # exactly
+            return other if self == ZERO else self
         return Interval.outward(self.low + other.low, self.up + other.up)
 
     def __sub__(self, other: Interval) -> Interval:
-        return Interval.outward(self.low - other.up, self.up - other.low)
+        return self + Interval(-other.up, -other.low)
 
     def __mul__(self, other: Interval) -> Interval:
         if self == ZERO or other == ZERO:
