@@ -75,11 +75,8 @@ def _count(row: dict[str, Any], name: str, found: Any, holds: bool, note: str = 
 
 
 def _not_randomised(row: dict[str, Any]) -> list[Claim]:
-    return (
-        []
-        if row["randomised"] is None
-        else [Claim(f"bounds: {row['method']}, randomised", row["randomised"], None, False)]
-    )
+    drawn = row["randomised"]
+    return [] if drawn is None else [Claim(f"bounds: {row['method']}, randomised", drawn, None, False)]
 
 
 def _half(row: dict[str, Any], found: float) -> Claim:

@@ -123,9 +123,8 @@ def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[E
         if exact is not None:
             rss, tss, cosine = exact[k].rss, exact[k].tss, exact[k].cosine
         claimed = number(target["rss"])
-        claims.append(
-            Claim(which + "residual sum of squares", claimed, rss, equal(claimed, rss, 4.0 * found.rss_room[k]))
-        )
+        near = equal(claimed, rss, 4.0 * found.rss_room[k])
+        claims.append(Claim(which + "residual sum of squares", claimed, rss, near))
         claims.append(_r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass))
         if case.kind == "gap":
             continue
