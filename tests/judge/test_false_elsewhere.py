@@ -280,3 +280,40 @@ def test_tails_of_counts_that_nobody_has():
                     row["figures"][key] = 2**52
 
     assert not accepted(fit, change)
+
+
+@pytest.mark.parametrize("name", ["LinearSVC stopped", "SVC sigmoid", "Ridge", "LinearSVC hard margin", "LogisticRegression"])
+def test_what_has_a_finite_objective_is_not_infeasible(name):
+    fit = fit_of(name)
+
+    def change(document, arrays, status="infeasible"):
+        block = document["certificate"]
+        document["parameters"]["tol"] = block["tol"] = 1e-300
+        for part in (block, *block.get("subproblems", block.get("targets", ()))):
+            part["status"] = status
+
+    assert honest(fit)
+    assert not accepted(fit, change)
+
+
+@pytest.mark.parametrize("name", ["DecisionTreeClassifier", "LinearSVC", "BaggingClassifier"])
+def test_scalars_of_numpy_make_nothing_fall(name):
+    fit = fit_of(name)
+
+    def changed(block, path=()):
+        for key, value in block.items():
+            yield (*path, key)
+            if isinstance(value, dict):
+                yield from changed(value, (*path, key))
+
+    for path in changed(fit.document):
+        for scalar in (np.float64(0.5), np.str_("x"), np.int64(1), np.bool_(True)):
+            document = copy.deepcopy(fit.document)
+            block = document
+            for key in path[:-1]:
+                block = block[key]
+            block[path[-1]] = scalar
+            try:
+                str(check(document, fit.arrays, *fit.data).to_json())
+            except CertificateError as error:
+                assert "cannot be judged" not in str(error), path

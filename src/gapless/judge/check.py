@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import bounds, separation, training_rows
-from .document import flaw_of_tuning, nesting
+from .document import flaw_of_tuning, nesting, plain
 from .errors import CertificateError
 from .forms import array_forms, kind_of
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
@@ -47,7 +47,7 @@ def check(
         if not isinstance(document, Mapping) or not nesting(document):
             raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
         with np.errstate(all="ignore"):  # what is not finite holds nowhere (`compare`)
-            return _judge(dict(document), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+            return _judge(plain(dict(document)), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
     except CertificateError:
         raise
     except MemoryError:

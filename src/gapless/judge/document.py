@@ -377,6 +377,15 @@ def nesting(value: Any, most: int = MOST_NESTING) -> bool:
     return False
 
 
+def plain(value: Any) -> Any:
+    """A document without numpy's scalars, which are floats and texts that do not behave like them."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def read_arrays(document: dict[str, Any], arrays: Any, forms: Arrays) -> dict[str, np.ndarray]:
     """The arrays of a document, of the type and shape that it implies, none beyond; CertificateError for others."""
     names = {str(name) for name in arrays} if isinstance(arrays, Mapping) else set()

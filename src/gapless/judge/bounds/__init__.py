@@ -75,9 +75,8 @@ def judged(
         unchecked += rest
     methods = [row["method"] for row in block["rows"]]
     if "held-out" in methods and test is None and block["shared"] is not None:
-        unchecked.append(
-            "bounds: shared: which share of the test rows occurs in training (give the judge these rows too)"
-        )
+        which = "which share of the test rows occurs in training (give the judge these rows too)"
+        unchecked.append(f"bounds: shared: {which}")
     unchecked += [f"bounds: that {text}" for name, text in ASSUMED.items() if name in methods]
     unchecked += [f"bounds: that {INDEPENDENT}", "bounds: the words beside the values"] if methods else []
     unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]

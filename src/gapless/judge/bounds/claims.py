@@ -268,13 +268,9 @@ def vc(case: Case, row: dict[str, Any]) -> Found:
     low, high = scores(case.rows, w, 0.0 if b is None else b)
     wrong = int(np.count_nonzero((low + high > 0.0) != (case.index == 1)))
     # SVC's own w is another sum of the same numbers: what is next to 0 may fall on either side.
-    near = (
-        np.count_nonzero((low <= 0.0) & (high >= 0.0))
-        if "coef" in case.arrays
-        else np.count_nonzero(np.abs(low + high) < 1e-9)
-    )
+    near = (low <= 0.0) & (high >= 0.0) if "coef" in case.arrays else np.abs(low + high) < 1e-9
     k = figures["errors"]
-    counted = equal(k, wrong, int(near)) and at_most(k, n)
+    counted = equal(k, wrong, np.count_nonzero(near)) and at_most(k, n)
     claims.append(_count(row, "errors", wrong, counted, "counted anew"))
     dimension = w.size + (b is not None)
     claims.append(_count(row, "dimension", dimension, figures["dimension"] == dimension))

@@ -19,6 +19,7 @@ from ..errors import CertificateError
 from ..linear import (
     SHARE,
     Rigour,
+    ending_claim,
     gap_claims,
     inside,
     margins_not_proved,
@@ -322,8 +323,7 @@ class _Case:
             reached = at_most(number(sub["violation"]), tol)
             if self.gap:
                 reached = gap_claims(claims, which, sub, tol) or self._nothing(sub)
-            wanted = "converged" if reached else "not converged"
-            claims.append(Claim(which + "status", sub["status"], wanted, (sub["status"] == "converged") == reached))
+            claims.append(ending_claim(which, sub["status"], reached, self.gap and unbounded(sub)))
         sum_claims(claims, self.block, ("primal", "dual", "gap", "rounding") if self.gap else ("primal", "rounding"))
         if self.gap:
             gap_claims(claims, "total ", self.block, tol, S)

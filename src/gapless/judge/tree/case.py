@@ -51,9 +51,8 @@ class Case:
             raise CertificateError(f"other targets: y cannot be read ({error})") from None
         columns = outputs if isinstance(outputs, int) else len(outputs)
         if table.ndim not in (1, 2) or table.shape[0] != n or table.size != n * columns:
-            raise CertificateError(
-                f"other targets: y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
-            )
+            told = f"y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
+            raise CertificateError(f"other targets: {told}")
         table = table.reshape(n, columns)
         self.weights = self.given
         self.index: np.ndarray | None = None
@@ -195,9 +194,8 @@ class Case:
         near = 4.0 * room * (np.maximum(largest, 1.0) if self.index is not None else largest)
         claims.append(_same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P)))
         spread = 1.0 if self.index is not None else np.maximum(impurity, (largest * room) ** 2)
-        wide = (
-            16.0 * room * (spread if self.problem["criterion"] != "entropy" else 64.0) + near * np.sqrt(impurity) * 4.0
-        )
+        spread = spread if self.problem["criterion"] != "entropy" else 64.0
+        wide = 16.0 * room * spread + near * np.sqrt(impurity) * 4.0
         claims.append(_same("impurities of the nodes", self.arrays["impurity"], impurity, wide))
         error = self._error(weight, value, impurity)
         size = 1.0 if self.index is not None else float(impurity[0]) + float((largest[0] * room[0]) ** 2)

@@ -229,9 +229,8 @@ def _sets(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | Non
         order = np.argsort(S[:, k] / W, kind="stable")
         parts = [np.cumsum(each[order], axis=0)[:-1] for each in (W, S, counts)]
         cut = np.ones(W.size - 1, dtype=bool)[:, None]
-        found.append(
-            _most(case, cut, parts[0][:, None], parts[1][:, None, :], parts[2][:, None], w.sum(), w @ Y, x.size)
-        )
+        left = parts[0][:, None], parts[1][:, None, :], parts[2][:, None]
+        found.append(_most(case, cut, *left, w.sum(), w @ Y, x.size))
     return max((each for each in found if each is not None), default=None)
 
 
@@ -266,9 +265,8 @@ def _has_reason(case: Any, node: int) -> bool:
 def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
     work = sum(case.rows[t].size for t in inner.tolist()) * case.d
     if work > MOST_EXACT:
-        raise CertificateError(
-            f"too large for fractions: {work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
-        )
+        told = f"{work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
+        raise CertificateError(f"too large for fractions: {told}")
     bad, ties = -1, 0
     for t in inner.tolist():
         rows = case.rows[t]
