@@ -78,7 +78,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
         "moments/__init__.py": {
             "S > edge * least",
-            "deviation > 0",
+            "deviation <= least",
             "scale <= 10.0 * np.finfo(float).eps * largest",
             "self.weights > 0",
         },
@@ -100,11 +100,12 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "last >= 0",
             "len(kept) * n >= HELD",
             "self.T < claimed",
+            "self.index.size <= EXACT_ROWS",
             "self.index.size > 0",
             "values.size < self.index.size",
         },
         "bounds/__init__.py": {
-            "len(document['classes']['values']) < 2",
+            "len(classes['values']) < 2",
         },
         "bounds/claims.py": {
             "0 <= k <= n",
@@ -112,6 +113,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "m <= n",
             "m > 1",
             "m >= 10",
+            "min(k, n - k) > MOST_COUNTED",
             "n <= 2",
             "n <= binomial.EXACT",
             "rows.shape[0] > 0",
@@ -132,6 +134,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "K > 2",
         },
         "kernel_machines/__init__.py": {
+            "0 < keep.size <= MOST_ROWS",
             "S > 1",
             "len(self.subs) > 1",
             "self.kernel['degree'] > 0",
@@ -167,6 +170,8 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "K > 2",
         },
         "tree/case.py": {
+            "most < bins",
+            "n <= EXACT_ROWS",
             "problem['max_features'] >= self.d",
         },
         "tree/splits.py": {
@@ -247,7 +252,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "ensemble/__init__.py": {
             "errors[-1] < 0.5",
             "number(rate) > 0.0",
-            "share <= 1.0",
+            "number(share) <= 1.0",
         },
         "gradient/case.py": {
             "reach < 1.0",
@@ -261,8 +266,9 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "moments/__init__.py": {
             "beta > 0",
             "plain[0] > 0",
-            "view.values > max(2.0 * d * UNIT * top, (1.0 - NEAR) * tol * tol)",
-            "view.values > max(4e-09 * top, (1.0 + NEAR) * tol * tol)",
+            "view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)",
+            "view.values > max(4.0 * noise * top, (1.0 + NEAR) * tol * tol)",
+            "views[0].scale > 8.0 * self.unit * largest",
             "view.values[-1] > 0",
         },
         "tree/__init__.py": {

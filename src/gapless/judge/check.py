@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import bounds, separation, training_rows
-from .document import flaw_of_tuning, nesting
+from .document import flaw_of_tuning, nesting, plain
 from .errors import CertificateError
 from .forms import array_forms, kind_of
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
@@ -41,13 +41,13 @@ def check(
     without rounding (up to some ten thousand rows).  ``X_test`` and ``y_test`` are the rows of a held-out bound, where
     the document has one.
     """
-    if rigorous not in (False, True, "exact"):
+    if not isinstance(rigorous, bool | np.bool_ | int | str) or rigorous not in (False, True, "exact"):
         raise CertificateError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
-    if not isinstance(document, Mapping) or not nesting(document):
-        raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
     try:
+        if not isinstance(document, Mapping) or not nesting(document):
+            raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
         with np.errstate(all="ignore"):  # what is not finite holds nowhere (`compare`)
-            return _judge(dict(document), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+            return _judge(plain(dict(document)), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
     except CertificateError:
         raise
     except MemoryError:

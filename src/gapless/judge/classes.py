@@ -11,7 +11,7 @@ import numpy as np
 
 from .compare import capped, equal
 from .errors import CertificateError
-from .rounding import UNIT
+from .rounding import UNIT, total_of
 
 #: What class weights may differ by, relatively, however many rows there are.
 SHARE = 1e-6
@@ -69,16 +69,24 @@ def sorted_unique(values: Sequence[Any]) -> bool:
     return all(a < b for a, b in pairwise(values))
 
 
+def floats_of(values: Any, what: str = "other targets: y") -> np.ndarray:
+    """float64 of a list or an array; CertificateError where it holds no numbers, or complex ones."""
+    if hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):
+        values = values.to_numpy()
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind in "cmMV":
+            raise ValueError(f"dtype {found.dtype}")
+        return found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CertificateError(f"{what} does not hold numbers ({error})") from None
+
+
 def weights_of_rows(sample_weight: Any, n: int) -> np.ndarray:
     """float64 sample weights, finite and >= 0; ones where there are none."""
     if sample_weight is None:
         return np.ones(n)
-    if hasattr(sample_weight, "to_numpy") and not isinstance(sample_weight, np.ndarray):
-        sample_weight = sample_weight.to_numpy()
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"other weights: sample_weight does not hold numbers ({error})") from None
+    weights = floats_of(sample_weight, "other weights: sample_weight")
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
@@ -107,8 +115,8 @@ def class_weights_agree(
         return wanted is not None and list(resolved) == wanted, wanted
     if parameter != "balanced":
         return False, None
-    total = math.fsum(weights.tolist())
-    masses = [math.fsum(weights[index == k].tolist()) for k in range(K)]
+    total = total_of(weights)
+    masses = [total_of(weights[index == k]) for k in range(K)]
     balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
     room = capped(2.0 * (2 * weights.size + 8) * UNIT, 1.0, SHARE) * np.array(balanced)
     return equal(resolved, balanced, room), balanced

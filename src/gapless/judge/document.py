@@ -32,8 +32,9 @@ REALS = {"float64": "<f8", "float32": "<f4"}
 
 #: No count of rows, columns or steps is larger: numpy's int64 holds it, and a float holds it exactly.
 MOST_COUNT = 2**53
-#: Blocks and lists inside each other, in a document and in a parameter.
+#: Blocks and lists inside each other, in a document and in a parameter; and all of them.
 MOST_NESTING, MOST_PARAMETER_NESTING = 64, 8
+MOST_BLOCKS = 10_000_000
 
 
 def is_count(value: Any) -> bool:
@@ -360,20 +361,31 @@ def flaw_of_classes(classes: dict[str, Any], least: int = 2) -> str | None:
 
 def nesting(value: Any, most: int = MOST_NESTING) -> bool:
     """Whether blocks and lists stand inside each other no deeper than ``most``, each key a text."""
-    layer = [value]
+    layer, seen = {id(value): (value, 1)}, 0
     for _ in range(most):
-        inside: list[Any] = []
-        for each in layer:
-            if isinstance(each, Mapping):
-                if not all(isinstance(key, str) for key in each):
-                    return False
-                inside += each.values()
-            elif isinstance(each, list | tuple):
-                inside += each
+        inside: dict[int, tuple[Any, int]] = {}  # each block once, with the number of places where it stands
+        for each, times in layer.values():
+            if isinstance(each, Mapping) and not all(isinstance(key, str) for key in each):
+                return False
+            for part in each.values() if isinstance(each, Mapping) else each if isinstance(each, list | tuple) else ():
+                if isinstance(part, Mapping | list | tuple):
+                    inside[id(part)] = part, inside.get(id(part), (part, 0))[1] + times
+                    seen += times
         if not inside:
             return True
+        if seen > MOST_BLOCKS:
+            return False
         layer = inside
     return False
+
+
+def plain(value: Any) -> Any:
+    """A document without numpy's scalars, which are floats and texts that do not behave like them."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def read_arrays(document: dict[str, Any], arrays: Any, forms: Arrays) -> dict[str, np.ndarray]:

@@ -125,9 +125,8 @@ def _figure_claims(
             bounds[-1] = math.inf, 0.0, math.inf
             continue
         if task.loss == HARD:
-            claims.append(
-                Claim(which + "margins kept", True, found.kept, found.kept, "y f >= 1 for every row, for certain")
-            )
+            note = "y f >= 1 for every row, for certain"
+            claims.append(Claim(which + "margins kept", True, found.kept, found.kept, note))
         _subproblem_claims(claims, which, sub, found, primal, below, gap, null)
     return bounds
 
@@ -199,8 +198,7 @@ def _total_claims(claims: list[Claim], document: dict[str, Any]) -> None:
     for k, sub in enumerate(subs):
         which = f"[{k}] " if len(subs) > 1 else ""
         reached = gap_claims(claims, which, sub, tol)
-        wanted = "converged" if reached else "not converged"
-        claims.append(Claim(which + "status", sub["status"], wanted, (sub["status"] == "converged") == reached))
+        claims.append(ending_claim(which, sub["status"], reached, unbounded(sub)))
     sum_claims(claims, block, ("primal", "dual", "gap", "rounding"))
     gap_claims(claims, "total ", block, tol, len(subs))
     status_claim(claims, block["status"], [sub["status"] for sub in subs])
@@ -217,6 +215,13 @@ def sum_claims(claims: list[Claim], block: dict[str, Any], names: tuple[str, ...
         claimed = number(block[name])
         holds = claimed == total if total == math.inf else equal(claimed, total, room)
         claims.append(Claim(f"total {name}", claimed, total, holds, "the sum"))
+
+
+def ending_claim(which: str, status: str, reached: bool, unsolved: bool = False) -> Claim:
+    """Converged where it is, and infeasible only where there is no point with a finite objective."""
+    wanted = "converged" if reached else "not converged"
+    holds = (status == "converged") == reached and (status != "infeasible" or unsolved)
+    return Claim(which + "status", status, wanted, holds)
 
 
 def status_claim(claims: list[Claim], status: str, parts: Sequence[str]) -> None:

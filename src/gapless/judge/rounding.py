@@ -64,6 +64,14 @@ def less(x: Any, y: Any) -> tuple[Any, Any]:
     return np.where(e >= 0.0, s, down(s)), np.where(e <= 0.0, s, up(s))
 
 
+def total_of(values: np.ndarray) -> float:
+    """The sum, correctly rounded; infinite where it overflows, which is finite nowhere (`compare`)."""
+    try:
+        return math.fsum(values.tolist())
+    except (OverflowError, ValueError):
+        return math.inf
+
+
 def sum_pairs(terms: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums over the last axis: (s, e, radius) with |s + e - exact| <= radius.
 
@@ -108,10 +116,12 @@ class Interval:
         return cls(math.nextafter(low, -math.inf), math.nextafter(high, math.inf))
 
     def __add__(self, other: Interval) -> Interval:
+        if self == ZERO or other == ZERO:  # exactly
+            return other if self == ZERO else self
         return Interval.outward(self.low + other.low, self.up + other.up)
 
     def __sub__(self, other: Interval) -> Interval:
-        return Interval.outward(self.low - other.up, self.up - other.low)
+        return self + Interval(-other.up, -other.low)
 
     def __mul__(self, other: Interval) -> Interval:
         if self == ZERO or other == ZERO:

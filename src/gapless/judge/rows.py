@@ -208,7 +208,7 @@ def as_rows(X: Any) -> Rows:
             if values.dtype.kind != "O":
                 raise ValueError(f"dtype {values.dtype}")
             values = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CertificateError(f"X does not hold numbers ({error}): the judge needs the matrix of the fit") from None
     if values.ndim != 2:
         raise CertificateError(f"X has {values.ndim} dimensions; the judge needs 2 (rows, features)")

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..compare import at_most, capped, equal
 from ..document import is_count, is_number, number, read_arrays, refuse_unreadable
+from ..rounding import total_of
 from ..rows import Rows, SparseRows, as_rows
 from ..schema import Kind
 from ..statement import classes_claim, same_data
@@ -35,6 +36,8 @@ TIE = 1e-9
 SHARE = 1e-3
 #: Beyond this exp(a / 2) overflows, and a run ends with a stage weight of 1.
 LARGEST = 1399.0
+#: Rows up to which every value of a feature is told apart.
+EXACT_ROWS = 1 << 16
 #: Numbers of all rounds' weights that are held at a time.
 HELD = 20_000_000
 
@@ -63,7 +66,7 @@ class _Case:
         self.arrays = {name: array for name, array in read.items() if "." not in name}  # others are the learners'
         self.there = weights > 0.0
         self.labels, self.index, self.all_weights = index, index[self.there], weights
-        self.first = weights[self.there] / math.fsum(weights[self.there].tolist())
+        self.first = weights[self.there] / total_of(weights[self.there])
         self.columns = _Columns(rows, self.there)
 
     def statement_claims(self, claims: list[Claim]) -> bool:
@@ -82,9 +85,24 @@ class _Case:
         claims.append(Claim("votes", "stage weights", None, positive, "each is positive"))
         fine = flaw_of_arrays(self.document, self.arrays) is None
         claims.append(Claim("rounds name", "columns and classes", None, fine, "that there are"))
+        if "cuts" in self.arrays:
+            claims.append(self._cuts_claim())
         there = math.isfinite(float(self.first.sum())) and self.index.size > 0
         claims.append(Claim("row weights", "finite, not all 0", None, there))
         return all(claim.holds for claim in claims)
+
+    def _cuts_claim(self) -> Claim:
+        """Stumps have thresholds among the cuts; of few rows a column has a cut between any two values, or, where time was
+        over, none at all."""
+        good = flaw_of_arrays(self.document, self.arrays) is None
+        parts = np.split(self.arrays["cuts"], self.arrays["cut_ends"][:-1]) if good else []
+        for j, cuts in enumerate(parts):
+            used = self.arrays["threshold"][self.arrays["feature"] == j]
+            good = good and bool(np.isin(used, cuts).all())
+            if self.index.size <= EXACT_ROWS and cuts.size:
+                values = np.unique(self.columns.whole(j))
+                good = good and np.array_equal(np.searchsorted(values, np.sort(cuts), "right"), np.arange(1, values.size))
+        return Claim("cuts", self.problem["cuts"], None, good, "those of the stumps, and all of them where rows are few")
 
     # -- the rounds
 
@@ -203,7 +221,7 @@ class _Case:
             claims.append(Claim(name, claimed, value, equal(claimed, value, TIE)))
         if "edges" not in self.arrays:
             return
-        claims.append(_series("edges", self.arrays["edges"], edges, 1e-7))
+        claims.append(_series("edges", self.arrays["edges"], edges, 1e-7, 1e-6))
         low, high = float(margins.min()), float(edges.min())
         if "against" in self.arrays:
             w, claimed = self.arrays["against"][self.there], number(self.block["best"])

@@ -55,7 +55,8 @@ def judged(
     found = flaw(block)
     if found:
         raise CertificateError(f"the certificate cannot be read: {found}")
-    if document["classes"] is None or len(document["classes"]["values"]) < 2:
+    classes, mark = document["classes"], document["certificate"]["fingerprint"]
+    if classes is None or len(classes["values"]) < 2 or not mark["n_rows"]:
         raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
     claims, unchecked = _shares(block, document), list(verdict.unchecked)
     case = Case(
@@ -74,9 +75,8 @@ def judged(
         unchecked += rest
     methods = [row["method"] for row in block["rows"]]
     if "held-out" in methods and test is None and block["shared"] is not None:
-        unchecked.append(
-            "bounds: shared: which share of the test rows occurs in training (give the judge these rows too)"
-        )
+        which = "which share of the test rows occurs in training (give the judge these rows too)"
+        unchecked.append(f"bounds: shared: {which}")
     unchecked += [f"bounds: that {text}" for name, text in ASSUMED.items() if name in methods]
     unchecked += [f"bounds: that {INDEPENDENT}", "bounds: the words beside the values"] if methods else []
     unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]

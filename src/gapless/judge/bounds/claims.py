@@ -17,7 +17,7 @@ from ..kernel_machines.labels import safe_sides
 from ..kernel_machines.values import Values
 from ..labels import gap_safe_labels
 from ..recompute import row_weights
-from ..rounding import Interval, exactly, gamma
+from ..rounding import Interval, exactly, gamma, total_of
 from ..rows import as_rows, filled
 from ..verdict import Claim
 from . import binomial, divergence
@@ -26,6 +26,8 @@ from .votes import grown, recount
 
 #: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
 LOOSE = 1e-6
+#: Test errors, or right answers, beyond which no tail is summed.
+MOST_COUNTED = 20_000_000
 #: Up to this relative gap support vectors are counted as they stand; alpha within FREE of 0 or c is at its bound.
 EXACT_GAP = 1e-9
 FREE = 1e-9
@@ -73,11 +75,8 @@ def _count(row: dict[str, Any], name: str, found: Any, holds: bool, note: str = 
 
 
 def _not_randomised(row: dict[str, Any]) -> list[Claim]:
-    return (
-        []
-        if row["randomised"] is None
-        else [Claim(f"bounds: {row['method']}, randomised", row["randomised"], None, False)]
-    )
+    drawn = row["randomised"]
+    return [] if drawn is None else [Claim(f"bounds: {row['method']}, randomised", drawn, None, False)]
 
 
 def _half(row: dict[str, Any], found: float) -> Claim:
@@ -93,7 +92,7 @@ def _half(row: dict[str, Any], found: float) -> Claim:
 def held_out(case: Case, row: dict[str, Any]) -> Found:
     figures = row["figures"]
     k, n, delta = figures["errors"], figures["n"], case.share(row, case.tested)
-    if not 0 <= k <= n or n == 0:
+    if not 0 <= k <= n or n == 0 or min(k, n - k) > MOST_COUNTED:
         return [_count(row, "errors", None, False)], []
     proved = at_most(number(row["value"]), 1.0) and binomial.held_out_holds(k, n, number(row["value"]), delta)
     note = "P(Bin <= k) <= delta, in integers" if n <= binomial.EXACT else "P(Bin <= k) <= delta, rounded outward"
@@ -152,7 +151,7 @@ def compression(case: Case, row: dict[str, Any]) -> Found:
     least, how = _kept(case, k)
     claims.append(_count(row, "k", least, between(k, least, n), how))
     claims.append(_count(row, "n", case.n, n == case.n))
-    if k > n:
+    if k > n or n != case.n:
         return claims, []
     delta = case.share(row, case.tried)
     proved = at_most(number(row["value"]), 1.0) and binomial.change_holds(k, n, number(row["value"]), delta)
@@ -238,7 +237,7 @@ def pac_bayes(case: Case, row: dict[str, Any]) -> Found:
     if plane is None or not 0.0 < mu < 1e8:
         return [*claims, _count(row, "mu", None, False)], []
     w, b = plane
-    size = math.sqrt(math.fsum((w * w).tolist()) + (0.0 if b is None else b * b))
+    size = math.sqrt(total_of(w * w) + (0.0 if b is None else b * b))
     low, high = scores(case.rows, w, 0.0 if b is None else b)
     squares = np.concatenate([block.squares() for block in case.rows.blocks()]) + (0.0 if b is None else 1.0)
     length = np.sqrt(squares)
@@ -269,13 +268,9 @@ def vc(case: Case, row: dict[str, Any]) -> Found:
     low, high = scores(case.rows, w, 0.0 if b is None else b)
     wrong = int(np.count_nonzero((low + high > 0.0) != (case.index == 1)))
     # SVC's own w is another sum of the same numbers: what is next to 0 may fall on either side.
-    near = (
-        np.count_nonzero((low <= 0.0) & (high >= 0.0))
-        if "coef" in case.arrays
-        else np.count_nonzero(np.abs(low + high) < 1e-9)
-    )
+    near = (low <= 0.0) & (high >= 0.0) if "coef" in case.arrays else np.abs(low + high) < 1e-9
     k = figures["errors"]
-    counted = equal(k, wrong, int(near)) and at_most(k, n)
+    counted = equal(k, wrong, np.count_nonzero(near)) and at_most(k, n)
     claims.append(_count(row, "errors", wrong, counted, "counted anew"))
     dimension = w.size + (b is not None)
     claims.append(_count(row, "dimension", dimension, figures["dimension"] == dimension))

@@ -82,10 +82,8 @@ def grown(case: Case) -> tuple[list[Claim], list[str]]:
         open_splits += any("whether splits are the best" in text for text in verdict.unchecked)
     unchecked = [f"bounds: that the members after {few} saw their bags alone"] if few < len(learners) else []
     unchecked += ["bounds: that splits were chosen by their bags alone (not all were tried)"] if open_splits else []
-    claim = Claim(
-        "bounds: votes, members", f"{few} of their bags", f"{few - len(bad)}", not bad, "by their certificates"
-    )
-    return [claim], unchecked
+    told = f"{few} of their bags", f"{few - len(bad)}"
+    return [Claim("bounds: votes, members", *told, not bad, "by their certificates")], unchecked
 
 
 def _bag(case: Case, j: int) -> np.ndarray:

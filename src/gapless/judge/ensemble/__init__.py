@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import label_index
+from ..classes import floats_of, label_index
 from ..compare import at_most, between, equal
-from ..document import is_count, is_finite, number, read_arrays, refuse_unreadable
+from ..document import is_count, is_finite, is_positive, number, read_arrays, refuse_unreadable
 from ..errors import CertificateError
 from ..rows import as_rows
 from ..schema import Kind
@@ -26,6 +26,8 @@ from .document import ESTIMATORS, TABLES, array_forms, flaw, flaw_of_arrays
 
 #: Bags whose rows are counted, as many as a fit counts.
 COUNTED = 200
+#: Draws of a bag that are made again, and how many at a time.
+MOST_DRAWS, PART = 1e9, 1 << 20
 
 
 def check(
@@ -37,6 +39,8 @@ def check(
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     read = read_arrays(document, arrays, array_forms(document))
     problem, most = document["problem"], document["parameters"].get("n_estimators")
+    there = math.isfinite(float(weights.sum())) and bool(weights.any())
+    claims.append(Claim("row weights", "finite, not all 0", None, there))
     fewer = document["estimator"] == "AdaBoostRegressor" and (
         document["certificate"]["status"] != "converged" or bool(read["errors"][-1] == 0.0)
     )
@@ -44,10 +48,10 @@ def check(
     claims.append(Claim("members", problem["members"], most, known, "as many as asked for, or no more"))
     if document["classes"] is not None:
         claims.append(classes_claim(document["classes"]["values"], targets))
-    if document["estimator"] != "AdaBoostRegressor":
+    if document["estimator"] != "AdaBoostRegressor" and there:
         _problem_claims(claims, document, weights)
         _bag_claims(claims, document, read, weights)
-    else:
+    elif there:
         _round_claims(claims, document, read["errors"], read["stage_weights"])
     drawn = problem["features"] == document["n_features"] or problem["features_replacement"]
     unchecked = [] if drawn else ["array feature_lists: how some features are drawn is another library's"]
@@ -87,13 +91,14 @@ def _problem_claims(claims: list[Claim], document: dict[str, Any], weights: np.n
     share, room, draws = p.get("max_samples"), 0.0, math.nan
     if share is None or is_count(share):
         draws = n if share is None else share
-    elif is_finite(share) and problem["weighted"]:  # a share of the weights, whose sum may round to either side
-        draws, room = max(1.0, float(share) * float(weights.sum()) - 0.5), 0.5 + 1e-9 * float(weights.sum())
-    elif is_finite(share):
-        draws = max(1, int(share * n))
+    elif is_positive(share) and problem["weighted"]:  # a share of the weights, whose sum may round to either side
+        draws, room = max(1.0, number(share) * float(weights.sum()) - 0.5), 0.5 + 1e-9 * float(weights.sum())
+    elif is_positive(share):
+        draws = max(1.0, float(np.trunc(number(share) * n)))
     claims.append(Claim("max_samples", problem["draws"], share, equal(problem["draws"], draws, room)))
     share = p.get("max_features")
-    features = share if is_count(share) else max(1, int(share * d)) if is_finite(share) and share <= 1.0 else math.nan
+    part = is_positive(share) and number(share) <= 1.0
+    features = share if is_count(share) else max(1, int(number(share) * d)) if part else math.nan
     fits = equal(problem["features"], features) and at_most(problem["features"], d)
     claims.append(Claim("max_features", problem["features"], share, fits))
     weighed = problem["weighted"] or bool((weights == 1.0).all())
@@ -115,8 +120,8 @@ def _bag_claims(
     claims.append(Claim("in-bag probability", claimed, found, good, "1 - (1 - 1/n)^m, or m/n without replacement"))
     one = seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1)
     first = document["parameters"].get("random_state")
-    if is_count(first) and first < 2**32:  # then seeds are the first numbers of its stream
-        one = one and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
+    if is_count(first):  # then seeds are the first numbers of its stream
+        one = one and first < 2**32 and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
     claims.append(Claim("seeds", seeds.size, problem["members"], one, "one a bag"))
     every = problem["features"] == d
     inside = between(lists, 0, d - 1)
@@ -126,7 +131,7 @@ def _bag_claims(
         inside = inside and all(np.unique(line).size == line.size for line in lists)
     claims.append(Claim("features of bags", "columns of X", None, inside))
     claimed = block["in_bag_share"]
-    if not (good and one and inside) or claimed is None:
+    if not (all(claim.holds for claim in claims) and at_most(m, MOST_DRAWS)) or claimed is None:
         claims.append(Claim("in-bag share", claimed, None, False, "a share of the rows"))
         return
     if not problem["replacement"] or not (every or problem["features_replacement"]):
@@ -140,9 +145,11 @@ def _bag_claims(
         random = np.random.RandomState(seed)
         if problem["features_replacement"]:  # all features, once each, need no draw
             same = same and bool((random.randint(0, d, problem["features"]) == line).all())
-        chances = weights / np.sum(weights)
-        rows = random.choice(n, m, p=chances) if problem["weighted"] else random.randint(0, n, m)
-        seen.append(np.unique(rows).size)
+        chances, there = weights / np.sum(weights), np.zeros(n, dtype=bool)
+        for start in range(0, m, PART):  # the stream is the same in parts
+            size = min(PART, m - start)
+            there[random.choice(n, size, p=chances) if problem["weighted"] else random.randint(0, n, size)] = True
+        seen.append(np.count_nonzero(there))
     share = float(np.mean(seen)) / n
     claims.append(Claim("features drawn", "as the seeds say", None, same))
     claims.append(Claim("in-bag share", claimed, share, equal(number(claimed), share, 1e-12)))
@@ -156,12 +163,11 @@ def _same_data(document: dict[str, Any], X: Any, y: Any, sample_weight: Any) -> 
         targets, kind = label_index(y, document["classes"], rows.shape[0]), "<i8"
     else:
         kind = "<i8" if document["problem"]["labels"] == "i" else "<f8"
-        try:
-            targets = np.asarray(y)
-            targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
-            targets = targets.astype(np.dtype(kind))
-        except (TypeError, ValueError) as error:
-            raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+        values, given = floats_of(y), np.asarray(y)
+        targets = (given if given.dtype.kind in "iu" else values).astype(np.dtype(kind))
+        if not (targets == values).all():
+            raise CertificateError("other targets: y has values that are no whole numbers, those of the fit are")
+        targets = targets[:, 0] if targets.ndim == 2 and targets.shape[1] == 1 else targets
     same_targets(document, targets, kind, "targets")
     return weights, targets
 

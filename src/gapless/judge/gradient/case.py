@@ -59,11 +59,14 @@ def check(
         if K > 2:  # what all scores have in common changes nothing, and is left out of every figure and every room
             coef, intercept = coef - coef[0], intercept - intercept[0]
         model = Model(rows, index, c, coef, intercept, K, offset)
-        columns = columns_of(model, block["rank"], document["dtype"])
-        figure = figures(model, columns)
-        _figure_claims(claims, block, columns, figure, float(c.sum()) * math.log(K))
-        if rigorous:
-            bounds.append(prove(model, columns, figure))
+        try:
+            columns = columns_of(model, block["rank"], document["dtype"])
+            figure = figures(model, columns)
+            _figure_claims(claims, block, columns, figure, float(c.sum()) * math.log(K))
+            if rigorous:
+                bounds.append(prove(model, columns, figure))
+        except np.linalg.LinAlgError:
+            claims.append(Claim("figures", "recomputed", None, False, "they overflow"))
     else:
         claims.append(Claim("figures", "recomputed", None, False, "from the data"))
     _status_claims(claims, block)
@@ -104,7 +107,9 @@ def _figure_claims(claims: list[Claim], block: dict[str, Any], columns: Columns,
     # No decrement is larger than the square root of what it bounds: rooms beyond that prove nothing.
     room = float(capped(room, math.sqrt(null), DECREMENT_SHARE))
     claims.append(Claim("decrement", lam, found.lam, equal(lam, found.lam, room + part * found.lam)))
-    least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + room) * (1.0 + part)
+    # Reach and excess are bounds, and a fit adds its rounding to them: upwards there is room for all of it.
+    wide = ROUNDING_FACTOR * found.delta if math.isfinite(found.delta) else room
+    least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + wide) * (1.0 + part)
     low, high = found.rho * least * (1.0 - part), found.rho * most * (1.0 + part)
     claims.append(Claim("reach", reach, found.rho * found.lam, between(reach, low, high)))
     low, high = bound(least, min(low, 1.0), loss), bound(most, high, loss)

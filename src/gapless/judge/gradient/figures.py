@@ -16,15 +16,15 @@ import numpy as np
 
 from ..losses import loss_bounds
 from ..recompute import score_bounds
-from ..rounding import UNIT, Interval, Sums, down, gamma, up
+from ..rounding import TINY, UNIT, Interval, Sums, down, gamma, sum_pairs, up
 from ..rows import Block, Rows, filled
 from ..softmax import loss_bounds as softmax_bounds
 from ..softmax import true_class
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-43
-#: Singular values above this part of the largest one are certainly not rounding.
-SURE = 1e-9
+#: Scores that are enclosed no better than this are summed again without rounding.
+WIDE = 1e-9
 
 
 class Model(NamedTuple):
@@ -117,7 +117,7 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
     far = np.where(flat | dead, 0.0, np.sqrt(raw2) / scale)  # columns are known to the rounding of their own values
     unit = 16.0 * max(count, d) * UNIT + 4.0 * float(np.finfo(dtype).eps)
     noise = unit * np.maximum(top, np.sqrt((Vt * Vt) @ (far * far)))
-    sure = min(int((sigma > np.maximum(SURE * top, noise)).sum()), most)
+    sure = min(int((sigma > noise).sum()), most)
     kept = min(max(sure if rank is None else rank, sure), most)
     M = (Vt[:kept].T / sigma[:kept]) / scale[:, None]
     return Columns(mean, M, 1.0 / math.sqrt(mass) if model.offset else 0.0, sure, most, dead)
@@ -134,6 +134,26 @@ def shares_of(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return p, slopes
 
 
+def fine_scores(x: np.ndarray, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """<w, x> + b between two arrays (S, rows), all but exact: products with their errors (Dekker), sums with theirs; NaN where
+    something overflows."""
+    w, x = W[:, None, :], x[None, :, :]
+    (w1, w2), (x1, x2) = _halves(w), _halves(x)
+    product = w * x
+    error = ((w1 * x1 - product) + w1 * x2 + w2 * x1) + w2 * x2
+    offset = np.broadcast_to(b[:, None, None], (*product.shape[:2], 1))
+    s, e, radius = sum_pairs(np.concatenate((product, error, offset), axis=-1))
+    reach = up(radius + 4.0 * UNIT * np.abs(e) + 16.0 * x.shape[-1] * TINY)
+    return down(down(s + e) - reach), up(up(s + e) + reach)
+
+
+def _halves(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """a as a sum of two numbers of half its digits (Veltkamp)."""
+    large = (2.0**27 + 1.0) * a
+    high = large - (large - a)
+    return high, a - high
+
+
 def figures(model: Model, columns: Columns) -> Found:
     """Everything that a certificate claims of the model."""
     S, K, d = model.S, model.K, model.rows.shape[1]
@@ -145,6 +165,9 @@ def figures(model: Model, columns: Columns) -> Found:
         own = true_class(y, K)
         magnitude = block.absolute()
         z_low, z_high = score_bounds(block, magnitude, model.W, model.b)
+        if not float((z_high - z_low).max()) <= WIDE:
+            fine = fine_scores(filled(block), model.W, model.b)
+            z_low, z_high = np.fmax(z_low, fine[0]), np.fmin(z_high, fine[1])
         if K == 2:
             sign = np.where(y == 1, 1.0, -1.0)[None, :]
             low, high = loss_bounds("logistic", sign, z_low, z_high)

@@ -20,6 +20,8 @@ import numpy as np
 
 from ..rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, less, up
 
+#: What a fit may know of its kernel values is coarser by this factor: rows far away are centred in more than one way.
+COARSE = 8.0
 #: Shares of |P| + |D| that a stated rounding may always have, where sharper sums cost little and where they do not.
 SMALL_ROUNDING, LARGE_ROUNDING, CHEAP = 5e-10, 5e-7, 2e7
 
@@ -150,6 +152,7 @@ def evaluate(
     sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
     textbook = rough + (400.0 + 2.0 * math.sqrt(c.size)) * UNIT * sizes
     textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up) + 1e-11 * price.up
+    textbook *= COARSE
     # A bound by |K| <= R^2 alone may be wide of these sums; it does no harm where it is this small beside P and D.
     harmless = SMALL_ROUNDING if np.count_nonzero(u) * c.size <= CHEAP else LARGE_ROUNDING
     textbook = max(textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
@@ -161,7 +164,7 @@ def evaluate(
 
 
 def evaluate_hard(
-    y: np.ndarray, u: np.ndarray, b: float, f: np.ndarray, off: np.ndarray, R2: float
+    y: np.ndarray, u: np.ndarray, b: float, f: np.ndarray, off: np.ndarray, R2: float, rough: float = 0.0
 ) -> tuple[Found, bool]:
     """C = inf: P = 1/2 u'Ku where every y f >= 1 for certain, against the best multiple of u; whether they are kept."""
     feasible = bool((y * u >= 0.0).all())
@@ -180,7 +183,7 @@ def evaluate_hard(
     if not feasible:
         dual = Interval(-math.inf, -math.inf)
     ratio = (mass / square).up
-    textbook = mass.up * float(off.max(initial=0.0)) * (1.0 + ratio * ratio)
+    textbook = mass.up * max(rough, float(off.max(initial=0.0))) * (1.0 + ratio * ratio)
     textbook += (u.size + 400.0) * UNIT * (square.up + mass.up * ratio * (1.0 + bound.up))
     return Found(primal, dual, primal - dual, Interval(slack, most), feasible, textbook), worst >= 1.0
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..elementary import EXP_ERROR, _exp_minus
-from ..rounding import TINY, UNIT, ratio_up, up
+from ..rounding import TINY, UNIT, ratio_up, total_of, up
 from ..rows import DenseRows, Rows, filled
 
 #: Rows of X that are looked at together, and support vectors.
@@ -26,7 +26,7 @@ TILE_VECTORS = 1024
 #: Values of a dense tile of rows.
 MOST_VALUES = 4_000_000
 #: An exponent that may be off by more than CANCELLED is computed from differences; beyond NOTHING its power of e is 0.
-CANCELLED, NOTHING = 1e-9, 760.0
+CANCELLED, NOTHING = 1e-11, 760.0
 
 
 class Values:
@@ -235,14 +235,17 @@ def gamma_of_scale(rows: Rows, weights: np.ndarray) -> float:
 
     Values are taken from the first of them: of equal ones nothing is left, not the rounding of their mean."""
     d = rows.shape[1]
-    total = math.fsum(weights.tolist()) * d
+    total = total_of(weights) * d
+    if not 0.0 < total < math.inf:
+        return 1.0
     first = next((row[0] for w, row in _each(rows, weights) if w > 0.0), 0.0)
-    mean = math.fsum(w * math.fsum(v - first for v in row) for w, row in _each(rows, weights)) / total
+    sums = [w * total_of(np.array(row) - first) for w, row in _each(rows, weights)]
+    mean = total_of(np.array(sums)) / total
     off = []
     for w, row in _each(rows, weights):
         values = (np.asarray(row) - first) - mean
         off.append(w * float(values @ values))
-    variance = math.fsum(off) / total
+    variance = total_of(np.array(off)) / total
     return 1.0 / (d * variance) if variance > 0.0 and math.isfinite(1.0 / (d * variance)) else 1.0
 
 

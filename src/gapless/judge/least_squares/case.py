@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index
+from ..classes import class_weights_agree, floats_of, label_index
 from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
 from ..rows import Block, Rows, as_rows
@@ -104,12 +104,7 @@ class Case:
 
 def _targets(y: Any, n: int) -> np.ndarray:
     """Targets (S, n) in float64."""
-    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-        y = y.to_numpy()
-    try:
-        values = np.asarray(y, dtype=np.float64) + 0.0
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+    values = floats_of(y) + 0.0
     if values.ndim not in (1, 2) or values.shape[0] != n:
         raise CertificateError(f"other targets: y has shape {values.shape}, X has {n} rows")
-    return np.ascontiguousarray(values.reshape(n, -1).T)
+    return np.ascontiguousarray((values if values.ndim == 2 else values[:, None]).T)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compare import at_most, between, capped, equal
 from ..document import number
-from ..linear import inside, size_of, status_claim
+from ..linear import ending_claim, inside, size_of, status_claim
 from ..recompute import Task, evaluate
 from ..rigorous import ExactFigures, exact_figures, float_interval
 from ..rounding import UNIT, gamma
@@ -123,9 +123,8 @@ def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[E
         if exact is not None:
             rss, tss, cosine = exact[k].rss, exact[k].tss, exact[k].cosine
         claimed = number(target["rss"])
-        claims.append(
-            Claim(which + "residual sum of squares", claimed, rss, equal(claimed, rss, 4.0 * found.rss_room[k]))
-        )
+        near = equal(claimed, rss, 4.0 * found.rss_room[k])
+        claims.append(Claim(which + "residual sum of squares", claimed, rss, near))
         claims.append(_r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass))
         if case.kind == "gap":
             continue
@@ -202,7 +201,7 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
             reached = at_most(values["relative_gap"], tol) or (within and at_most(values["rounding"], limit))
             if within and equal(values["rounding"], limit, 1e-9 * limit):  # the limit itself is rounded
                 reached = target["status"] == "converged"
-            claims.append(_status_claim(which, target["status"], reached))
+            claims.append(ending_claim(which, target["status"], reached))
     return bounds
 
 
@@ -221,18 +220,13 @@ def _rough(case: Case, k: int, figures: Figures, gap: float) -> tuple[float, flo
     return own + off * (combined + off), own
 
 
-def _status_claim(which: str, status: str, reached: bool) -> Claim:
-    wanted = "converged" if reached else "not converged"
-    return Claim(which + "status", status, wanted, (status == "converged") == reached)
-
-
 def total_claims(claims: list[Claim], case: Case) -> None:
     """The status of each target follows from its figures, and that of the whole from theirs."""
     tol = number(case.block["tol"])
     if case.kind == "orthogonality":
         for k, target in enumerate(case.targets):
             reached = at_most(number(target["orthogonality"]), tol, number(target["rounding"]))
-            claims.append(_status_claim(case.which(k), target["status"], reached))
+            claims.append(ending_claim(case.which(k), target["status"], reached))
     status_claim(claims, case.block["status"], [target["status"] for target in case.targets])
 
 

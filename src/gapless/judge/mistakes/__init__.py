@@ -29,7 +29,7 @@ from ..classes import class_weights_agree
 from ..compare import at_most, between, capped, equal, worst
 from ..document import is_finite, is_number, number, read_arrays, refuse_unreadable
 from ..linear import status_claim
-from ..rounding import TINY, UNIT, gamma
+from ..rounding import TINY, UNIT, gamma, total_of
 from ..rows import as_rows
 from ..schema import Kind
 from ..statement import classes_claim, same_data
@@ -63,7 +63,8 @@ def check(
     unchecked = ["the order of visits"]
     unchecked += ["how the mean of the weights came about"] if case.variant in ("averaged", "voted") else []
     unchecked += [f"array {name}: the voters answer" for name in ("coef", "intercept") if case.variant == "voted"]
-    unchecked += ["how a penalty shrank the weights"] if case.problem["penalty"] is not None else []
+    if case.problem["penalty"] is not None:
+        unchecked.append("how a penalty shrank the weights, and with it array updates and the mistakes")
     return Verdict(claims, unchecked, [], "float64 and fractions")
 
 
@@ -115,7 +116,9 @@ class _Case:
             share = p.get("validation_fraction")
             good = p.get("early_stopping") is True and is_finite(share) and between(number(share), 0.0, 1.0)
             claims.append(Claim("validation_fraction", share, None, good, "a share of the rows"))
-            self.held_out = math.ceil(number(share) * self.c.size) + self.K if good else 0
+            self.held_out = math.ceil(number(share) * self.c.size) if good else 0
+            rest = at_most(self.held_out + self.K, self.c.size)
+            claims.append(Claim("rows held out", self.held_out, None, rest, "each class has one that is not"))
         finite = bool(np.isfinite(self.c).all())
         claims.append(Claim("row weights", "finite", None, finite))
         return all(claim.holds for claim in claims)
@@ -179,8 +182,8 @@ class _Case:
                 found[: self.d] += piece[0]
             for piece in block.absolute().combine(u[part][None, :]):
                 size[: self.d] += piece[0]
-        found[self.d] += self.constant * math.fsum((u * y).tolist())
-        size[self.d] += self.constant * math.fsum(u.tolist())
+        found[self.d] += self.constant * total_of(u * y)
+        size[self.d] += self.constant * total_of(u)
         # A mistake does not lengthen theta by more than its correction: |theta|^2 <= |start|^2 + rate^2 sum m c^2 |x|^2.
         steps = self.rate * self.c * self._row_lengths()
         longest = _length(np.append(start, np.sqrt(updates) * steps))

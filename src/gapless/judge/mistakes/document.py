@@ -45,7 +45,7 @@ _TOP: Table = {
 _PROBLEM: Table = {
     "offset": derived(one_of("none", "constant"), "parameter fit_intercept"),
     "rate": derived(is_positive, "parameter eta0"),
-    "penalty": derived(or_none(is_text), "parameter penalty"),
+    "penalty": derived(or_none(one_of("l2", "l1", "elasticnet")), "parameter penalty"),
     "variant": derived(one_of(*VARIANTS), "parameter variant"),
     "class_weight": recomputed(list_of(is_size), "parameter class_weight and the labels"),
     "voters": derived(list_of(is_count), "the arrays voters and votes"),

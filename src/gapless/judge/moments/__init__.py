@@ -194,24 +194,33 @@ class _Case:
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
             S, room = np.tensordot(by, each, 1), np.tensordot(by, spread, 1)
+            room = _no_more(room, S, found)
             if spherical:
                 S, room = np.array([[np.trace(S) / d]]), np.array([[np.trace(room) / d]])
             claims.append(_within("covariance", claimed[0], S, room))
         else:
+            spread = [_no_more(room, S, found) for room, S in zip(spread, each, strict=True)]
             claims.append(_within("covariances", claimed, np.array(each), np.array(spread)))
 
     # -- the rule
 
     def rule_claims(self, claims: list[Claim]) -> None:
         claimed, ranks, d = self.arrays["covariance"], self.block["rank"], self.d
-        views = [_View.of(S) for S in claimed]
+        largest = np.max([m.largest for m in self.found], axis=0)
+        # With one covariance for all classes columns that are constant but for rounding count for nothing.
+        shared = self.problem["rule"] == "shared"
+        views = [_View.of(S, 8.0 * self.unit * largest * shared) for S in claimed]
         tol = number(self.parameters.get("tol") or 0.0) if self.document["estimator"] == LINEAR else 0.0
         tol = tol if self.parameters.get("solver") == "svd" else 0.0
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
+        # What a fit takes for the rounding of the data, and for what nobody can see in a covariance.
+        visible = d * 2.0**-41
+        far = np.divide(largest, views[0].scale, out=np.zeros(d), where=views[0].scale > 8.0 * self.unit * largest)
+        noise = max(min(2.0 * self.unit * (d + float(far.max())), 1e-5) ** 2, visible)
         for k, (view, rank) in enumerate(zip(views, ranks, strict=True)):
             top = max(1.0, float(view.values[0]))
-            sure = d if full else int((view.values > max(4e-9 * top, (1.0 + NEAR) * tol * tol)).sum())
-            most = d if full else int((view.values > max(2.0 * d * UNIT * top, (1.0 - NEAR) * tol * tol)).sum())
+            sure = d if full else int((view.values > max(4.0 * noise * top, (1.0 + NEAR) * tol * tol)).sum())
+            most = d if full else int((view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)).sum())
             which = f"[{k}] " if len(ranks) > 1 else ""
             good = between(rank, max(1, sure), most)
             claims.append(Claim(which + "rank", rank, None, good, f"between {sure} and {most}"))
@@ -324,11 +333,18 @@ class _View(NamedTuple):
     vectors: np.ndarray
 
     @classmethod
-    def of(cls, S: np.ndarray) -> _View:
+    def of(cls, S: np.ndarray, least: Any = 0.0) -> _View:
         deviation = np.sqrt(np.maximum(np.diag(S), 0.0))
-        scale = np.where(deviation > 0, deviation, 1.0)
-        values, vectors = np.linalg.eigh(S / np.outer(scale, scale))
+        flat = deviation <= least
+        scale = np.where(flat | (deviation == 0.0), 1.0, deviation)
+        values, vectors = np.linalg.eigh(np.where(np.logical_or.outer(flat, flat), 0.0, S / np.outer(scale, scale)))
         return cls(scale, values[::-1], vectors[:, ::-1])
+
+
+def _no_more(room: np.ndarray, S: np.ndarray, found: list[_Moments]) -> np.ndarray:
+    """A room for a covariance, at most a share of the deviations, and what the means may be off by themselves."""
+    deviation, off = np.sqrt(np.diag(S)), 8.0 * UNIT * np.max([m.largest for m in found], axis=0)
+    return np.asarray(capped(room, np.outer(deviation, deviation) + np.outer(off, off) / SHARE, SHARE))
 
 
 def _within(name: str, claimed: Any, found: Any, room: Any, note: str = "") -> Claim:

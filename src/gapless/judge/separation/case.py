@@ -264,8 +264,7 @@ def _overlap(claims: list[Claim], case: _Case) -> None:
     flat = [[v % PRIME for line in vector.whole[1:] for v in line] for vector in vectors if vector is not None]
     free = rank_at_least(np.array(flat, dtype=np.int64).reshape(len(flat), case.size)) if flat else 0
     orthogonal = all(case.annihilates(v) for v in vectors if v is not None)
-    claims.append(
-        Claim("kernel vectors orthogonal to every row", len(vectors), free, orthogonal and free == len(vectors))
-    )
+    apart = orthogonal and free == len(vectors)
+    claims.append(Claim("kernel vectors orthogonal to every row", len(vectors), free, apart))
     full = rank + free == case.size and orthogonal
     claims.append(Claim("rank of the rows with multipliers", case.size - len(vectors), rank, full, "that of all rows"))

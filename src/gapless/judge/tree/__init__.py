@@ -17,7 +17,7 @@ from ..schema import Kind
 from ..verdict import Claim, Verdict
 from .case import Case
 from .document import ESTIMATORS, TABLES, array_forms, flaw, flaw_of_arrays
-from .splits import best_claims
+from .splits import best_claims, reasons_known
 
 __all__ = ["KIND", "check"]
 
@@ -38,6 +38,8 @@ def check(
     unchecked = []
     if not document["certificate"]["best"]:
         unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
+        if not reasons_known(case):
+            unchecked.append("whether leaves could have been split: a split that was drawn may fail a limit, or fall in a bin")
     if number(document["parameters"].get("ccp_alpha") or 0.0) > 0:
         unchecked.append("pruning, beyond that no leaf is worth more than its price")
     if rigorous and not exact:

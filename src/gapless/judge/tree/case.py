@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..classes import class_weights_agree, label_index, sorted_unique
+from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
 from ..compare import at_most, capped, equal
-from ..document import is_number, number, read_arrays
+from ..document import is_count, is_number, number, read_arrays
 from ..errors import CertificateError
 from ..rounding import gamma
 from ..rows import as_rows, filled
@@ -20,6 +20,8 @@ from .document import array_forms, flaw_of_arrays
 
 #: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
 SHARE = 1e-6
+#: Up to here a fit has no bins unless it is asked for them.
+EXACT_ROWS = 200_000
 
 
 class Case:
@@ -49,17 +51,13 @@ class Case:
             raise CertificateError(f"other targets: y cannot be read ({error})") from None
         columns = outputs if isinstance(outputs, int) else len(outputs)
         if table.ndim not in (1, 2) or table.shape[0] != n or table.size != n * columns:
-            raise CertificateError(
-                f"other targets: y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
-            )
+            told = f"y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
+            raise CertificateError(f"other targets: {told}")
         table = table.reshape(n, columns)
         self.weights = self.given
         self.index: np.ndarray | None = None
         if isinstance(outputs, int):
-            try:
-                self.marks, self.kind = table.astype(np.float64) + 0.0, "<f8"
-            except (TypeError, ValueError) as error:
-                raise CertificateError(f"other targets: y does not hold numbers ({error})") from None
+            self.marks, self.kind = floats_of(table) + 0.0, "<f8"
             self.Y, self.parts = self.marks, np.arange(columns + 1)
             return
         self.index = np.column_stack([label_index(table[:, o], block, n) for o, block in enumerate(outputs)])
@@ -92,15 +90,17 @@ class Case:
         if wanted_split is not None and wanted_leaf is not None:
             wanted_split = max(2, wanted_split, 2 * wanted_leaf)
         claims.append(Claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf))
-        claims.append(
-            Claim("min_samples_split", problem["min_split"], wanted_split, problem["min_split"] == wanted_split)
-        )
+        kept = problem["min_split"] == wanted_split
+        claims.append(Claim("min_samples_split", problem["min_split"], wanted_split, kept))
         share = p.get("min_weight_fraction_leaf")
         least, room = number(problem["min_weight"]), capped(gamma(2 * n + 8), total, SHARE)
         good = is_number(share) and equal(least, number(share) * total, room * total)
         claims.append(Claim("min_weight_fraction_leaf", least, share, good))
         all_tried = problem["exact"] and p.get("splitter") == "best" and problem["max_features"] >= self.d
         claims.append(Claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried))
+        bins, most = p.get("max_bins", "auto"), max(np.unique(self.X[:, j]).size for j in range(self.d))
+        few = most < bins if is_count(bins) else bins is None or n <= EXACT_ROWS
+        claims.append(Claim("bins", problem["exact"], bins, problem["exact"] or not few, "none where values are few"))
         features = _features(p.get("max_features"), self.d)
         claims.append(Claim("max_features", problem["max_features"], features, problem["max_features"] == features))
         missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()
@@ -194,9 +194,8 @@ class Case:
         near = 4.0 * room * (np.maximum(largest, 1.0) if self.index is not None else largest)
         claims.append(_same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P)))
         spread = 1.0 if self.index is not None else np.maximum(impurity, (largest * room) ** 2)
-        wide = (
-            16.0 * room * (spread if self.problem["criterion"] != "entropy" else 64.0) + near * np.sqrt(impurity) * 4.0
-        )
+        spread = spread if self.problem["criterion"] != "entropy" else 64.0
+        wide = 16.0 * room * spread + near * np.sqrt(impurity) * 4.0
         claims.append(_same("impurities of the nodes", self.arrays["impurity"], impurity, wide))
         error = self._error(weight, value, impurity)
         size = 1.0 if self.index is not None else float(impurity[0]) + float((largest[0] * room[0]) ** 2)

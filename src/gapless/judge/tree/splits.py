@@ -41,9 +41,7 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
     claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
     if not wanted:
-        # A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut.
-        limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
-        if case.problem["exact"] and not any(limits):
+        if reasons_known(case):
             _reason_claim(case, claims, None)
         return
     behind, bad = 0.0, -1
@@ -59,6 +57,13 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
     if exact:
         _exact_claims(case, claims, inner)
     _reason_claim(case, claims, gains)
+
+
+def reasons_known(case: Any) -> bool:
+    """A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut."""
+    fewest = number(case.parameters.get("min_impurity_decrease") or 0.0)
+    limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
+    return bool(case.problem["exact"]) and not any(limits)
 
 
 def _cheapest(case: Any) -> float:
@@ -224,9 +229,8 @@ def _sets(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | Non
         order = np.argsort(S[:, k] / W, kind="stable")
         parts = [np.cumsum(each[order], axis=0)[:-1] for each in (W, S, counts)]
         cut = np.ones(W.size - 1, dtype=bool)[:, None]
-        found.append(
-            _most(case, cut, parts[0][:, None], parts[1][:, None, :], parts[2][:, None], w.sum(), w @ Y, x.size)
-        )
+        left = parts[0][:, None], parts[1][:, None, :], parts[2][:, None]
+        found.append(_most(case, cut, *left, w.sum(), w @ Y, x.size))
     return max((each for each in found if each is not None), default=None)
 
 
@@ -261,9 +265,8 @@ def _has_reason(case: Any, node: int) -> bool:
 def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
     work = sum(case.rows[t].size for t in inner.tolist()) * case.d
     if work > MOST_EXACT:
-        raise CertificateError(
-            f"too large for fractions: {work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
-        )
+        told = f"{work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
+        raise CertificateError(f"too large for fractions: {told}")
     bad, ties = -1, 0
     for t in inner.tolist():
         rows = case.rows[t]
