@@ -294,6 +294,8 @@ def flaw_of_parts(document: Any, schema: Mapping[str, Table]) -> str | None:
     found = found or flaw_of(document["problem"], schema["problem."], "problem.")
     found = found or flaw_of(document["certificate"], schema["certificate."], "certificate.") or flaw_of_names(document)
     found = found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
+    if not found and document["certificate"]["fingerprint"]["n_features"] != document["n_features"]:
+        return "certificate.fingerprint.n_features is not n_features"
     one_is_enough = "DecisionTree" in document["estimator"] or "Bagging" in document["estimator"]
     return found or (
         None if document["classes"] is None else flaw_of_classes(document["classes"], 1 if one_is_enough else 2)

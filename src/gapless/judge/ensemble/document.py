@@ -142,9 +142,17 @@ def flaw_of_learners(document: dict[str, Any], members: int) -> str | None:
 
     for k, learner in enumerate(learners):
         found = flaw_of_any(learner) or _misfit(document, learner)
+        found = found or (None if _sort(learner) == _sort(learners[0]) else "it is of another sort than the first")
         if found:
             return f"learner {k}: {found}"
     return None
+
+
+def _sort(learner: dict[str, Any]) -> tuple[Any, ...]:
+    """What decides which answers a learner has, and how wide they are; all learners are made from one."""
+    inner = learner.get("learners")
+    shape = learner["parameters"].get("decision_function_shape")
+    return learner["estimator"], shape, _sort(inner[0]) if inner else inner
 
 
 def _misfit(document: dict[str, Any], learner: dict[str, Any]) -> str | None:
