@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+import typer
 
 MODEL = Path(__file__).parents[1] / "judge" / "files_0_1_0" / "LogisticRegression.gapless"
 DATA = MODEL.with_suffix(".npz")
@@ -94,3 +97,26 @@ def test_the_judge_reads_no_device_without_an_end():
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "is a device" in done.stderr
+
+
+def test_ctrl_c_while_the_judge_loads_is_no_verdict():
+    """numpy makes an ImportError of it, and 1 would say that a claim is false."""
+    for wait in (0.03, 0.06, 0.09, 0.12, 0.15, 0.2, 0.25, 0.3):
+        command = [sys.executable, "-m", *COMMANDS["judge"]]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        told = process.communicate()[1]
+        assert process.returncode in (0, 130, -signal.SIGINT)
+        if wait > 0.1:  # before that it is Python itself that starts
+            assert "Traceback" not in told
+
+
+def test_a_demo_that_is_interrupted_ends(tmp_path, monkeypatch):
+    """The command in it says so and returns; the demo went on to files that there were not."""
+    from gapless.cli import demo
+
+    monkeypatch.setattr(sys.modules["gapless.cli.app"], "main", lambda arguments: 130)
+    with pytest.raises(typer.Exit) as ending:
+        demo.demo(out=tmp_path / "demo")
+    assert ending.value.exit_code == 130
