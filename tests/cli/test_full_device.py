@@ -107,9 +107,10 @@ def test_ctrl_c_while_the_judge_loads_is_no_verdict():
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
         told = process.communicate()[1]
+        if "Fatal Python error" in told or "Could not import runpy" in told:
+            continue  # Python itself was starting: nobody can help
         assert process.returncode in (0, 130, -signal.SIGINT)
-        if wait > 0.1:  # before that it is Python itself that starts
-            assert "Traceback" not in told
+        assert "ImportError" not in told
 
 
 def test_a_demo_that_is_interrupted_ends(tmp_path, monkeypatch):
