@@ -49,10 +49,10 @@ class Progress:
             self.mode = "off"
         elif stream is None and in_notebook():
             self.mode = "notebook"
-        elif self.stream.isatty():
+        elif self.stream is not None and self.stream.isatty():  # pythonw, and 2>&-, have no stderr
             self.mode = "terminal"
         else:
-            self.mode = "lines" if lines or asked == "lines" else "off"
+            self.mode = "lines" if self.stream is not None and (lines or asked == "lines") else "off"
         self.started = now()
         self.next = quiet
         self.first: float | None = None

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gapless
 from gapless import ModelFileError, load
 
 OLD = Path(__file__).parents[1] / "judge" / "files_0_1_0"
@@ -155,3 +156,47 @@ def test_columns_of_a_sparse_row_that_do_not_rise(tmp_path):
     (tmp_path / "m").write_bytes(forged((OLD / "SVC_linear_sparse.gapless").read_bytes(), change))
     with pytest.raises(ModelFileError, match="does not rise"):
         load(tmp_path / "m")
+
+
+def test_learners_of_several_sorts(tmp_path):
+    """A bag asks each learner what the first one has: another estimator among them has no decision function."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = (X[:, 0] > 0).astype(int)
+    place, other = tmp_path / "m.gapless", tmp_path / "o.gapless"
+    gapless.save(gapless.BaggingClassifier(gapless.LinearSVC(), n_estimators=3, random_state=0).fit(X, y), place)
+    gapless.save(gapless.BaggingClassifier(n_estimators=3, random_state=0).fit(X, y), other)
+    parts = {}
+    forged(other.read_bytes(), lambda document, arrays: parts.update(document=document, arrays=arrays))
+
+    def change(document, arrays):
+        document["learners"][1] = parts["document"]["learners"][1]
+        for name in [name for name in arrays if name.startswith("1.")]:
+            del arrays[name], document["arrays"][name]
+        arrays |= {name: array for name, array in parts["arrays"].items() if name.startswith("1.")}
+        document["arrays"] |= {
+            name: form for name, form in parts["document"]["arrays"].items() if name.startswith("1.")
+        }
+
+    place.write_bytes(forged(place.read_bytes(), change))
+    with pytest.raises(ModelFileError, match="learner 1: it is of another sort than the first"):
+        load(place)
+
+
+def test_rows_of_another_width(tmp_path):
+    """Hashes of rows do not see columns of zeros: the fingerprint's number of columns has to be the model's."""
+    place = tmp_path / "m.gapless"
+    content = (OLD / "LogisticRegression.gapless").read_bytes()
+    place.write_bytes(
+        forged(content, lambda document, arrays: document["certificate"]["fingerprint"].update(n_features=1))
+    )
+    with pytest.raises(ModelFileError, match="fingerprint.n_features is not n_features"):
+        load(place)
+
+
+def test_a_text_is_no_base_learner(tmp_path):
+    place = tmp_path / "m.gapless"
+    content = (OLD / "AdaBoostClassifier.gapless").read_bytes()
+    place.write_bytes(forged(content, lambda document, arrays: document["parameters"].update(estimator="hour")))
+    model = load(place)
+    assert model.estimator is None
+    assert len(model.estimators_) == len(model.estimator_errors_)

@@ -431,3 +431,18 @@ def test_non_finite_coefficients_are_refused(saved):
     forge(path, members={"coef.bin": np.full(4, np.nan).tobytes()})
     with pytest.raises(ModelFileError):
         load(path)
+
+
+def test_a_model_without_finite_numbers_is_kept_as_it_is(tmp_path):
+    """NaN is what fit returned: a comparison that NaN fails said that the model had been changed."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] + 0.3 * X[:, 1] > 0.1).astype(int)
+    y[:4] = 1 - y[:4]
+    with pytest.warns(UserWarning, match="not finite"):
+        model = gapless.LinearSVC(C=1e308).fit(X, y)
+    if model.certificate_.status != "not_finite":
+        pytest.skip("this fit has numbers")
+    gapless.save(model, tmp_path / "m.gapless")
+    again = gapless.load(tmp_path / "m.gapless")
+    assert again.certificate_.status == "not_finite"
+    assert np.array_equal(again.intercept_, model.intercept_, equal_nan=True)

@@ -517,6 +517,8 @@ def arrays(content: bytes, rng: Random, kind: str) -> bytes:
         forms = json.loads(own["model.json"])["arrays"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return flip(content, rng, kind)
+    if not isinstance(forms, dict):  # what an earlier mutation made of it
+        return flip(content, rng, kind)
     for _ in range(int(rng.integers(1, 4))):
         name = _pick(rng, list(forms) or [""])
         try:

@@ -217,6 +217,11 @@ PLAIN = {
 SEPARATED = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 
 
+def _lone_returns(path: str) -> bool:
+    with open(path, "rb") as stream:
+        return b"\r" in stream.read().replace(b"\r\n", b"")
+
+
 def _as_pandas(path: str, data: Any) -> str:
     """Where pandas sees rows and columns of the same names, each cell that both read as a number is the same number."""
     try:
@@ -226,6 +231,8 @@ def _as_pandas(path: str, data: Any) -> str:
     words = [note.removesuffix("-separated") for note in data.notes if note.endswith("-separated")]
     encoding = next((note for note in data.notes if note.startswith(("utf", "cp1252", "latin"))), "utf-8")
     bare = "no header" in data.notes
+    if _lone_returns(path):
+        return "accepted"  # pandas ends lines at lone returns, too: its rows are others, even where there are as many
     try:
         frame = pd.read_csv(
             path, sep=SEPARATED[words[0]] if words else ",", dtype=str, encoding=encoding, skipinitialspace=True,
@@ -271,6 +278,8 @@ def _as_sklearn(path: str, data: Any) -> str:
     except Exception:  # scikit-learn refuses more: labels that are texts, indices that do not rise
         return "accepted"
     if X.shape[0] != data.X.shape[0]:
+        if _lone_returns(path):
+            return "accepted"  # scikit-learn ends lines at \n alone
         raise Wrong(f"{data.X.shape[0]} rows, scikit-learn reads {X.shape[0]}")
     mine, theirs = data.X.tocoo(), X.tocoo()
     for a, b, what in (

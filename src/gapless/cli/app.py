@@ -16,7 +16,17 @@ import typer
 from gapless.cli.bounds import bounds
 from gapless.cli.demo import demo
 from gapless.cli.doctor import doctor
-from gapless.cli.guard import BAD_INPUT, INTERRUPTED, NOT_WRITTEN, lost_output, one_line, say
+from gapless.cli.guard import (
+    BAD_INPUT,
+    INTERRUPTED,
+    NOT_WRITTEN,
+    OK,
+    drop_output,
+    lost_output,
+    one_line,
+    opened_streams,
+    say,
+)
 from gapless.cli.lab import lab
 from gapless.cli.predict import predict
 from gapless.cli.report import report
@@ -63,11 +73,14 @@ def _root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is returned."""
+    opened_streams()
     try:
         code = _main(list(sys.argv[1:] if arguments is None else arguments))
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
         return code
+    except BrokenPipeError:  # as of a command: who read the help has enough
+        drop_output()
+        return OK
     except OSError as error:  # of the help or the version, which no command guards
         lost = lost_output(error)
         if lost is None:
@@ -88,6 +101,10 @@ def _main(given: list[str]) -> int:
     except KeyboardInterrupt:
         say("interrupted")
         return INTERRUPTED
+    except SystemExit as ending:  # click's own end where the reader of the help has gone
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        raise ending.__context__ from None
     except ClickException as error:
         name = type(error).__name__
         if name == "NoArgsIsHelpError":  # the help itself is the answer to `gapless` alone

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from gapless.cli import options
-from gapless.cli.guard import FALSE, guarded, say
+from gapless.cli.guard import FALSE, INTERRUPTED, guarded, say
 from gapless.cli.output import LABEL, WIDTH, line, title
 
 FOLDER = Path("gapless-demo")
@@ -96,7 +96,10 @@ def _train(home: Path) -> bool:
     os.chdir(home)
     try:
         names = ["--target", "diagnosis", "--out", MODEL, "--report", PAGE]
-        return main(["train", TABLE, *names, "--time-limit", f"{TRAIN_SECONDS:g}"]) == 0
+        code = main(["train", TABLE, *names, "--time-limit", f"{TRAIN_SECONDS:g}"])
+        if code == INTERRUPTED:  # it has said so
+            raise typer.Exit(code)
+        return code == 0
     finally:
         os.chdir(here)
 

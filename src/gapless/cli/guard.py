@@ -34,6 +34,13 @@ def say(text: str) -> None:
         print(f"gapless: {text}", file=sys.stderr, flush=True)
 
 
+def opened_streams() -> None:
+    """A stream that was closed (``>&-``) is as /dev/null: nothing fails over it, and no other file gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+
+
 def lost_output(error: BaseException) -> str | None:
     """What to say of an error of stdout (a full device), which Python drops what was written over; None: it is another error."""
     innermost = error.__traceback__
@@ -43,11 +50,11 @@ def lost_output(error: BaseException) -> str | None:
     printing = module.startswith(("gapless.cli.", "click", "typer", "rich"))
     if not isinstance(error, OSError) or isinstance(error, BrokenPipeError) or error.filename or not printing:
         return None
-    _drop_output()
+    drop_output()
     return f"the output cannot be written ({error.strerror or error})"
 
 
-def _drop_output() -> None:
+def drop_output() -> None:
     """Nothing is left that Python could fail over at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,7 +81,7 @@ def guarded(command: F) -> F:
             stop("interrupted", INTERRUPTED)
         except BrokenPipeError:
             # The reader of our output has gone (| head): nothing to say, and nobody to say it to.
-            _drop_output()
+            drop_output()
             raise typer.Exit(OK) from None
         except Exception as error:
             if debug or _is_clicks(error):

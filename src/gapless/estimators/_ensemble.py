@@ -99,6 +99,7 @@ class Ensemble(Shown, MetaEstimatorMixin, BaseEstimator):
     def _blank(cls, document: Any, learners: list[Any]) -> Any:
         """From a document: parameters, with a base learner like those that were fitted, and what was seen of the features."""
         model = blank_model(cls, document)
+        model.estimator = None
         if learners:
             base = clone(learners[0])
             seeds = [name for name in base.get_params() if name == "random_state" or name.endswith("__random_state")]

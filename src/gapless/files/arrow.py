@@ -53,23 +53,31 @@ def read_arrow(
         raise data_error(f"declares more than memory can hold ({_first_line(error)})", place) from None
     except OSError as error:
         raise data_error(f"cannot be read ({_first_line(error)})", place) from None
-    return from_frame(
-        table,
-        target=target,
-        weights=weights,
-        drop=drop,
-        labels=labels,
-        expected=expected,
-        categories=categories,
-        numbers=numbers,
-        decimal=decimal,
-        date_order=date_order,
-        missing=missing,
-        typed=typed,
-        dtype=dtype,
-        path=place,
-        notes=(format,),
-    )
+    from narwhals.exceptions import NarwhalsError
+
+    try:
+        return from_frame(
+            table,
+            target=target,
+            weights=weights,
+            drop=drop,
+            labels=labels,
+            expected=expected,
+            categories=categories,
+            numbers=numbers,
+            decimal=decimal,
+            date_order=date_order,
+            missing=missing,
+            typed=typed,
+            dtype=dtype,
+            path=place,
+            notes=(format,),
+        )
+    except (
+        pa.ArrowException,
+        NarwhalsError,
+    ) as error:  # a type that has no meaning, as a decimal of more places than digits
+        raise data_error(f"holds what cannot be read as numbers and texts ({_first_line(error)})", place) from None
 
 
 def _first_line(error: BaseException) -> str:
@@ -84,6 +92,10 @@ def _parquet(place: str, dtype: Any) -> Any:
         large = too_large(facts.num_rows, 2 * facts.num_columns, np.dtype(dtype).itemsize)  # the table and the matrix
         if large:
             raise data_error(large, place)
+        groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
+        short = any(group.column(j).num_values < group.num_rows for group in groups for j in range(group.num_columns))
+        if short or sum(group.num_rows for group in groups) != facts.num_rows:  # pyarrow would look for them for ever
+            raise data_error("its parts do not have the rows that it declares", place)
         return file.read()
 
 

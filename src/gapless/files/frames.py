@@ -15,7 +15,7 @@ from gapless.files.columns import Column, assign, position
 from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error, listed
 from gapless.files.dates import EPOCH
 from gapless.files.kinds import Options
-from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels
+from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels, strings
 from gapless.files.notation import numbers_among
 from gapless.files.texts import as_values, usual_mark
 from gapless.judge.errors import DataError
@@ -312,4 +312,4 @@ def _label(
     texts = [flags.get(text, text) for text in texts]
     if column.dtype == nw.Boolean and kind in (None, "bool"):
         return np.array([text == "True" for text in texts]), kept, Style()
-    return (as_labels(texts, kind) if kind is not None else np.asarray(texts, dtype=str)), kept, Style()
+    return (as_labels(texts, kind) if kind is not None else strings(texts)), kept, Style()

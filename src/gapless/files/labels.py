@@ -27,6 +27,8 @@ def is_number(text: str) -> bool:
     return True
 
 
+#: Bytes of an array of texts that are all as wide as the longest, however short the others are.
+MOST_WIDE = 1 << 26
 TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 
 
@@ -37,7 +39,7 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
     then sees a label the model does not know, and can name it.
     """
     if kind == "str":
-        return np.asarray(texts, dtype=str)
+        return strings(texts)
     if kind == "bool":
         lower = [text.lower() for text in texts]
         if all(text in TRUE or text in FALSE for text in lower):
@@ -53,7 +55,14 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
             return np.asarray([values[text] for text in texts], dtype=dtype)
         except (ValueError, OverflowError):
             continue
-    return np.asarray(texts, dtype=str)
+    return strings(texts)
+
+
+def strings(texts: Sequence[str]) -> np.ndarray:
+    """Texts as an array; of objects where one long text would set the width of all the others."""
+    wide = 4 * max(map(len, texts), default=0) * len(texts)
+    far = wide > MOST_WIDE and wide > 32 * sum(map(len, texts))
+    return np.array([*texts], dtype=object) if far else np.asarray(texts, dtype=str)
 
 
 def _whole(text: str) -> int:

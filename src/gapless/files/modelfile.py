@@ -192,7 +192,7 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
     document = dict(certificate.document())
     arrays = dict(certificate.arrays)
     for key, mine in arrays_now(model, arrays).items():
-        if not np.array_equal(mine, arrays[key]):
+        if not np.array_equal(mine, arrays[key], equal_nan=True):
             raise ModelFileError(f"{key}_ is not what fit returned: the certificate does not speak of it; fit again")
     if target is not None:
         document["target"] = str(target)

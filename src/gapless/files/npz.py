@@ -52,12 +52,21 @@ def read_npz(path: str | os.PathLike[str], *, labels: Labels = "required", expec
         weights = weights.astype(np.float64)
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
             raise data_error("sample_weight has values that are negative or not finite", place)
+    for name in ("y", "feature_names"):
+        if name in arrays and arrays[name].dtype.kind == "U" and not _is_text(arrays[name]):
+            raise data_error(f"{name} holds signs that Unicode does not have", place)
     names = arrays.get("feature_names")
     if names is not None and (names.shape != (d,) or names.dtype.kind != "U"):
         raise data_error(f"feature_names must be {d} strings", place)
     listed = None if names is None else [str(name) for name in names]
     X, listed = _in_order(X, listed, expected, place)
     return Dataset(X=X, y=y, names=listed, weights=weights, notes=("npz",), path=place)
+
+
+def _is_text(array: np.ndarray) -> bool:
+    """Whether all signs are of Unicode: Python makes no text of others, nor a file of a text with half a sign."""
+    signs = np.frombuffer(array.tobytes(), dtype=np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    return bool(((signs < 0xD800) | ((signs > 0xDFFF) & (signs <= 0x10FFFF))).all())
 
 
 def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: str) -> tuple[Any, list[str] | None]:

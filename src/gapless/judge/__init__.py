@@ -4,6 +4,7 @@
 certificate claims is true.
 """
 
+from . import starting
 from .check import check
 from .errors import CertificateError, DataError, ModelFileError
 from .fingerprint import fingerprint, row_hashes
@@ -31,3 +32,4 @@ __all__ = [
     "row_hashes",
     "row_weights",
 ]
+starting.over()

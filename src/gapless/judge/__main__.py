@@ -1,5 +1,5 @@
 """``python -m gapless.judge MODEL DATA``: exit 0 where every claim holds, 1 where one does not, 2 on an error, 4 where the
-verdict cannot be written."""
+verdict cannot be written, 130 where Ctrl-C was pressed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,26 @@ def is_proof(path: str) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read a model file and a data file, judge, print the verdict."""
+    """Read a model file and a data file, judge, print the verdict. What must not end in 1 is said by another code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed (>&-): as /dev/null, so that no file of ours gets its number
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        return _stop(130, "interrupted")
+    except SystemExit:  # the help, or words on bad usage, are on their way
+        if lost := _written("", "the help"):
+            return lost
+        raise
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m gapless.judge",
         description="Check the certificate of a model file against its training data, trusting nobody.",
-        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged, 4 the verdict cannot be written",
+        epilog="exit codes: 0 every claim holds, 1 a claim is false, 2 it cannot be judged, 4 the verdict cannot be "
+        "written, 130 interrupted",
     )
     parser.add_argument("model", help="model file written by gapless, or a proof of separation (.json)")
     parser.add_argument("data", help="training data: CSV, svmlight, or npz with X, y[, sample_weight]")
@@ -56,15 +71,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _stop(2, f"{error}")
     except Exception as error:  # 1 would say "false": a fault of the judge must not be taken for a verdict
         return _stop(2, f"the judge failed ({type(error).__name__}: {error})")
-    text, encoding = verdict.to_json() if options.json else str(verdict), sys.stdout.encoding or "utf-8"
+    text = verdict.to_json() if options.json else str(verdict)
+    return _written(f"{text}\n", f"the verdict, which is {'TRUE' if verdict else 'FALSE'},") or (0 if verdict else 1)
+
+
+def _written(text: str, what: str) -> int:
+    """Print a text; 4 where it cannot be written, else 0."""
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to fail at the end
         if not isinstance(error, BrokenPipeError):  # who read has enough (| head): the exit code still says it
-            told = "TRUE" if verdict else "FALSE"
-            return _stop(4, f"the verdict, which is {told}, cannot be written ({error.strerror or error})")
-    return 0 if verdict else 1
+            return _stop(4, f"{what} cannot be written ({error.strerror or error})")
+    return 0
 
 
 def _stop(code: int, text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import stat
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -63,6 +64,8 @@ def _read(
             if len(names) > 1:
                 raise DataError(f"{where}: several targets are one array of an npz file, not {len(names)}", str(where))
             return _npz(str(where), names[0] if names else None, weights, document)
+        if stat.S_ISCHR(os.stat(path).st_mode):
+            raise DataError(f"{where}: is a device, which need not end; give a file", str(where))
         with open(path, "rb") as stream:
             lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read()))
     except UnicodeDecodeError:
