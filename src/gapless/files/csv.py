@@ -22,7 +22,7 @@ from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, listed, undecodable
 from gapless.files.kinds import Guess, Options, guess
-from gapless.files.labels import as_labels, is_number, known_flags, merged_flags, no_labels
+from gapless.files.labels import as_labels, is_number, known_spellings, merged_spellings, no_labels
 from gapless.files.layout import end_of, layout
 from gapless.files.memory import too_large
 from gapless.files.notation import numbers_among
@@ -383,12 +383,12 @@ def _label(
             line_of(plan, 0),
             label,
         )
-    flags = merged_flags(present)
+    flags, sentence = merged_spellings(present, label)
     words: list[str] = []
     if expected is not None and expected.classes:
-        flags = known_flags(present, expected.classes)
+        flags = known_spellings(present, expected.classes)
     elif flags:
-        words.append(f"{label!r}: yes and no in {len(present)} spellings ({listed(sorted(present), 4)})")
+        words.append(sentence)
     values = as_labels([flags.get(text, text) for text in present] or [""], kind)  # an empty file of labels has none
     where = np.zeros(len(told) + 1, dtype=np.int64)
     where[[code for code in range(len(told)) if code not in none]] = np.arange(len(present))
@@ -430,13 +430,11 @@ def _levels(
         told = texts[j]
         flags: dict[str, str] = {}
         if expected is not None and expected.encoding is not None:
-            flags = known_flags(told, expected.encoding.columns[k]["levels"])
+            flags = known_spellings(told, expected.encoding.columns[k]["levels"])
         elif expected is None and j not in asked:
-            flags = merged_flags(told)
+            flags, sentence = merged_spellings(told, name(plan, j))
             if flags:
-                said.append(
-                    f"{name(plan, j)!r}: yes and no in {len(told)} spellings ({listed(sorted(told), 4)}); --category leaves them"
-                )
+                said.append(f"{sentence}; --category leaves them")
         ordered = levels[k] = sorted({flags.get(text, text) for text in told})
         place = {text: float(rank) for rank, text in enumerate(ordered)}
         ranks[j] = {text: place[flags.get(text, text)] for text in told}
