@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -30,8 +31,12 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
         if column not in names:
             near = _near(column, names)
             meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {listed(list(names))}"
-            if len(names) == 1 and column in names[0].split():
-                meant = ": the columns seem to be parted by spaces; write the table with commas, semicolons or tabs"
+            parts = re.split(r"([^\w.()-])", names[0].strip('"')) if len(names) == 1 else []
+            if column in parts and len(parts) > 1:
+                by = "spaces" if parts[1].isspace() else repr(parts[1])
+                meant = f": the columns seem to be parted by {by}; write the table with commas, semicolons or tabs"
+                if names[0].count(",") and by == "','":
+                    meant = ": whole lines seem to stand in quotes; write the table without them"
             raise data_error(f"{what}: there is no column {column!r}{meant}", path)
         return list(names).index(column)
     if not -width <= column < width:

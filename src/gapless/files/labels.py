@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from unicodedata import normalize
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def is_number(text: str) -> bool:
     return True
 
 
+UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 
 
@@ -144,11 +146,12 @@ def merged_spellings(texts: Sequence[str], name: str | int) -> tuple[dict[str, s
 
 
 def folded(text: str) -> str:
-    """A text without its capital letters and double spaces, where these say nothing: words of at least three letters in small
-    letters, in capitals, or with capital initials. AA, Aa and AaBb are three texts."""
-    bare = " ".join(text.split())
+    """A text without double spaces and signs that nobody sees, and without its capital letters where these say nothing: in words of
+    at least three letters that are small, or capitals, or capital initials. AA, Aa and AaBb are three texts."""
+    bare = text if text.isascii() else normalize("NFC", text.translate(UNSEEN))
+    bare = " ".join(bare.split())
     usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
-    return bare.lower() if usual and sum(map(str.isalpha, bare)) >= 3 else text
+    return bare.lower() if usual and sum(map(str.isalpha, bare)) >= 3 else bare
 
 
 def known_spellings(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:

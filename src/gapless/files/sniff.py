@@ -135,7 +135,7 @@ def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, lis
         some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
         return [(start, lines[start - 1].split(sep)) for start in some]
     records: list[tuple[int, list[str]]] = []
-    reader = csv.reader((line + "\n" for line in lines), delimiter=sep)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=sep, skipinitialspace=True)
     start = 1
     try:
         for cells in reader:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from datetime import date
 from typing import Any, NamedTuple
@@ -58,6 +59,7 @@ MONTHS = (
     "jun juin giu",
     "jul juil lug", "aug août aou aoû ago", "sep sept set", "oct okt ott out", "nov", "dec dez déc dic",
 )  # fmt: skip
+UNSEEN = frozenset("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad")
 #: Hours that clocks are ahead of UTC.
 ZONES = {
     "z": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 1, "cet": 1, "mez": 1, "cest": 2, "mesz": 2, "eet": 2, "eest": 3, "msk": 3,
@@ -451,10 +453,12 @@ def as_levels(texts: Sequence[str | None], levels: Sequence[str]) -> list[str | 
 
 
 def _in_small_letters(text: str) -> str:
-    """A word of three letters or more, without its capitals where all or the first ones of its letters are some."""
-    bare = " ".join(text.split())
+    """A text without signs that nobody sees; a word of three letters or more without its capitals, where all or the first ones of
+    its letters are some."""
+    bare = unicodedata.normalize("NFC", "".join(sign for sign in text if sign not in UNSEEN))
+    bare = " ".join(bare.split())
     letters = sum(1 for sign in bare if sign.isalpha())
-    return bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else text
+    return bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else bare
 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:
