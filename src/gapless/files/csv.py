@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import DATE, Style
+from gapless.files.cells import BAD, DATE, Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
@@ -195,6 +195,7 @@ def _read(
     if not len(table.X):
         raise data_error("there is a header and no row below it", path, line)
     roles = plan.roles
+    _refuse_second_header(plan, table)
     told += _emptied(plan, table)
     merged = _merged(plan, table)
     levels, flags = _levels(plan, table, merged, threads, expected, texts) if typed else (None, [])
@@ -236,6 +237,26 @@ def _places(width: int, roles: Roles) -> np.ndarray:
         if column is not None:
             place[column] = at
     return place
+
+
+def _refuse_second_header(plan: Plan, table: Table) -> None:
+    """Files that were put one behind the other with their headers: each column has its own name among its cells."""
+    names = plan.names
+    if names is None:
+        return
+    seen = {j for j, tally in table.tallies.items() if names[j] in tally.examples.get(BAD, ())}
+    seen |= {j for slot, j in enumerate(plan.texts) if any(names[j] in worker[slot] for worker in table.texts)}
+    if len(seen) < 2 or not seen.issuperset([*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]):
+        return
+    with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
+        reader = csv.reader(stream, delimiter=plan.separator, skipinitialspace=True)
+        for cells in reader:
+            if reader.line_num >= plan.line and all(j < len(cells) and cells[j].strip() == names[j] for j in seen):
+                raise data_error(
+                    "the header stands again, as where tables are put one behind the other; take such lines out",
+                    plan.path,
+                    reader.line_num,
+                )
 
 
 def _emptied(plan: Plan, table: Table) -> list[str]:

@@ -137,7 +137,7 @@ def merged_spellings(texts: Sequence[str], name: str | int) -> tuple[dict[str, s
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(folded(text), []).append(text)
-    cases = {text: max(group) for group in groups.values() if len(group) > 1 for text in group}
+    cases = {text: max(group, key=lambda each: (_seen(each) == each, each)) for group in groups.values() if len(group) > 1 for text in group}
     if not cases:
         return {}, ""
     some = [text for text in sorted(cases) if cases[text] != text]
@@ -148,10 +148,13 @@ def merged_spellings(texts: Sequence[str], name: str | int) -> tuple[dict[str, s
 def folded(text: str) -> str:
     """A text without double spaces and signs that nobody sees, and without its capital letters where these say nothing: in words of
     at least three letters that are small, or capitals, or capital initials. AA, Aa and AaBb are three texts."""
-    bare = text if text.isascii() else normalize("NFC", text.translate(UNSEEN))
-    bare = " ".join(bare.split())
+    bare = _seen(text)
     usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
     return bare.lower() if usual and sum(map(str.isalpha, bare)) >= 3 else bare
+
+
+def _seen(text: str) -> str:
+    return " ".join((text if text.isascii() else normalize("NFC", text.translate(UNSEEN))).split())
 
 
 def known_spellings(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
