@@ -126,6 +126,15 @@ def test_a_target_with_a_unit_is_of_numbers_and_a_few_stars_are_classes(tmp_path
     assert told["classes"] == ["1 star", "2 stars"]
 
 
+def test_thousands_that_could_be_fractions_are_told(tmp_path):
+    """Between semicolons 60.374 may be sixty thousand: what is taken is said, where no cell decides."""
+    path = tmp_path / "data.csv"
+    path.write_text(table(";", size=[f"{60 + k}.{100 + 7 * k:03}" for k in range(N)]))
+    assert "'size': '60.100' read with a decimal point (--decimal says otherwise)" in read_data(path, target="label", typed=True).told
+    path.write_text(table(";"))
+    assert not any("--decimal" in each for each in read_data(path, target="label", typed=True).told)
+
+
 def test_durations_keep_their_length(tmp_path):
     hours = [abs(v) / 50 for v in SIZE]
     path = tmp_path / "data.csv"

@@ -103,7 +103,7 @@ def guess(
             styles[j] = Style(unit=unit)
     every = {j: styles.get(j, Style()) for j in numbers}
     odd = bool(styles) or any("," in "".join(columns[j]) for j in numbers)
-    odd = odd or (separator == ";" and any(_grouped(columns[j]) for j in numbers))
+    odd = odd or (separator == ";" and any(_open(columns[j]) for j in numbers))
     found = {j: _choices(columns[j], style) for j, style in every.items()} if odd else {}
     for j, style in every.items():
         asked = options.decimal if style.kind == NUMBER else options.date_order
@@ -163,14 +163,10 @@ def _numbers(words: Collection[str], missing: frozenset[str]) -> bool:
     return bool(present) and (numbers == len(present) or (len(present) > MANY_LABELS and numbers >= 0.9 * len(present)))
 
 
-def _grouped(cells: Sequence[str]) -> bool:
-    """Whether all points of a column could part thousands: 1.234 among whole numbers below 1000."""
-    texts = {cell.strip().lstrip("-") for cell in cells}
-    dotted = [text for text in texts if "." in text]
-    if len(dotted) < FEW_GROUPS or not all(is_ambiguous(text) for text in dotted):
-        return False
-    whole = [text for text in texts if text.isascii() and text.isdigit()]
-    return all(len(text) <= 3 for text in whole) and any(text.strip("0") for text in whole)
+def _open(cells: Sequence[str]) -> bool:
+    """Whether all points of a column could part thousands: 1.234."""
+    dotted = [text for text in {cell.strip().lstrip("-") for cell in cells} if "." in text]
+    return len(dotted) >= FEW_GROUPS and all(is_ambiguous(text) for text in dotted)
 
 
 def _choices(cells: Sequence[str], style: Style) -> Counter[str]:
