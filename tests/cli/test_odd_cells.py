@@ -135,6 +135,21 @@ def test_thousands_that_could_be_fractions_are_told(tmp_path):
     assert not any("--decimal" in each for each in read_data(path, target="label", typed=True).told)
 
 
+def test_a_new_file_is_told_what_predict_can_be_asked_for(tmp_path):
+    path, new, out = tmp_path / "data.csv", tmp_path / "new.csv", tmp_path / "m.gapless"
+    labels = [None if k % 20 == 3 else each for k, each in enumerate(LABEL)]
+    path.write_text(table(name=[f"row {k}" for k in range(N)], label=[each or "" for each in labels]))
+    told = json.loads(run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    assert told["left_out"] == ["'name': 114 different texts in 114 rows"]  # those of rows without a label do not count
+    new.write_text("size,colour,when\n1500,red,05/03/2019\nbig,mauve,yesterday\n1500,blue,2019-05-03\n")
+    said = " ".join(run("predict", out, new).stderr.split())
+    assert "'size': 1 of 3 cells is no number ('big'), taken as missing gapless" in said
+    assert "'when': 1 of 3 cells is no date ('yesterday'), taken as missing gapless" in said
+    assert "'05/03/2019' leaves open (--date-order says otherwise)" in said
+    assert "'colour': 1 row with a text not seen in training ('mauve'), 0 in all its features" in said
+    assert "--category" not in said
+
+
 def test_durations_keep_their_length(tmp_path):
     hours = [abs(v) / 50 for v in SIZE]
     path = tmp_path / "data.csv"

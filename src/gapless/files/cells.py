@@ -126,9 +126,11 @@ class Tally:
         return listed([text[:40] for text in texts], SHOWN)
 
 
-def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None) -> list[str]:
+def facts(
+    style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None, fixed: bool = False
+) -> list[str]:
     """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell
-    that could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
+    that could be read either way; `fixed`: a model says what the column holds. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
@@ -143,7 +145,8 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | No
         if counts[CHOSEN] and (counts[SURE] or sampled or style.asked):
             said.append(f"dates with the {order}")
         elif counts[CHOSEN]:
-            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} leave open (--date-order says otherwise)")
+            leave = "leaves" if len(tally.examples[CHOSEN]) == 1 else "leave"
+            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} {leave} open (--date-order says otherwise)")
         if counts[AGAINST]:
             said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
         if tally.zones:
@@ -171,8 +174,8 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | No
             said.append(f"the unit {' or '.join(repr(each.strip()) for each in style.unit.split('|'))} left out")
     if counts[BAD]:
         what = "dates" if style.kind == DATE else "numbers"
-        taken = "taken as missing (--category makes texts of the column)"
-        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}), {taken}")
+        taken = "taken as missing" + ("" if fixed else " (--category makes texts of the column)")
+        said.append(f"{counts[BAD]} of {cells} cells {'is' if counts[BAD] == 1 else 'are'} no {what[:-1] if counts[BAD] == 1 else what} ({tally.shown(BAD)}), {taken}")
     return said
 
 

@@ -126,7 +126,7 @@ def from_frame(
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
     odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
     about = {
-        names[j]: _facts(style, tallies.get(names[j]), len(table), usual) for j, style in zip(roles.features, styles)
+        names[j]: _facts(style, tallies.get(names[j]), len(table), usual, expected is not None) for j, style in zip(roles.features, styles)
     }
     data = Dataset(
         X=X,
@@ -182,10 +182,12 @@ def _floats(nw: Any, column: Any) -> np.ndarray:
         return np.array([np.nan if cell is None else float(cell) for cell in column.to_list()])
 
 
-def _facts(style: Style | None, tally: Tally | None, rows: int, usual: str | None = None) -> list[str]:
+def _facts(
+    style: Style | None, tally: Tally | None, rows: int, usual: str | None = None, fixed: bool = False
+) -> list[str]:
     if style is None or (tally is None and style.kind != DATE):
         return []
-    return facts(style, tally or Tally(), rows, style.choice == usual)
+    return facts(style, tally or Tally(), rows, style.choice == usual, fixed=fixed)
 
 
 class _Column:

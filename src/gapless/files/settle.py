@@ -148,7 +148,7 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
         if plan.kinds[j] == 1:
             style, tally = plan.style_of(j), table.tallies.get(j, Tally())
             about[str(name(plan, j))] = facts(
-                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j)
+                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j), plan.fixed
             )
     said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
     if plan.fixed:
