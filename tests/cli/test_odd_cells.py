@@ -150,6 +150,47 @@ def test_a_new_file_is_told_what_predict_can_be_asked_for(tmp_path):
     assert "--category" not in said
 
 
+def test_weights_with_decimal_commas(tmp_path):
+    path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
+    size = [repr(v).replace(".", ",") for v in SIZE]
+    path.write_text(table(";", size=size, weight=[f"{1 + k % 3},5" for k in range(N)]))
+    run("train", path, "--target", "label", "--weights", "weight", "--model", "svm", "--no-report", "-o", out)
+    run("verify", out, path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert judge_main([str(out), str(path)]) == 0
+
+
+def test_an_encoding_that_is_given_is_given_to_the_judge_too(tmp_path):
+    path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
+    path.write_bytes(table(colour=[{"red": "红", "green": "绿", "blue": "蓝"}[c] for c in COLOUR]).encode("gbk"))
+    told = run("train", path, "--target", "label", "--encoding", "gbk", "--model", "svm", "--no-report", "-o", out).stdout
+    assert "--encoding gbk" in " ".join(told.split()).partition("next")[2]
+    run("verify", out, path, "--encoding", "gbk")
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as error:
+        assert judge_main([str(out), str(path), "--encoding", "gbk"]) == 0
+        assert judge_main([str(out), str(path)]) == 2
+        assert judge_main([str(out), str(path), "--encoding", "nowhere"]) == 2
+    assert "unknown encoding: nowhere" in error.getvalue()
+
+
+def test_a_year_is_the_name_of_a_column(tmp_path):
+    path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
+    path.write_text(table().replace("label", "2021", 1))
+    told = json.loads(run("train", path, "--target", "2021", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    assert told["target"] == "2021"
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert judge_main([str(out), str(path)]) == 0
+    assert "outside the 4 columns" in run("train", path, "--target", "2022", "-o", out, code=2).output
+
+
+def test_the_sign_of_any_currency(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_bytes(table(";", size=[f"{v} €".replace(".", ",") for v in SIZE]).encode("iso8859-15"))
+    data = read_data(path, target="label", typed=True)  # ¤ in other encodings
+    np.testing.assert_allclose(data.X[:, 0], SIZE)
+    assert "'size': ¤ left out" in data.told
+
+
 def test_durations_keep_their_length(tmp_path):
     hours = [abs(v) / 50 for v in SIZE]
     path = tmp_path / "data.csv"

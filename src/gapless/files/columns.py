@@ -23,6 +23,17 @@ class Roles:
     notes: list[str] = field(default_factory=list)
 
 
+class Numbered(int):
+    """The number of a column, from 0, as it was written: a name, where there are not so many columns and one is called so."""
+
+    text: str
+
+    def __new__(cls, number: int, text: str) -> Numbered:
+        made = super().__new__(cls, number)
+        made.text = text
+        return made
+
+
 def position(column: Column, names: Sequence[str] | None, width: int, what: str, path: str) -> int:
     """Where a column stands; a column is a name, or a number from 0 (negative: from the end)."""
     if isinstance(column, str):
@@ -40,6 +51,8 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
             raise data_error(f"{what}: there is no column {column!r}{meant}", path)
         return list(names).index(column)
     if not -width <= column < width:
+        if isinstance(column, Numbered) and column.text in (names or ()):  # 2021 as the name of a column
+            return list(names or ()).index(column.text)
         known = "" if names is None else f": {listed(list(names))}"
         raise data_error(f"{what}: the column number is outside the {width} columns{known}", path)
     return column % width

@@ -254,6 +254,7 @@ class Encoding:
             notes=data.notes,
             path=data.path,
             told=data.told,
+            weights_name=data.weights_name,
         )
 
     def document(self) -> dict[str, Any]:

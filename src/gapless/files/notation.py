@@ -77,7 +77,7 @@ ALIKE = str.maketrans(
         "\ufeff": None,
     }
 )
-_SIGNS = r"[€$£¥₹₽₺₩₪₫฿₦₴₱¢]"
+_SIGNS = r"[€$£¤¥₹₽₺₩₪₫฿₦₴₱¢]"
 _CODES = (
     r"USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|CNY|RMB|MXN|TRY|RUB|SGD|HKD|KRW|ILS|RON|BGN"
     r"|R\$|US\$|A\$|C\$|SFr\.?|Fr\.?|kr\.?|zł|Kč|Ft|Rs\.?|DM"

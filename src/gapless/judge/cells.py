@@ -37,7 +37,7 @@ MONEY = (
     "sfr.", "usd", "eur", "gbp", "chf", "jpy", "inr", "cad", "aud", "nzd", "sek", "nok", "dkk", "pln", "czk", "huf",
     "brl", "zar", "cny", "rmb", "mxn", "try", "rub", "sgd", "hkd", "krw", "ils", "ron", "bgn", "us$", "sfr", "fr.",
     "kr.", "rs.", "r$", "a$", "c$", "fr", "kr", "zł", "kč", "ft", "rs", "dm",
-    *"€$£¥₹₽₺₩₪₫฿₦₴₱¢",
+    *"€$£¤¥₹₽₺₩₪₫฿₦₴₱¢",
 )  # fmt: skip
 DIGITS = frozenset("0123456789")
 FLAGS = (

@@ -27,8 +27,10 @@ class Table(NamedTuple):
     header: int  # its line
 
 
-def text_of(raw: bytes) -> str:
+def text_of(raw: bytes, encoding: str | None = None) -> str:
     """The text of a file: by its mark, else UTF-16 where every second byte is 0, else UTF-8, else Windows' western encoding."""
+    if encoding is not None:
+        return raw.decode(encoding)
     for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if raw.startswith(mark):
             return raw[len(mark) :].decode(name)
