@@ -51,7 +51,7 @@ def grouped(value):
     return f"{abs(value):,.2f}"
 
 
-MARCH = "Jan Feb März April Mai Juni Juli Aug Sept Okt Nov Dez".split()
+MARCH = ["Jan", "Feb", "März", "April", "Mai", "Juni", "Juli", "Aug", "Sept", "Okt", "Nov", "Dez"]
 ODD = {
     "accounts": (table(";", size=[f" $ ({grouped(v)}) " if v < 0 else f" $ {grouped(v)} " for v in SIZE]), "$ left out"),
     "a unit that some lack": (table(size=[f"{v} kg" if k % 3 else f"{v}" for k, v in enumerate(SIZE)]), "the unit 'kg'"),
@@ -91,7 +91,9 @@ def test_an_odd_table_is_the_plain_one(tmp_path, name):
     assert ours.reading.dated(days[0])
     assert ours.y.tolist() == theirs.y.tolist()
     assert [each.split("\n")[0] for each in ours.names] == theirs.names
-    answer = json.loads(run("train", odd, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    answer = json.loads(
+        run("train", odd, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told in " | ".join(answer["notes"])
     run("verify", out, odd)
     with contextlib.redirect_stdout(io.StringIO()) as verdict:
@@ -102,12 +104,20 @@ def test_an_odd_table_is_the_plain_one(tmp_path, name):
 
 
 def test_labels_in_capitals_are_the_same_labels(tmp_path):
-    labels = [(each, each.upper(), f"{each} ", each.title())[k % 4] for k, each in enumerate(["good" if v > 0 else "bad" for v in Z])]
+    labels = [
+        (each, each.upper(), f"{each} ", each.title())[k % 4]
+        for k, each in enumerate(["good" if v > 0 else "bad" for v in Z])
+    ]
     path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
     path.write_text(table(label=labels))
-    told = json.loads(run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["classes"] == ["bad", "good"]
-    assert any("'label': texts that differ in capital letters or spaces alone are one ('BAD' is 'bad'" in each for each in told["notes"])
+    assert any(
+        "'label': texts that differ in capital letters or spaces alone are one ('BAD' is 'bad'" in each
+        for each in told["notes"]
+    )
     with contextlib.redirect_stdout(io.StringIO()):
         assert judge_main([str(out), str(path)]) == 0
     assert {*run("predict", out, path).stdout.split()} == {"prediction", "bad", "good"}
@@ -116,13 +126,17 @@ def test_labels_in_capitals_are_the_same_labels(tmp_path):
 def test_a_target_with_a_unit_is_of_numbers_and_a_few_stars_are_classes(tmp_path):
     path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
     path.write_text(table(label=[f"{v} kg" if k % 5 else f"{v}" for k, v in enumerate(SIZE)]))
-    told = json.loads(run("train", path, "--target", "label", "--model", "ridge", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "label", "--model", "ridge", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["classes"] is None
     assert "'label': the unit 'kg' left out" in told["notes"]
     with contextlib.redirect_stdout(io.StringIO()):
         assert judge_main([str(out), str(path)]) == 0
     path.write_text(table(label=["1 star" if v < 0 else "2 stars" for v in Z]))
-    told = json.loads(run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["classes"] == ["1 star", "2 stars"]
 
 
@@ -130,7 +144,10 @@ def test_thousands_that_could_be_fractions_are_told(tmp_path):
     """Between semicolons 60.374 may be sixty thousand: what is taken is said, where no cell decides."""
     path = tmp_path / "data.csv"
     path.write_text(table(";", size=[f"{60 + k}.{100 + 7 * k:03}" for k in range(N)]))
-    assert "'size': '60.100' read with a decimal point (--decimal says otherwise)" in read_data(path, target="label", typed=True).told
+    assert (
+        "'size': '60.100' read with a decimal point (--decimal says otherwise)"
+        in read_data(path, target="label", typed=True).told
+    )
     path.write_text(table(";"))
     assert not any("--decimal" in each for each in read_data(path, target="label", typed=True).told)
 
@@ -139,7 +156,9 @@ def test_a_new_file_is_told_what_predict_can_be_asked_for(tmp_path):
     path, new, out = tmp_path / "data.csv", tmp_path / "new.csv", tmp_path / "m.gapless"
     labels = [None if k % 20 == 3 else each for k, each in enumerate(LABEL)]
     path.write_text(table(name=[f"row {k}" for k in range(N)], label=[each or "" for each in labels]))
-    told = json.loads(run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["left_out"] == ["'name': 114 different texts in 114 rows"]  # those of rows without a label do not count
     new.write_text("size,colour,when\n1500,red,05/03/2019\nbig,mauve,yesterday\n1500,blue,2019-05-03\n")
     said = " ".join(run("predict", out, new).stderr.split())
@@ -163,7 +182,9 @@ def test_weights_with_decimal_commas(tmp_path):
 def test_an_encoding_that_is_given_is_given_to_the_judge_too(tmp_path):
     path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
     path.write_bytes(table(colour=[{"red": "红", "green": "绿", "blue": "蓝"}[c] for c in COLOUR]).encode("gbk"))
-    told = run("train", path, "--target", "label", "--encoding", "gbk", "--model", "svm", "--no-report", "-o", out).stdout
+    told = run(
+        "train", path, "--target", "label", "--encoding", "gbk", "--model", "svm", "--no-report", "-o", out
+    ).stdout
     assert "--encoding gbk" in " ".join(told.split()).partition("next")[2]
     run("verify", out, path, "--encoding", "gbk")
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as error:
@@ -176,7 +197,9 @@ def test_an_encoding_that_is_given_is_given_to_the_judge_too(tmp_path):
 def test_a_year_is_the_name_of_a_column(tmp_path):
     path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
     path.write_text(table().replace("label", "2021", 1))
-    told = json.loads(run("train", path, "--target", "2021", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "2021", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["target"] == "2021"
     with contextlib.redirect_stdout(io.StringIO()):
         assert judge_main([str(out), str(path)]) == 0
@@ -204,10 +227,15 @@ def test_a_header_that_stands_again_is_refused(tmp_path):
     path = tmp_path / "data.csv"
     lines = table().splitlines(keepends=True)
     path.write_text("".join([*lines[:70], lines[0], *lines[70:]]))
-    with pytest.raises(DataError, match="line 71: the header stands again, as where tables are put one behind the other"):
+    with pytest.raises(
+        DataError, match="line 71: the header stands again, as where tables are put one behind the other"
+    ):
         read_data(path, target="label", typed=True)
     path.write_text("spam,length,words\n" + "".join(f"{('spam', 'ham')[k % 2]},{k % 7},{k % 5}\n" for k in range(60)))
-    assert sorted({*read_data(path, target="spam", typed=True).y}) == ["ham", "spam"]  # a class called as its column is none
+    assert sorted({*read_data(path, target="spam", typed=True).y}) == [
+        "ham",
+        "spam",
+    ]  # a class called as its column is none
 
 
 @pytest.mark.parametrize("sign", "^~:")
@@ -221,13 +249,17 @@ def test_another_separator_is_named(tmp_path, sign):
 def test_whole_lines_in_quotes_are_said(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("".join(f'"{line}"\n' for line in table().splitlines()))
-    assert "whole lines seem to stand in quotes" in " ".join(run("train", path, "--target", "label", code=2).output.split())
+    assert "whole lines seem to stand in quotes" in " ".join(
+        run("train", path, "--target", "label", code=2).output.split()
+    )
 
 
 @pytest.mark.parametrize("name", ["Kundennummer", "PolicyNumber", "artikelnr", "matricule"])
 def test_numbers_of_rows_have_names_in_other_languages(tmp_path, name):
     path, out = tmp_path / "data.csv", tmp_path / "m.gapless"
     path.write_text(table(**{name: [str(10**6 + 7919 * k % 99991) for k in range(N)]}))
-    told = json.loads(run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout)
+    told = json.loads(
+        run("train", path, "--target", "label", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
     assert told["left_out"] == [f"'{name}': a number of the row, by its name and without a value that occurs twice"]
     assert name not in [column["name"] for column in judge.read(out)[0]["input"]["columns"]]

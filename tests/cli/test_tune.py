@@ -97,7 +97,9 @@ def test_what_the_score_is_and_columns_of_other_sizes_are_said(csv, tmp_path):
     text = " ".join(run("tune", csv, *given).stdout.split())
     assert "on 2 folds (share of right answers)" in text
     assert "--scale" not in text
-    assert "on 2 folds (balanced_accuracy)" in " ".join(run("tune", csv, *given, "--scoring", "balanced_error").stdout.split())
+    assert "on 2 folds (balanced_accuracy)" in " ".join(
+        run("tune", csv, *given, "--scoring", "balanced_error").stdout.split()
+    )
     wide = tmp_path / "wide.csv"
     head, *rows = csv.read_text().splitlines()
     wide.write_text("\n".join([head, *(f"{row.partition(',')[0]}e4,{row.partition(',')[2]}" for row in rows)]) + "\n")

@@ -290,7 +290,9 @@ def test_words_for_yes_and_no():
 def test_words_that_differ_in_capitals_alone():
     cases, said = merged_spellings(["Light  Blue", "light blue", "LIGHT BLUE", "red"], "colour")
     assert cases == dict.fromkeys(["Light  Blue", "light blue", "LIGHT BLUE"], "light blue")
-    assert said.startswith("'colour': texts that differ in capital letters or spaces alone are one ('LIGHT BLUE' is 'light blue'")
+    assert said.startswith(
+        "'colour': texts that differ in capital letters or spaces alone are one ('LIGHT BLUE' is 'light blue'"
+    )
     assert merged(["AA", "Aa", "aa"]) == {}
     assert merged(["AaBb", "AABB"]) == {}
     assert known_spellings(["RED", "ReD", "blue"], ["red", "green"]) == {"RED": "red"}
@@ -298,8 +300,21 @@ def test_words_that_differ_in_capitals_alone():
 
 
 def test_spellings_are_known_to_the_judge_too():
-    levels_of = (["no", "yes"], ["n", "j"], ["a", "b"], ["an", "aus"], ["red", "Green", "aa"], ["red", "Red", "YES"], ["нет", "да"])
-    texts_of = (["Ja", "NEIN", "oui"], ["y", "n", None], ["RED", "green", "AA", "rEd", "Yes"], ["Да", "off", "AUS", "no  "])
+    levels_of = (
+        ["no", "yes"],
+        ["n", "j"],
+        ["a", "b"],
+        ["an", "aus"],
+        ["red", "Green", "aa"],
+        ["red", "Red", "YES"],
+        ["нет", "да"],
+    )
+    texts_of = (
+        ["Ja", "NEIN", "oui"],
+        ["y", "n", None],
+        ["RED", "green", "AA", "rEd", "Yes"],
+        ["Да", "off", "AUS", "no  "],
+    )
     for levels, texts in itertools.product(levels_of, texts_of):
         names = known_spellings([text for text in texts if text], levels)
         assert judge_cells.as_levels(texts, levels) == [names.get(text, text) for text in texts]

@@ -147,9 +147,11 @@ def sentences(comparison: Comparison) -> list[tuple[str, str]]:
         text += ": NOT better"
         if chance.better:
             text += f" by more than chance (p = {chance.p_value:.2g}, above {CHANCE:g}; {chance.how})"
-        unseen = comparison.rarest is not None and not (best.recalls or {}).get(comparison.rarest[0], (0, 1))[1]
-        if unseen:
-            text += f"; no held-out row is of {_name(comparison.rarest[0])}, so that none of the figures says what a model knows of it"
+        rarest = None if comparison.rarest is None else comparison.rarest[0]
+        if rarest is not None and not (best.recalls or {}).get(rarest, (0, 1))[1]:
+            text += (
+                f"; no held-out row is of {_name(rarest)}, so that none of the figures says what a model knows of it"
+            )
         elif scoring.name == "error" and comparison.rarest is not None:
             text += "; the error cannot show what a model knows of a rare class: see balanced, recall and AUC"
         told.append(("baseline", text))

@@ -238,7 +238,7 @@ def strangers(rows: Any, tested: Any) -> list[str]:
     if rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > table.MOST_CLASSES:
         return []
     told = []
-    for here, there, words in (
+    for here, there, what in (
         (tested.y, rows.y, "among the held-out rows alone, and wrong there whatever is learned; --seed draws others"),
         (rows.y, tested.y, "in no held-out row, whose errors say nothing of such rows; --seed draws others"),
     ):
@@ -247,7 +247,7 @@ def strangers(rows: Any, tested: Any) -> list[str]:
             continue
         named = ", ".join(f"{written(label)} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
         more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
-        told.append(f"{named}{more}: {words}")
+        told.append(f"{named}{more}: {what}")
     return told
 
 

@@ -137,7 +137,10 @@ def tune(
         for told in rows.left_out:
             line("left out", told)
         if scale is None and rows.encoding is None and (differ := _sizes(rows.data.X)) > MOST_APART:
-            line("scale", f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them")
+            line(
+                "scale",
+                f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them",
+            )
     try:
         with progress.search(quiet or json) as told_of:
             found = gapless.tune(

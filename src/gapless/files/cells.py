@@ -130,7 +130,8 @@ def facts(
     style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None, fixed: bool = False
 ) -> list[str]:
     """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell
-    that could be read either way; `fixed`: a model says what the column holds. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
+    that could be read either way; `fixed`: a model says what the column holds. What was taken as missing without a doubt is said
+    of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
@@ -146,7 +147,9 @@ def facts(
             said.append(f"dates with the {order}")
         elif counts[CHOSEN]:
             leave = "leaves" if len(tally.examples[CHOSEN]) == 1 else "leave"
-            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} {leave} open (--date-order says otherwise)")
+            said.append(
+                f"dates with the {order}, which {tally.shown(CHOSEN)} {leave} open (--date-order says otherwise)"
+            )
         if counts[AGAINST]:
             said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
         if tally.zones:
@@ -175,7 +178,8 @@ def facts(
     if counts[BAD]:
         what = "dates" if style.kind == DATE else "numbers"
         taken = "taken as missing" + ("" if fixed else " (--category makes texts of the column)")
-        said.append(f"{counts[BAD]} of {cells} cells {'is' if counts[BAD] == 1 else 'are'} no {what[:-1] if counts[BAD] == 1 else what} ({tally.shown(BAD)}), {taken}")
+        be = f"is no {what[:-1]}" if counts[BAD] == 1 else f"are no {what}"
+        said.append(f"{counts[BAD]} of {cells} cells {be} ({tally.shown(BAD)}), {taken}")
     return said
 
 

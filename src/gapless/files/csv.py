@@ -246,7 +246,9 @@ def _refuse_second_header(plan: Plan, table: Table) -> None:
         return
     seen = {j for j, tally in table.tallies.items() if names[j] in tally.examples.get(BAD, ())}
     seen |= {j for slot, j in enumerate(plan.texts) if any(names[j] in worker[slot] for worker in table.texts)}
-    if len(seen) < 2 or not seen.issuperset([*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]):
+    if len(seen) < 2 or not seen.issuperset(
+        [*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]
+    ):
         return
     with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
         reader = csv.reader(stream, delimiter=plan.separator, skipinitialspace=True)

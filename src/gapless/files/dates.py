@@ -35,7 +35,9 @@ _TIME = re.compile(
 _HOUR = re.compile(rf"(?<![0-9:.,])([0-9]{{1,2}}){_HALF}$")
 _OTHER_TIME = re.compile(r"(?<![0-9:.,])([0-9]{1,2})(?: ?h ?([0-9]{2})|\.([0-9]{2})(?:\.([0-9]{2}))?( uhr)?| ?h| uhr)$")
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})t([0-9]{2})([0-9]{2})([0-9]{2})?(?:[.,][0-9]{1,9})?" + _ZONE)
-_YEAR_BEHIND = re.compile(r"((?:[^\W\d_]{2,10}\.?,? )?[^\W\d_]{3,10} [0-9]{1,2}) ([0-9]{1,2}:[^ ]+(?: [a-z+-][^ ]*)?) ([0-9]{4})")
+_YEAR_BEHIND = re.compile(
+    r"((?:[^\W\d_]{2,10}\.?,? )?[^\W\d_]{3,10} [0-9]{1,2}) ([0-9]{1,2}:[^ ]+(?: [a-z+-][^ ]*)?) ([0-9]{4})"
+)
 _DURATION = re.compile(r"([0-9]{1,6}) ?(?:days?|d|tage?),?")
 _BETWEEN = ("t", ",", " -", " at", " um", " à", " às", " a las")  # a date and its time
 _WEEKDAY = r"(?:[^\W\d_]{2,10}(?:-feira)?\.?,? +)?"
@@ -45,7 +47,9 @@ _NAMED = re.compile(
     rf"{_WEEKDAY}([0-9]{{1,2}})(?:st|nd|rd|th|er|º)?\.?(?: of | de |[-/ ])?([^\W\d_]{{3,10}})\.?"
     r"(?: de | del |[-/, ]+)?([0-9]{4}|[0-9]{2})"
 )
-_NAME_FIRST = re.compile(rf"{_WEEKDAY}([^\W\d_]{{3,10}})\.?[- /]([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[-/]|,? +)([0-9]{{4}})")
+_NAME_FIRST = re.compile(
+    rf"{_WEEKDAY}([^\W\d_]{{3,10}})\.?[- /]([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[-/]|,? +)([0-9]{{4}})"
+)
 _NAME_AMID = re.compile(r"([0-9]{4})[-/ ]([^\W\d_]{3,10})[-/ ]([0-9]{1,2})")
 _MONTHS_ALONE = (  # the year and the month of each
     (re.compile(r"([0-9]{4})-([0-9]{2})"), 1, 2), (re.compile(r"((?:19|20)[0-9]{2})/([0-9]{1,2})"), 1, 2),
@@ -80,7 +84,7 @@ def read_both(text: str) -> tuple[float | None, float | None]:
     text, clock = _parted(text)
     seconds = 0.0
     if clock is not None:
-        taken = _seconds(*clock, alone=not text)
+        taken = _seconds(clock, alone=not text)
         if taken is None or not text:
             alone = None if taken is None else taken / SECONDS
             return alone, alone
@@ -107,8 +111,8 @@ def _parted(text: str) -> tuple[str, tuple[str | None, ...] | None]:
     if found := _TIME.search(text) if ":" in text else None:
         clock = found.groups()
     elif found := _COMPACT.fullmatch(text):
-        year, month, day, *rest, zone = found.groups()
-        return f"{year}-{month}-{day}", (*rest, None, None, zone)
+        year, month, day, hour, minute, second, zone = found.groups()
+        return f"{year}-{month}-{day}", (hour, minute, second, None, None, zone)
     elif found := _HOUR.search(text):
         clock = (found[1], "00", None, None, found[2], None)
     elif (found := _OTHER_TIME.search(text)) and (found.start() or found[2] or found[5]):
@@ -172,16 +176,9 @@ def _month(name: str) -> str:
     return str(next((_MONTHS[name[:k]] for k in (4, 3) if name[:k] in _MONTHS), 0))
 
 
-def _seconds(
-    hour: str | None,
-    minute: str | None,
-    second: str | None,
-    fraction: str | None,
-    half: str | None,
-    zone: str | None,
-    alone: bool = False,
-) -> float | None:
+def _seconds(clock: tuple[str | None, ...], alone: bool) -> float | None:
     """Seconds of a day, less those of the zone. More than 24 hours stand `alone`: they are a duration; 24:00 ends a day."""
+    hour, minute, second, fraction, half, zone = clock
     hours, minutes, seconds = int(hour or 0), int(minute or 0), int(second or 0)
     if half is not None:
         if not 1 <= hours <= 12:

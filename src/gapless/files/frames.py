@@ -12,7 +12,7 @@ import numpy as np
 
 from gapless.files.cells import BAD, DATE, Style, Tally, facts, sentences
 from gapless.files.columns import Column, assign, position
-from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error, listed
+from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
 from gapless.files.dates import EPOCH
 from gapless.files.kinds import MANY_LABELS, Options
 from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels
@@ -126,7 +126,8 @@ def from_frame(
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
     odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
     about = {
-        names[j]: _facts(style, tallies.get(names[j]), len(table), usual, expected is not None) for j, style in zip(roles.features, styles)
+        names[j]: _facts(style, tallies.get(names[j]), len(table), usual, expected is not None)
+        for j, style in zip(roles.features, styles)
     }
     data = Dataset(
         X=X,
@@ -298,7 +299,12 @@ def _label(
     if kind not in ("str", "bool") and column.dtype == nw.String:
         found = as_values(texts, options, False, None if expected is None else expected.label_style)
         few = found is not None and found[1].unit is not None and len({*texts}) <= MANY_LABELS  # 1 star, 2 stars
-        if found is not None and found[1].kind != DATE and not found[2].counts[BAD] and not (few or np.isnan(found[0]).all()):
+        if (
+            found is not None
+            and found[1].kind != DATE
+            and not found[2].counts[BAD]
+            and not (few or np.isnan(found[0]).all())
+        ):
             values = found[0]
             gone = np.isnan(values)
             whole = bool((values[~gone] == np.trunc(values[~gone])).all()) and kind != "float"

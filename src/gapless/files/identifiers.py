@@ -13,7 +13,8 @@ MOST_LEVELS = 1000
 FEW_ROWS = 20  # of fewer rows nobody can say that a column counts them
 _NAMES = re.compile(
     r"(.*[_\-. ])?(id|ids|uuid|guid|key|index|idx|rowid|row|rownum|rownames|recordid|nr|no|lfd)([_\-. ]?(nr|no|number|num))?\.?"
-    r"|\w*(nummer|number|kennung|identifier|identifiant|matricule|numero|número|numéro)|\w{3,}nr|unnamed: ?\d+|column \d+|\w*[a-z](Id|ID)|#",
+    r"|\w*(nummer|number|kennung|identifier|identifiant|matricule|numero|número|numéro)|\w{3,}nr"
+    r"|unnamed: ?\d+|column \d+|\w*[a-z](Id|ID)|#",
 )
 EMPTY, CONSTANT = "no row has a value", "one value in all rows"
 

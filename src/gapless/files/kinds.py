@@ -14,7 +14,16 @@ from gapless.files.columns import Roles
 from gapless.files.dataset import Expected
 from gapless.files.dates import DAY_FIRST, MONTH_FIRST, is_date, order_of
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, mark_of, unit_among, without_unit
+from gapless.files.notation import (
+    COMMA,
+    POINT,
+    is_ambiguous,
+    is_any_number,
+    is_missing,
+    mark_of,
+    unit_among,
+    without_unit,
+)
 from gapless.files.sniff import NOTHING, numeric, textual
 
 PLAIN = frozenset("0123456789.-+eE\r")

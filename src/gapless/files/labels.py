@@ -137,17 +137,24 @@ def merged_spellings(texts: Sequence[str], name: str | int) -> tuple[dict[str, s
     groups: dict[str, list[str]] = {}
     for text in texts:
         groups.setdefault(folded(text), []).append(text)
-    cases = {text: max(group, key=lambda each: (_seen(each) == each, each)) for group in groups.values() if len(group) > 1 for text in group}
+    cases = {
+        text: max(group, key=lambda each: (_seen(each) == each, each))
+        for group in groups.values()
+        if len(group) > 1
+        for text in group
+    }
     if not cases:
         return {}, ""
     some = [text for text in sorted(cases) if cases[text] != text]
-    shown = ", ".join(f"{text!r} is {cases[text]!r}" for text in some[:3]) + ("" if len(some) <= 3 else f", {len(some) - 3} more")
+    shown = ", ".join(f"{text!r} is {cases[text]!r}" for text in some[:3]) + (
+        "" if len(some) <= 3 else f", {len(some) - 3} more"
+    )
     return cases, f"{name!r}: texts that differ in capital letters or spaces alone are one ({shown})"
 
 
 def folded(text: str) -> str:
-    """A text without double spaces and signs that nobody sees, and without its capital letters where these say nothing: in words of
-    at least three letters that are small, or capitals, or capital initials. AA, Aa and AaBb are three texts."""
+    """A text without double spaces and signs that nobody sees, and without its capital letters where these say nothing: in words
+    of at least three letters that are small, or capitals, or capital initials. AA, Aa and AaBb are three texts."""
     bare = _seen(text)
     usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
     return bare.lower() if usual and sum(map(str.isalpha, bare)) >= 3 else bare
@@ -163,9 +170,7 @@ def known_spellings(texts: Sequence[str], levels: Sequence[str]) -> dict[str, st
     for level in levels:
         own.setdefault(folded(level), []).append(level)
     known = {*levels}
-    cases = {
-        text: own[key][0] for text in texts if text not in known and len(own.get(key := folded(text), ())) == 1
-    }
+    cases = {text: own[key][0] for text in texts if text not in known and len(own.get(key := folded(text), ())) == 1}
     return cases | _known_flags(texts, levels)
 
 

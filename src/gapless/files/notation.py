@@ -93,7 +93,12 @@ _NO_MONEY = re.compile(rf"(?>{_MONEY}|%)? ?([-.*?_…·/\\]+) ?(?:{_MONEY}|%)?",
 _POWER = re.compile(r" ?[x×·*] ?10 ?(?:\^|\*\*) ?([-+]?[0-9]{1,3})")
 _UNIT = re.compile(r"(.*?[0-9][.,]?) ?((?:[^\W\d_]|[°µ‰\"″′$€£]|/ ?[^\W\d_])[^|;]{0,19})")
 #: Units that say how many times more: beside numbers without one they are no units.
-_TIMES = frozenset("k m b t g tsd tsd. td mio mio. mrd mrd. bn mn mln mld lakh lakhs crore crores cr l thousand million billion".split())
+_TIMES = frozenset(
+    (
+        *("k", "m", "b", "t", "g", "l", "tsd", "tsd.", "td", "mio", "mio.", "mrd", "mrd.", "bn", "mn", "mln", "mld"),
+        *("lakh", "lakhs", "crore", "crores", "cr", "thousand", "million", "billion"),
+    )
+)
 _PLURALS = ("s", "e", "n", "en")
 _PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
 _GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")

@@ -11,7 +11,16 @@ from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally
 from gapless.files.dates import DAY_FIRST, MONTH_FIRST, is_date
 from gapless.files.kinds import Options
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, mark_of, unit_among, without_unit
+from gapless.files.notation import (
+    COMMA,
+    POINT,
+    is_ambiguous,
+    is_any_number,
+    is_missing,
+    mark_of,
+    unit_among,
+    without_unit,
+)
 from gapless.files.settle import FEW_VALUES, LOOKED_AT
 from gapless.files.sniff import NOTHING
 

@@ -132,8 +132,14 @@ def _brackets(text: str) -> str | None:
     opened, closed = text.find("("), text.rfind(")")
     if opened < 0 or closed < opened:
         return None
-    before, inside, after = text[:opened].removesuffix(" "), text[opened + 1 : closed].strip(), text[closed + 1 :].removeprefix(" ")
-    if not inside or any(sign and _money(sign, True) != ("", sign.lower()) for sign in (before, after.removesuffix("%"))):
+    before, inside, after = (
+        text[:opened].removesuffix(" "),
+        text[opened + 1 : closed].strip(),
+        text[closed + 1 :].removeprefix(" "),
+    )
+    if not inside or any(
+        sign and _money(sign, True) != ("", sign.lower()) for sign in (before, after.removesuffix("%"))
+    ):
         return None
     return before + inside + after
 
@@ -262,11 +268,9 @@ def _clock(text: str) -> tuple[str, Clock | None]:
     if compact is not None:
         day = compact["date"]
         return f"{day[:4]}-{day[4:6]}-{day[6:]}", _as_clock(compact)
-    found, way = None, 0
-    for way, pattern in enumerate(ways):
-        found = re.search(pattern, text, re.ASCII)
-        if found is not None:
-            break
+    tries = [re.search(pattern, text, re.ASCII) for pattern in ways]
+    way = next((k for k, each in enumerate(tries) if each is not None), 0)
+    found = tries[way]
     if found is None:
         return text, None
     rest = text[: found.start()]
@@ -345,7 +349,8 @@ def _named(text: str) -> tuple[str, str, str] | None:
     tries = [*dict.fromkeys((_without_weekday(text), text))]
     for bare in tries:
         words = re.fullmatch(
-            r"([0-9]{1,2})(?:st|nd|rd|th|er|º)?\.?(?: of | de |[ /-])?([^\W\d_]{3,10})\.?(?: del | de |[-/, ]+)?([0-9]{4}|[0-9]{2})",
+            r"([0-9]{1,2})(?:st|nd|rd|th|er|º)?\.?(?: of | de |[ /-])?([^\W\d_]{3,10})"
+            r"\.?(?: del | de |[-/, ]+)?([0-9]{4}|[0-9]{2})",
             bare,
         )
         if words is not None:
@@ -458,7 +463,9 @@ def _in_small_letters(text: str) -> str:
     bare = unicodedata.normalize("NFC", "".join(sign for sign in text if sign not in UNSEEN))
     bare = " ".join(bare.split())
     letters = sum(1 for sign in bare if sign.isalpha())
-    return bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else bare
+    return (
+        bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else bare
+    )
 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:

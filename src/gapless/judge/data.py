@@ -68,7 +68,9 @@ def _read(
         with open(path, "rb") as stream:
             lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read(), encoding))
     except UnicodeError:
-        raise DataError(f"{where}: is no text{'' if encoding is None else f' of {encoding[:40]}'}", str(where)) from None
+        raise DataError(
+            f"{where}: is no text{'' if encoding is None else f' of {encoding[:40]}'}", str(where)
+        ) from None
     except LookupError:
         raise DataError(f"{where}: unknown encoding: {str(encoding)[:40]}", str(where)) from None
     except OSError as error:
