@@ -177,6 +177,12 @@ def test_weights_with_decimal_commas(tmp_path):
     run("verify", out, path)
     with contextlib.redirect_stdout(io.StringIO()):
         assert judge_main([str(out), str(path)]) == 0
+    path.write_text(
+        "a|b|weight|label\n" + "".join(f"{v}|{k % 7}|{1 + k % 3},5|{LABEL[k]}\n" for k, v in enumerate(SIZE))
+    )
+    run("train", path, "--target", "label", "--weights", "weight", "--model", "svm", "--no-report", "-o", out)
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert judge_main([str(out), str(path)]) == 0
 
 
 def test_an_encoding_that_is_given_is_given_to_the_judge_too(tmp_path):
@@ -203,6 +209,12 @@ def test_a_year_is_the_name_of_a_column(tmp_path):
     assert told["target"] == "2021"
     with contextlib.redirect_stdout(io.StringIO()):
         assert judge_main([str(out), str(path)]) == 0
+    years = tmp_path / "years.csv"
+    years.write_text("2019,2020,2021\n" + "".join(f"{v},{v * v:.3f},{int(v > 1500)}\n" for v in SIZE))
+    told = json.loads(
+        run("train", years, "--target", "2021", "--model", "svm", "--no-report", "--json", "-o", out).stdout
+    )
+    assert told["rows"] == N
     assert "outside the 4 columns" in run("train", path, "--target", "2022", "-o", out, code=2).output
 
 

@@ -158,6 +158,8 @@ def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequ
     """
     if any(isinstance(column, str) and column in first for column in columns):
         return True
+    if any(getattr(column, "text", None) in first and int(column) >= len(first) for column in columns):  # a year
+        return True
     numbers = [cell for cell in first if is_number(cell)]
     numbered = [[str(k + start) for k in range(len(numbers))] for start in (0, 1)]
     if numbers in numbered and any(cell.lower() in LABEL_NAMES for cell in first):

@@ -160,7 +160,7 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
         return np.array([[_number(row[j], file, line, names[j]) for j in columns] for row, line in zip(kept, where)])
 
     weighed = None if weight is None else _weights([row[weight] for row in kept], given)
-    if weight is not None and (weighed is None or np.isnan(weighed).any()):
+    if weight is not None and weighed is not None and np.isnan(weighed).any():  # the error names the cell
         weighed = numbers_in([weight])[:, 0]
     if document["classes"] is None and "target" not in (given or {}):
         answers = numbers_in(marked)
@@ -175,12 +175,13 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     return Data(features_of(given, cells), answers, weighed)
 
 
-def _weights(texts: list[str], given: dict[str, Any] | None) -> np.ndarray | None:
-    """Weights as the cells insist on their decimal mark, else as the columns of the table have theirs; None: plain numbers."""
-    if given is None or "target" not in given:
-        return None
-    marks = [given["target"]["decimal"], *(column["decimal"] for column in given["columns"] if "decimal" in column)]
-    return numbers(texts, max(marks, key=marks.count), None, given.get("missing", []))
+def _weights(texts: list[str], given: dict[str, Any] | None) -> np.ndarray:
+    """Weights as the cells insist on their decimal mark, else as the columns of the table have theirs."""
+    block = given or {}
+    marks = [each["decimal"] for each in (block.get("target", {}), *block.get("columns", ())) if "decimal" in each] or [
+        "."
+    ]
+    return numbers(texts, max(marks, key=marks.count), None, block.get("missing", []))
 
 
 def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: list[str], file: str) -> Any:
