@@ -5,6 +5,7 @@ import contextlib
 import io
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -106,13 +107,17 @@ def test_a_folder_that_may_not_be_written_to_is_said_before_the_fit(csv):
 # ------------------------------------------------------------------ writing
 @contextlib.contextmanager
 def full(size):
-    """A disk with room for so many bytes in a file: beyond, the system refuses, as where it is full."""
+    """A disk with room for so many bytes in a file: beyond, the system refuses, as where it is full. Python keeps no bytecode
+    meanwhile: it would keep the first bytes of it, and no module that was cut short can be imported again."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 WRITES = [

@@ -364,6 +364,27 @@ def test_a_class_in_the_held_out_rows_alone(tmp_path):
     assert result.exit_code == 0
 
 
+def test_a_rare_class_without_a_held_out_row(tmp_path):
+    """Nothing that was held out says what a model knows of it: no figure is given, and that is told."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(800, 2))
+    from gapless.cli.options import split
+
+    y = np.full(800, "fine", dtype="U5")
+    y[split(800, 0.25, 0)[0][:5]] = "fraud"
+    out, page = tmp_path / "m", tmp_path / "page.html"
+    result = run("train", write(tmp_path / "d.csv", X, y), "--target", "label", "-o", out, "--report", page)
+    text = " ".join(result.stdout.split())
+    assert "'fraud' (5): in no held-out row, whose errors say nothing of such rows; --seed draws others" in text
+    assert "recall: none, as no held-out row is of 'fraud', the rarer class" in text
+    assert "no held-out row is of 'fraud', so that none of the figures says what a model knows of it" in text
+    assert "see balanced" not in text
+    told = page.read_text(encoding="utf-8")
+    assert "No test row is of “fraud”: nothing here says what the model knows of such rows." in told
+    assert "recall of “fraud”" in told
+    assert "recall of “fine”" not in told
+
+
 @pytest.mark.parametrize("rows", [3, 12])
 def test_a_handful_of_rows(tmp_path, rows):
     X = np.arange(2.0 * rows).reshape(rows, 2) ** 1.1

@@ -90,7 +90,7 @@ def test_json_and_predict_from_raw_columns(raw, tmp_path):
     assert result.exit_code == 0
     assert result.stdout.splitlines()[0] == "prediction"
     assert set(result.stdout.splitlines()[1:]) <= {"in", "out"}
-    assert "'job': 1 rows with texts not seen in training ('pilot'), 0 in all its features" in result.stderr
+    assert "'job': 1 row with a text not seen in training ('pilot'), 0 in all its features" in result.stderr
 
 
 def test_pipes(raw, tmp_path):

@@ -92,6 +92,22 @@ def test_pipes(people, tmp_path):
     assert run("verify", out, "-", input=text).exit_code == 0
 
 
+def test_what_the_score_is_and_columns_of_other_sizes_are_said(csv, tmp_path):
+    given = ("--model", "svm", "--grid", "C=1,10", "--folds", 2, "--quiet")
+    text = " ".join(run("tune", csv, *given).stdout.split())
+    assert "on 2 folds (share of right answers)" in text
+    assert "--scale" not in text
+    assert "on 2 folds (balanced_accuracy)" in " ".join(
+        run("tune", csv, *given, "--scoring", "balanced_error").stdout.split()
+    )
+    wide = tmp_path / "wide.csv"
+    head, *rows = csv.read_text().splitlines()
+    wide.write_text("\n".join([head, *(f"{row.partition(',')[0]}e4,{row.partition(',')[2]}" for row in rows)]) + "\n")
+    text = " ".join(run("tune", wide, *given).stdout.split())
+    assert "the columns differ 1e+04 times in size, and the large ones decide: --scale standardises them" in text
+    assert "times in size" not in run("tune", wide, *given, "--scale").stdout
+
+
 def test_chosen_fitted_saved_and_resumed(csv, tmp_path):
     out, file = tmp_path / "m.gapless", tmp_path / "search.json"
     arguments = ("tune", csv, "--grid", "C=0.1:10:3", "--grid", "gamma=0.1,1", "--folds", 3, "--file", file, "--quiet")

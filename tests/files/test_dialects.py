@@ -10,9 +10,9 @@ import pytest
 
 from gapless.files import Encoding, Expected, read_csv
 from gapless.files.cells import Style
-from gapless.files.dates import is_date, parts_of, read_date
-from gapless.files.labels import known_flags, merged_flags
-from gapless.files.notation import is_missing, read_number
+from gapless.files.dates import is_date, is_time, parts_of, read_both, read_date
+from gapless.files.labels import known_spellings, merged_spellings
+from gapless.files.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
 from gapless.judge import cells as judge_cells
 from gapless.judge.data import read_data as judge_read
 from tests.cli.messy import Dialect, Table
@@ -161,6 +161,12 @@ NUMBERS = [
     ("--5", None, None),
     ("5 kg", None, None),
     ("1e999", None, None),
+    ("$ (415.12)", -415.12, None),
+    ("(1.234,50) €", None, -1234.5),
+    ("$ -", None, None),
+    ("1,50,000/-", 150000.0, None),
+    ("1.2×10^5", 1.2e5, None),
+    ("3,4 x 10^-3", None, 3.4e-3),
 ]
 DATES = [
     ("2020-01-31", 18292.0, 18292.0),
@@ -178,9 +184,34 @@ DATES = [
     ("1/31/2020 6:00 PM", None, 18292.75),
     ("2020-02-30", None, None),
     ("2020-01", 18262.0, 18262.0),
-    ("25:00", None, None),
+    ("25:00", 25 / 24, 25 / 24),  # a duration
+    ("2020-01-31 25:00", None, None),
     ("1999", None, None),
     ("1.5", None, None),
+    ("31.12.1999 6.00 Uhr", 10956.25, 10956.25),
+    ("31/12/2020 12h00", 18627.5, None),
+    ("31.12.1999 - 06:00", 10956.25, 10956.25),
+    ("12/31/2020, 6:00:00\u202fPM", None, 18627.75),
+    ("31/12/2020 6:00 p. m.", 18627.75, None),
+    ("Tue Dec 31 06:00:00 UTC 2019", 18261.25, 18261.25),
+    ("31/Dec/2019:06:00:00 +0000", 18261.25, 18261.25),
+    ("31DEC2019", 18261.0, 18261.0),
+    ("20191231T060000Z", 18261.25, 18261.25),
+    ("2019-12-31T07:00:00+01:00[Europe/Berlin]", 18261.25, 18261.25),
+    ("2019-12-31 07:00 CET", 18261.25, 18261.25),
+    ("2019-12-30 24:00", 18261.0, 18261.0),
+    ("1er janvier 2020", 18262.0, 18262.0),
+    ("31 de dezembro de 2019", 18261.0, 18261.0),
+    ("terça-feira, 31 de dezembro de 2019", 18261.0, 18261.0),
+    ("31st of December 2019", 18261.0, 18261.0),
+    ("Jan 2020", 18262.0, 18262.0),
+    ("Jan-20", 18262.0, 18262.0),
+    ("01/2020", 18262.0, 18262.0),
+    ("2019-Dec-31", 18261.0, 18261.0),
+    ("2 days 06:00:00", 2.25, 2.25),
+    ("5 h", None, None),
+    ("14.30", None, None),
+    ("20191231", None, None),
 ]
 
 
@@ -243,16 +274,49 @@ def test_parts_of_dates_are_the_calendars():
     assert np.isnan(parts_of(np.array([np.nan]))["year"]).all()
 
 
+def merged(texts):
+    return merged_spellings(texts, "column")[0]
+
+
 def test_words_for_yes_and_no():
-    assert merged_flags(["Yes", "no", "NO"]) == {"Yes": "Yes", "no": "no", "NO": "no"}
-    assert merged_flags(["yes", "no"]) == {}
-    assert merged_flags(["no", "si", "yes"]) == {}  # of two languages: perhaps three answers
-    assert merged_flags(["N", "S", "O"]) == {}
-    assert known_flags(["True", "0", "maybe"], ["no", "yes"]) == {"True": "yes", "0": "no"}
-    for levels, texts in itertools.product(
-        (["no", "yes"], ["n", "j"], ["a", "b"]), (["Ja", "NEIN", "oui"], ["y", "n", None])
-    ):
-        names = known_flags([text for text in texts if text], levels)
+    assert merged(["Yes", "no", "NO"]) == {"Yes": "Yes", "no": "no", "NO": "no"}
+    assert merged(["an", "An", "aus"]) == {"an": "an", "An": "an", "aus": "aus"}
+    assert merged(["yes", "no"]) == {}
+    assert merged(["no", "si", "yes"]) == {}  # of two languages: perhaps three answers
+    assert merged(["N", "S", "O"]) == {}
+    assert known_spellings(["True", "0", "maybe"], ["no", "yes"]) == {"True": "yes", "0": "no"}
+
+
+def test_words_that_differ_in_capitals_alone():
+    cases, said = merged_spellings(["Light  Blue", "light blue", "LIGHT BLUE", "red"], "colour")
+    assert cases == dict.fromkeys(["Light  Blue", "light blue", "LIGHT BLUE"], "light blue")
+    assert said.startswith(
+        "'colour': texts that differ in capital letters or spaces alone are one ('LIGHT BLUE' is 'light blue'"
+    )
+    assert merged(["AA", "Aa", "aa"]) == {}
+    assert merged(["AaBb", "AABB"]) == {}
+    assert known_spellings(["RED", "ReD", "blue"], ["red", "green"]) == {"RED": "red"}
+    assert known_spellings(["RED"], ["red", "Red"]) == {}
+
+
+def test_spellings_are_known_to_the_judge_too():
+    levels_of = (
+        ["no", "yes"],
+        ["n", "j"],
+        ["a", "b"],
+        ["an", "aus"],
+        ["red", "Green", "aa"],
+        ["red", "Red", "YES"],
+        ["нет", "да"],
+    )
+    texts_of = (
+        ["Ja", "NEIN", "oui"],
+        ["y", "n", None],
+        ["RED", "green", "AA", "rEd", "Yes"],
+        ["Да", "off", "AUS", "no  "],
+    )
+    for levels, texts in itertools.product(levels_of, texts_of):
+        names = known_spellings([text for text in texts if text], levels)
         assert judge_cells.as_levels(texts, levels) == [names.get(text, text) for text in texts]
 
 
@@ -262,8 +326,45 @@ def test_styles_decide_by_the_cells_that_only_one_mark_can_read():
     assert Style().read("1.500") == (1.5, "chosen")
     assert Style(choice=",").read("1.500,0") == (1500.0, "sure")
     assert Style(unit=" kg").read("72 kg") == (72.0, "same")
+    assert Style(unit="days|day").read("1 day") == (1.0, "same")
     assert Style().read("TRUE") == (1.0, "flag")
     assert Style().read("nein") == (0.0, "flag")
     assert Style().read("n")[1] == "bad"
     assert Style().read("inf")[1] == "infinite"
     assert Style().read("high")[1] == "bad"
+
+
+def test_units():
+    assert unit_among(["5 kg", "7kg", "1,5 kg"]) == "kg"
+    assert unit_among(["5 m3", "7 m3"]) == "m3"
+    assert unit_among(["5 kg/m²", "7 kg/m²"]) == "kg/m²"
+    assert unit_among(["1 day", "5 days", "12 days"]) == "days|day"
+    assert unit_among(["5 kg", "7"]) == "kg"
+    assert unit_among(["5 k", "7"]) is None  # 5,000 and 7
+    assert unit_among(["5 mW", "7 MW"]) is None
+    assert unit_among(["5 kg", "many", "few"]) is None
+    assert without_unit("5 kg", "kg") == "5 "
+    for texts, unit in ((["1 day", "5 days"], "days|day"), (["5 kg", "7kg", "8"], "kg")):
+        theirs = judge_cells.numbers(texts, ".", unit, ())
+        assert theirs.tolist() == [Style(unit=unit).read(text)[0] for text in texts]
+
+
+def test_times_are_no_dates():
+    assert all(map(is_time, ("12:30", "36:15:10", "2 days 10:20:30", "14h30")))
+    assert not any(map(is_time, ("2020-01-31", "2020-01-31 12:30", "5 h")))
+
+
+def test_both_readers_agree_on_odd_texts():
+    """Cells that are nearly numbers and dates: what one of the readers takes the other does."""
+    draw = random.Random(8)
+    texts = [text for text, *_ in (*NUMBERS, *DATES)]
+    signs = [*" .:-/,0123456789THhapmz()€$%'", "kr.", "Mai", " de ", "+02:00", "/-", "x10^"]
+    for _ in range(6000):
+        text = [*draw.choice(texts)]
+        for _ in range(draw.randrange(1, 4)):
+            at = draw.randrange(len(text) + 1)
+            text[at : at + draw.randrange(2)] = [draw.choice(signs)] if draw.random() < 0.7 else []
+        bare = "".join(text).strip()
+        assert read_both(bare) == (judge_cells.moment(bare, "dmy"), judge_cells.moment(bare, "mdy")), bare
+        assert read_both_marks(bare) == (judge_cells.numeral(bare, "."), judge_cells.numeral(bare, ",")), bare
+        assert is_missing(bare) == judge_cells.is_missing(bare), bare

@@ -82,9 +82,9 @@ def test_texts_and_gaps_that_training_had_not_are_said():
     )
     Z = fitted.transform(new)
     told = " | ".join(fitted.surprises(new))
-    assert "'age': 1 missing values, taken as" in told
-    assert "'job': 1 rows with texts not seen in training ('new'), 0 in all its features" in told
-    assert "'paid': 1 missing values, not seen in training" in told
+    assert "'age': 1 missing value, taken as" in told
+    assert "'job': 1 row with a text not seen in training ('new'), 0 in all its features" in told
+    assert "'paid': 1 missing value, not seen in training" in told
     assert Z[1, 1:5].sum() == 0
     assert Z[0, 1:5].tolist() == [0, 1, 0, 0]
     assert Z[1, -3:].sum() == 0

@@ -40,7 +40,7 @@ def test_a_text_among_numbers_is_told_and_both_ways_can_be_asked_for(write):
     assert data.levels is None
     assert np.isnan(data.X[:, 1]).tolist() == [False] * 30 + [True]
     assert (
-        "'zip': 1 of 31 cells are no numbers ('10b'), taken as missing (--category makes texts of the column)"
+        "'zip': 1 of 31 cells is no number ('10b'), taken as missing (--category makes texts of the column)"
         in data.told
     )
     data = read_csv(write(text), typed=True, categories=["zip"])
@@ -339,7 +339,7 @@ def test_a_cell_in_the_last_line_does_not_decide_for_its_column(write, monkeypat
         data = read_csv(write(text), typed=True)
         assert data.X[:400, 1].tolist() == [float(k) for k in range(400)]
         assert np.isnan(data.X[400, 1])
-        assert any("'b': 1 of 401 cells are no numbers ('x')" in told for told in data.told)
+        assert any("'b': 1 of 401 cells is no number ('x')" in told for told in data.told)
 
 
 def test_too_many_texts_are_left_out_and_too_long_records_refused(write, monkeypatch):

@@ -90,6 +90,10 @@ def test_numbers_as_a_person_reads_them():
     assert number(float("nan")) == "not known"
     assert number(float("inf")) == "∞"
     assert number(3.0) == "3"
+    assert number(56689.4) == "56\u202f689"
+    assert number(-123456.7) == "−123\u202f457"
+    assert number(5668.94) == "5669"
+    assert number(1.5e12 + 0.5) == "1.5e+12"
     assert percent(0.12345) in ("12.35\u00a0%", "12.34\u00a0%")
     assert percent(3e-7) == "3e-05\u00a0%"
 

@@ -106,9 +106,9 @@ def columns(comparison: Comparison) -> list[str]:
     if len(comparison.classes) == 2:
         label = recalled(comparison, comparison.best)
         rows = (comparison.best.recalls or {})[label][1]
-        recall = (
-            f"recall: share of the {count(rows, 'held-out row')} of {_name(label)}, the rarer class, that is called so"
-        )
+        recall = f"recall: none, as no held-out row is of {_name(label)}, the rarer class"
+        if rows:
+            recall = f"recall: share of the {count(rows, 'held-out row')} of {_name(label)}, the rarer class, that is called so"
     else:
         recall = "recall: share of a class's rows that is called so, of the class where that is least"
     told.append(
@@ -147,7 +147,12 @@ def sentences(comparison: Comparison) -> list[tuple[str, str]]:
         text += ": NOT better"
         if chance.better:
             text += f" by more than chance (p = {chance.p_value:.2g}, above {CHANCE:g}; {chance.how})"
-        if scoring.name == "error" and comparison.rarest is not None:
+        rarest = None if comparison.rarest is None else comparison.rarest[0]
+        if rarest is not None and not (best.recalls or {}).get(rarest, (0, 1))[1]:
+            text += (
+                f"; no held-out row is of {_name(rarest)}, so that none of the figures says what a model knows of it"
+            )
+        elif scoring.name == "error" and comparison.rarest is not None:
             text += "; the error cannot show what a model knows of a rare class: see balanced, recall and AUC"
         told.append(("baseline", text))
     return told

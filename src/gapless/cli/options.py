@@ -86,13 +86,15 @@ def column(text: str | None) -> str | int | None:
     """A column as typed: a number from 1 (negative: from the end) becomes a position, the rest is a name."""
     if text is None:
         return None
+    from gapless.files.columns import Numbered
+
     try:
         number = int(text)
     except ValueError:
         return text
     if number == 0:
         raise typer.BadParameter("columns count from 1 (or from the end: -1 is the last)")
-    return number - 1 if number > 0 else number
+    return Numbered(number - 1 if number > 0 else number, text.strip())
 
 
 def read(

@@ -230,17 +230,25 @@ def _read(request: Request) -> tuple[Any, Any, bool]:
 
 
 def strangers(rows: Any, tested: Any) -> list[str]:
-    """Classes that only held-out rows have, in words."""
+    """Classes that only held-out rows have, and those that none of them has, in words."""
     import numpy as np
 
     if rows.y.dtype.kind == "f":
         return []
-    labels, counts = np.unique(tested.y[~np.isin(tested.y, rows.y)], return_counts=True)
-    if len(labels) == 0 or (rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > table.MOST_CLASSES):
+    if rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > table.MOST_CLASSES:
         return []
-    named = ", ".join(f"{written(label)} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
-    more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
-    return [f"{named}{more}: among the held-out rows alone, and wrong there whatever is learned; --seed draws others"]
+    told = []
+    for here, there, what in (
+        (tested.y, rows.y, "among the held-out rows alone, and wrong there whatever is learned; --seed draws others"),
+        (rows.y, tested.y, "in no held-out row, whose errors say nothing of such rows; --seed draws others"),
+    ):
+        labels, counts = np.unique(here[~np.isin(here, there)], return_counts=True)
+        if not len(labels):
+            continue
+        named = ", ".join(f"{written(label)} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
+        more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
+        told.append(f"{named}{more}: {what}")
+    return told
 
 
 def _fit_or_compare(request: Request, rows: Any, labels: bool) -> Result:

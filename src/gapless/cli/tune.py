@@ -40,6 +40,9 @@ Values = Annotated[
 ]  # fmt: skip
 
 
+MOST_APART = 100.0  # times that columns differ in size before it is said
+
+
 @guarded
 def tune(
     context: typer.Context,
@@ -133,6 +136,11 @@ def tune(
             line("read", told)
         for told in rows.left_out:
             line("left out", told)
+        if scale is None and rows.encoding is None and (differ := _sizes(rows.data.X)) > MOST_APART:
+            line(
+                "scale",
+                f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them",
+            )
     try:
         with progress.search(quiet or json) as told_of:
             found = gapless.tune(
@@ -183,7 +191,10 @@ def tune(
             }
         )
         raise typer.Exit(code)
-    for label, text in zip(("chosen", "search", "", ""), str(tuning).splitlines()):
+    score = "R2" if model is Kind.ridge else "share of right answers"
+    first, *others = str(tuning).splitlines()
+    line("chosen", f"{first} ({score if scoring is None else scoring})")
+    for label, text in zip(("search", "", ""), others):
         line(label, text)
     for row in tuning.table[1:4]:
         told = ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in row["params"].items())
@@ -197,6 +208,15 @@ def tune(
     else:
         line("next", "add --out FILE to keep the model")
     raise typer.Exit(code)
+
+
+def _sizes(X: Any) -> float:
+    """How many times larger the standard deviation of a column is than that of another; 1 of sparse rows."""
+    if hasattr(X, "indptr"):
+        return 1.0
+    spread = X.std(axis=0, dtype="float64")
+    spread = spread[spread > 0]
+    return float(spread.max() / spread.min()) if len(spread) else 1.0
 
 
 def _check_target(whole: Any, model: Kind) -> None:

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import NamedTuple
 
 from gapless.files.dataset import listed
-from gapless.files.dates import DAY_FIRST, OTHER_ORDER, has_zone, read_both
+from gapless.files.dates import DAY_FIRST, OTHER_ORDER, has_zone, is_time, read_both
 from gapless.files.labels import says_yes, strict_float
-from gapless.files.notation import OTHER, POINT, is_missing, read_both_marks, signs_and_groups
+from gapless.files.notation import OTHER, POINT, is_missing, read_both_marks, signs_and_groups, without_unit
 
 NUMBER, DATE = "number", "date"
 #: How a cell was read: as no value, only against the column's choice, only by it, by both alike, by both and the choice decided,
@@ -27,7 +27,7 @@ class Style(NamedTuple):
 
     kind: str = NUMBER
     choice: str = POINT  # the decimal mark, or the order of day and month
-    unit: str | None = None  # behind every number
+    unit: str | None = None  # behind numbers; "days|day": either
     missing: frozenset[str] = frozenset()  # words for no value besides the usual ones
     asked: bool = False  # by the user: no cell decides against it
 
@@ -49,10 +49,7 @@ class Style(NamedTuple):
         return own, SURE if other is None else SAME if own == other else CHOSEN
 
     def _numbers(self, text: str) -> tuple[float | None, float | None]:
-        bare = text
-        if self.unit is not None and text.endswith(self.unit):
-            bare = text[: -len(self.unit)]
-        point, comma = read_both_marks(bare)
+        point, comma = read_both_marks(without_unit(text, self.unit))
         return (point, comma) if self.choice == POINT else (comma, point)
 
     def _no_number(self, text: str) -> tuple[float, str]:
@@ -129,18 +126,30 @@ class Tally:
         return listed([text[:40] for text in texts], SHOWN)
 
 
-def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None) -> list[str]:
+def facts(
+    style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None = None, fixed: bool = False
+) -> list[str]:
     """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell
-    that could be read either way. What was taken as missing without a doubt is said of all columns together (`sentences`)."""
+    that could be read either way; `fixed`: a model says what the column holds. What was taken as missing without a doubt is said
+    of all columns together (`sentences`)."""
     said: list[str] = []
     counts = tally.counts
     if style.kind == DATE:
-        said.append("dates, as year, month, weekday, hour and days")
+        texts = [text for how in (SAME, SURE, CHOSEN) for text in tally.examples.get(how, ())]
+        times = bool(texts) and all(map(is_time, texts))
+        said.append(
+            "times, as hour (and days, where they are longer)"
+            if times
+            else "dates, as year, month, weekday, hour and days (those that differ)"
+        )
         order = "day first" if style.choice == "dmy" else "month first"
         if counts[CHOSEN] and (counts[SURE] or sampled or style.asked):
             said.append(f"dates with the {order}")
         elif counts[CHOSEN]:
-            said.append(f"dates with the {order}, which {tally.shown(CHOSEN)} leave open (--date-order says otherwise)")
+            leave = "leaves" if len(tally.examples[CHOSEN]) == 1 else "leave"
+            said.append(
+                f"dates with the {order}, which {tally.shown(CHOSEN)} {leave} open (--date-order says otherwise)"
+            )
         if counts[AGAINST]:
             said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
         if tally.zones:
@@ -165,11 +174,12 @@ def facts(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | No
         if counts[FLAG]:
             said.append(f"{counts[FLAG]} words for yes and no ({tally.shown(FLAG)}), as 1 and 0")
         if style.unit is not None:
-            said.append(f"the unit {style.unit.strip()!r} left out")
+            said.append(f"the unit {' or '.join(repr(each.strip()) for each in style.unit.split('|'))} left out")
     if counts[BAD]:
         what = "dates" if style.kind == DATE else "numbers"
-        taken = "taken as missing (--category makes texts of the column)"
-        said.append(f"{counts[BAD]} of {cells} cells are no {what} ({tally.shown(BAD)}), {taken}")
+        taken = "taken as missing" + ("" if fixed else " (--category makes texts of the column)")
+        be = f"is no {what[:-1]}" if counts[BAD] == 1 else f"are no {what}"
+        said.append(f"{counts[BAD]} of {cells} cells {be} ({tally.shown(BAD)}), {taken}")
     return said
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,17 @@ class Roles:
     notes: list[str] = field(default_factory=list)
 
 
+class Numbered(int):
+    """The number of a column, from 0, as it was written: a name, where there are not so many columns and one is called so."""
+
+    text: str
+
+    def __new__(cls, number: int, text: str) -> Numbered:
+        made = super().__new__(cls, number)
+        made.text = text
+        return made
+
+
 def position(column: Column, names: Sequence[str] | None, width: int, what: str, path: str) -> int:
     """Where a column stands; a column is a name, or a number from 0 (negative: from the end)."""
     if isinstance(column, str):
@@ -30,11 +42,17 @@ def position(column: Column, names: Sequence[str] | None, width: int, what: str,
         if column not in names:
             near = _near(column, names)
             meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else f"; there are {listed(list(names))}"
-            if len(names) == 1 and column in names[0].split():
-                meant = ": the columns seem to be parted by spaces; write the table with commas, semicolons or tabs"
+            parts = re.split(r"([^\w.()-])", names[0].strip('"')) if len(names) == 1 else []
+            if column in parts and len(parts) > 1:
+                by = "spaces" if parts[1].isspace() else repr(parts[1])
+                meant = f": the columns seem to be parted by {by}; write the table with commas, semicolons or tabs"
+                if names[0].count(",") and by == "','":
+                    meant = ": whole lines seem to stand in quotes; write the table without them"
             raise data_error(f"{what}: there is no column {column!r}{meant}", path)
         return list(names).index(column)
     if not -width <= column < width:
+        if isinstance(column, Numbered) and column.text in (names or ()):  # 2021 as the name of a column
+            return list(names or ()).index(column.text)
         known = "" if names is None else f": {listed(list(names))}"
         raise data_error(f"{what}: the column number is outside the {width} columns{known}", path)
     return column % width

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from gapless.files import blocks
-from gapless.files.cells import DATE, Style
+from gapless.files.cells import BAD, DATE, Style
 from gapless.files.columns import Column, Roles, assign, position
 from gapless.files.csv_blocks import Plan, Problem, Table, scan_blocks
 from gapless.files.csv_words import SHOWN, line_at, line_of, name, too_many
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, listed, undecodable
 from gapless.files.kinds import Guess, Options, guess
-from gapless.files.labels import as_labels, is_number, known_flags, merged_flags, no_labels
+from gapless.files.labels import as_labels, is_number, known_spellings, merged_spellings, no_labels
 from gapless.files.layout import end_of, layout
 from gapless.files.memory import too_large
 from gapless.files.notation import numbers_among
@@ -195,6 +195,7 @@ def _read(
     if not len(table.X):
         raise data_error("there is a header and no row below it", path, line)
     roles = plan.roles
+    _refuse_second_header(plan, table)
     told += _emptied(plan, table)
     merged = _merged(plan, table)
     levels, flags = _levels(plan, table, merged, threads, expected, texts) if typed else (None, [])
@@ -236,6 +237,28 @@ def _places(width: int, roles: Roles) -> np.ndarray:
         if column is not None:
             place[column] = at
     return place
+
+
+def _refuse_second_header(plan: Plan, table: Table) -> None:
+    """Files that were put one behind the other with their headers: each column has its own name among its cells."""
+    names = plan.names
+    if names is None:
+        return
+    seen = {j for j, tally in table.tallies.items() if names[j] in tally.examples.get(BAD, ())}
+    seen |= {j for slot, j in enumerate(plan.texts) if any(names[j] in worker[slot] for worker in table.texts)}
+    if len(seen) < 2 or not seen.issuperset(
+        [*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]
+    ):
+        return
+    with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
+        reader = csv.reader(stream, delimiter=plan.separator, skipinitialspace=True)
+        for cells in reader:
+            if reader.line_num >= plan.line and all(j < len(cells) and cells[j].strip() == names[j] for j in seen):
+                raise data_error(
+                    "the header stands again, as where tables are put one behind the other; take such lines out",
+                    plan.path,
+                    reader.line_num,
+                )
 
 
 def _emptied(plan: Plan, table: Table) -> list[str]:
@@ -383,12 +406,12 @@ def _label(
             line_of(plan, 0),
             label,
         )
-    flags = merged_flags(present)
+    flags, sentence = merged_spellings(present, label)
     words: list[str] = []
     if expected is not None and expected.classes:
-        flags = known_flags(present, expected.classes)
+        flags = known_spellings(present, expected.classes)
     elif flags:
-        words.append(f"{label!r}: yes and no in {len(present)} spellings ({listed(sorted(present), 4)})")
+        words.append(sentence)
     values = as_labels([flags.get(text, text) for text in present] or [""], kind)  # an empty file of labels has none
     where = np.zeros(len(told) + 1, dtype=np.int64)
     where[[code for code in range(len(told)) if code not in none]] = np.arange(len(present))
@@ -430,13 +453,11 @@ def _levels(
         told = texts[j]
         flags: dict[str, str] = {}
         if expected is not None and expected.encoding is not None:
-            flags = known_flags(told, expected.encoding.columns[k]["levels"])
+            flags = known_spellings(told, expected.encoding.columns[k]["levels"])
         elif expected is None and j not in asked:
-            flags = merged_flags(told)
+            flags, sentence = merged_spellings(told, name(plan, j))
             if flags:
-                said.append(
-                    f"{name(plan, j)!r}: yes and no in {len(told)} spellings ({listed(sorted(told), 4)}); --category leaves them"
-                )
+                said.append(f"{sentence}; --category leaves them")
         ordered = levels[k] = sorted({flags.get(text, text) for text in told})
         place = {text: float(rank) for rank, text in enumerate(ordered)}
         ranks[j] = {text: place[flags.get(text, text)] for text in told}

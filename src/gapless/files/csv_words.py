@@ -77,7 +77,7 @@ def line_of(plan: Plan, row: int) -> int | None:
     with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream, suppress(csv.Error):
         for _ in range(plan.line - 1):
             stream.readline()
-        reader = csv.reader(stream, delimiter=plan.separator)
+        reader = csv.reader(stream, delimiter=plan.separator, skipinitialspace=True)
         for cells in reader:
             if cells and (len(cells) > 1 or cells[0].strip()):
                 if seen == row:

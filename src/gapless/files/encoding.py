@@ -228,7 +228,7 @@ class Encoding:
                     taken = (
                         f"{column['fill']:g} (the median" if column["kind"] == "number" else "a usual one (the medians"
                     )
-                    told.append(f"{name}: {gone} missing values, taken as {taken} of the training rows)")
+                    told.append(f"{name}: {_count(gone, 'missing value')}, taken as {taken} of the training rows)")
                 continue
             known = (data.levels[j] if data.levels is not None else None) or []
             new = [level for level in known if level not in set(column["levels"])]
@@ -236,10 +236,11 @@ class Encoding:
                 codes, _ = self._codes(data, j, column)
                 rows = int(((codes < 0) & ~np.isnan(data.X[:, j])).sum())
                 told.append(
-                    f"{name}: {rows} rows with texts not seen in training ({listed(new, 3)}), 0 in all its features"
+                    f"{name}: {_count(rows, 'row')} with {'a text' if len(new) == 1 else 'texts'} not seen in training "
+                    f"({listed(new, 3)}), 0 in all its features"
                 )
             if gone and not column["missing"]:
-                told.append(f"{name}: {gone} missing values, not seen in training, 0 in all its features")
+                told.append(f"{name}: {_count(gone, 'missing value')}, not seen in training, 0 in all its features")
         return told
 
     def applied(self, data: Dataset) -> Dataset:
@@ -253,6 +254,7 @@ class Encoding:
             notes=data.notes,
             path=data.path,
             told=data.told,
+            weights_name=data.weights_name,
         )
 
     def document(self) -> dict[str, Any]:
@@ -311,6 +313,10 @@ def _back(Z: np.ndarray, column: Mapping[str, Any]) -> tuple[np.ndarray, int]:
     if x is None:
         x = values["hour"] / 24.0
     return x, len(entries)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
 
 
 def _written(style: Style) -> dict[str, Any]:

@@ -12,10 +12,15 @@ import numpy as np
 
 from gapless.files.cells import BAD, DATE, Style, Tally, facts, sentences
 from gapless.files.columns import Column, assign, position
-from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error, listed
+from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
 from gapless.files.dates import EPOCH
+<<<<<<< HEAD
 from gapless.files.kinds import Options
 from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels, strings
+=======
+from gapless.files.kinds import MANY_LABELS, Options
+from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels
+>>>>>>> tables
 from gapless.files.notation import numbers_among
 from gapless.files.texts import as_values, usual_mark
 from gapless.judge.errors import DataError
@@ -93,10 +98,12 @@ def from_frame(
         with _cells_of(place, names[j]):
             found, style = column.values(X[:, k], text, j in counted or not typed, known)
         if found is not None and expected is not None and expected.encoding is not None and text:
-            found = column.renamed(X[:, k], found, known_flags(found, expected.encoding.columns[k]["levels"]))
-        elif found is not None and expected is None and not text and (flags := merged_flags(found)):
-            told.append(f"{names[j]!r}: yes and no in {len(found)} spellings ({listed(found, 4)})")
-            found = column.renamed(X[:, k], found, flags)
+            found = column.renamed(X[:, k], found, known_spellings(found, expected.encoding.columns[k]["levels"]))
+        elif found is not None and expected is None and not text:
+            flags, sentence = merged_spellings(found, names[j])
+            if flags:
+                told.append(sentence)
+                found = column.renamed(X[:, k], found, flags)
         levels.append(found)
         styles.append(style)
         if column.tally is not None:
@@ -124,7 +131,8 @@ def from_frame(
             raise data_error("a weight is negative or missing", place, column=names[roles.weights])
     odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
     about = {
-        names[j]: _facts(style, tallies.get(names[j]), len(table), usual) for j, style in zip(roles.features, styles)
+        names[j]: _facts(style, tallies.get(names[j]), len(table), usual, expected is not None)
+        for j, style in zip(roles.features, styles)
     }
     data = Dataset(
         X=X,
@@ -180,10 +188,12 @@ def _floats(nw: Any, column: Any) -> np.ndarray:
         return np.array([np.nan if cell is None else float(cell) for cell in column.to_list()])
 
 
-def _facts(style: Style | None, tally: Tally | None, rows: int, usual: str | None = None) -> list[str]:
+def _facts(
+    style: Style | None, tally: Tally | None, rows: int, usual: str | None = None, fixed: bool = False
+) -> list[str]:
     if style is None or (tally is None and style.kind != DATE):
         return []
-    return facts(style, tally or Tally(), rows, style.choice == usual)
+    return facts(style, tally or Tally(), rows, style.choice == usual, fixed=fixed)
 
 
 class _Column:
@@ -293,7 +303,13 @@ def _label(
     ]
     if kind not in ("str", "bool") and column.dtype == nw.String:
         found = as_values(texts, options, False, None if expected is None else expected.label_style)
-        if found is not None and found[1].kind != DATE and not found[2].counts[BAD] and not np.isnan(found[0]).all():
+        few = found is not None and found[1].unit is not None and len({*texts}) <= MANY_LABELS  # 1 star, 2 stars
+        if (
+            found is not None
+            and found[1].kind != DATE
+            and not found[2].counts[BAD]
+            and not (few or np.isnan(found[0]).all())
+        ):
             values = found[0]
             gone = np.isnan(values)
             whole = bool((values[~gone] == np.trunc(values[~gone])).all()) and kind != "float"
@@ -306,9 +322,11 @@ def _label(
     gone = np.array([text in gaps for text in texts])
     kept = np.flatnonzero(~gone) if gone.any() else None
     present = sorted({text for text, none in zip(texts, gone.tolist()) if not none})
-    flags = merged_flags(present) if expected is None else known_flags(present, expected.classes)
-    if flags and expected is None:
-        told.append(f"{name!r}: yes and no in {len(present)} spellings ({listed(present, 4)})")
+    flags, sentence = merged_spellings(present, name)
+    if expected is not None:
+        flags = known_spellings(present, expected.classes)
+    elif flags:
+        told.append(sentence)
     texts = [flags.get(text, text) for text in texts]
     if column.dtype == nw.Boolean and kind in (None, "bool"):
         return np.array([text == "True" for text in texts]), kept, Style()

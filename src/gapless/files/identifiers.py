@@ -13,6 +13,7 @@ MOST_LEVELS = 1000
 FEW_ROWS = 20  # of fewer rows nobody can say that a column counts them
 _NAMES = re.compile(
     r"(.*[_\-. ])?(id|ids|uuid|guid|key|index|idx|rowid|row|rownum|rownames|recordid|nr|no|lfd)([_\-. ]?(nr|no|number|num))?\.?"
+    r"|\w*(nummer|number|kennung|identifier|identifiant|matricule|numero|número|numéro)|\w{3,}nr"
     r"|unnamed: ?\d+|column \d+|\w*[a-z](Id|ID)|#",
 )
 EMPTY, CONSTANT = "no row has a value", "one value in all rows"
@@ -30,8 +31,10 @@ def useless(data: Dataset, keep: Collection[int] = (), constant: bool = False) -
             found[j] = EMPTY
         elif j in keep:
             continue
-        elif known is not None and (len(known) > MOST_LEVELS or (len(known) > FEW_ROWS and 2 * len(known) > present)):
-            found[j] = f"{len(known)} different texts in {present} rows"
+        elif known is not None and len(known) > FEW_ROWS and (2 * len(known) > present or len(known) > MOST_LEVELS):
+            texts = len(np.unique(x[~np.isnan(x)]))  # rows without a label are gone
+            if texts > MOST_LEVELS or (texts > FEW_ROWS and 2 * texts > present):
+                found[j] = f"{texts} different texts in {present} rows"
         elif known is None and not (data.reading is not None and data.reading.dated(j)):
             name = None if data.names is None else data.names[j]
             if present == data.n_rows and (reason := _row_number(x, name)):

@@ -14,10 +14,20 @@ from gapless.files.columns import Roles
 from gapless.files.dataset import Expected
 from gapless.files.dates import DAY_FIRST, MONTH_FIRST, is_date, order_of
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, mark_of, unit_of
+from gapless.files.notation import (
+    COMMA,
+    POINT,
+    is_ambiguous,
+    is_any_number,
+    is_missing,
+    mark_of,
+    unit_among,
+    without_unit,
+)
 from gapless.files.sniff import NOTHING, numeric, textual
 
 PLAIN = frozenset("0123456789.-+eE\r")
+NUMERAL = PLAIN | frozenset(", \u00a0")
 MANY_LABELS = 20  # different ones, nearly all of them numbers: the others are no labels
 FEW_GROUPS = 3  # cells like 1.234 that make thousands of points, where others are whole numbers below 1000
 
@@ -102,7 +112,7 @@ def guess(
             styles[j] = Style(unit=unit)
     every = {j: styles.get(j, Style()) for j in numbers}
     odd = bool(styles) or any("," in "".join(columns[j]) for j in numbers)
-    odd = odd or (separator == ";" and any(_grouped(columns[j]) for j in numbers))
+    odd = odd or (separator == ";" and any(_open(columns[j]) for j in numbers))
     found = {j: _choices(columns[j], style) for j, style in every.items()} if odd else {}
     for j, style in every.items():
         asked = options.decimal if style.kind == NUMBER else options.date_order
@@ -137,39 +147,35 @@ def _kind(cells: Sequence[str], missing: Collection[str]) -> str:
     whole = sum(times[cell] for cell in present)
     if 2 * days > whole:
         return DATE
-    if 2 * numbers >= whole or _unit(cells, missing) is not None:
+    unit = None if 2 * numbers >= whole else _unit(cells, missing)
+    if unit is not None:
+        numbers = sum(times[cell] for cell in present if is_any_number(without_unit(cell, unit)))
+    if 2 * numbers >= whole:
         return NUMBER
     return "text"
 
 
 def _unit(cells: Sequence[str], missing: Collection[str]) -> str | None:
-    """The unit that stands behind all numbers of a column: none of the cells is without one."""
-    if any(cell[-1:].isdigit() for cell in cells[:3]) or any(cell[-1:].isdigit() for cell in cells):
+    """The unit behind the numbers of a column."""
+    if NUMERAL.issuperset("".join(cells)):
         return None
-    present = {
-        cell for cell in map(str.strip, cells) if cell not in NOTHING and not is_missing(cell, frozenset(missing))
-    }
-    if len(present) < 2:
-        return None
-    units = {unit_of(cell) for cell in present if not is_any_number(cell)}
-    return units.pop() if len(units) == 1 and not any(is_any_number(cell) for cell in present) else None
+    return unit_among(
+        {cell for cell in map(str.strip, cells) if cell not in NOTHING and not is_missing(cell, frozenset(missing))}
+    )
 
 
 def _numbers(words: Collection[str], missing: frozenset[str]) -> bool:
     """Whether all labels that are there are numbers, or nearly all of many different ones."""
     present = [word for word in words if not is_missing(word, missing)]
-    numbers = sum(is_number(word) or is_any_number(word) for word in present)
+    unit = unit_among(present) if len(present) > MANY_LABELS else None
+    numbers = sum(is_number(word) or is_any_number(without_unit(word, unit)) for word in present)
     return bool(present) and (numbers == len(present) or (len(present) > MANY_LABELS and numbers >= 0.9 * len(present)))
 
 
-def _grouped(cells: Sequence[str]) -> bool:
-    """Whether all points of a column could part thousands: 1.234 among whole numbers below 1000."""
-    texts = {cell.strip().lstrip("-") for cell in cells}
-    dotted = [text for text in texts if "." in text]
-    if len(dotted) < FEW_GROUPS or not all(is_ambiguous(text) for text in dotted):
-        return False
-    whole = [text for text in texts if text.isascii() and text.isdigit()]
-    return all(len(text) <= 3 for text in whole) and any(text.strip("0") for text in whole)
+def _open(cells: Sequence[str]) -> bool:
+    """Whether all points of a column could part thousands: 1.234."""
+    dotted = [text for text in {cell.strip().lstrip("-") for cell in cells} if "." in text]
+    return len(dotted) >= FEW_GROUPS and all(is_ambiguous(text) for text in dotted)
 
 
 def _choices(cells: Sequence[str], style: Style) -> Counter[str]:
@@ -177,8 +183,7 @@ def _choices(cells: Sequence[str], style: Style) -> Counter[str]:
     times = Counter(map(str.strip, cells))
     found: Counter[str] = Counter()
     for cell, count in times.items():
-        bare = cell.removesuffix(style.unit) if style.unit else cell
-        choice = mark_of(bare) if style.kind == NUMBER else order_of(cell)
+        choice = mark_of(without_unit(cell, style.unit)) if style.kind == NUMBER else order_of(cell)
         if choice is not None:
             found[choice] += count
     return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from unicodedata import normalize
 
 import numpy as np
+
+from gapless.files.dataset import listed
 
 PERHAPS = re.compile(r"\s*[-+]?(?:\.?[0-9]|inf|nan|Inf|NaN|NAN|INF)")
 
@@ -29,6 +32,7 @@ def is_number(text: str) -> bool:
 
 #: Bytes of an array of texts that are all as wide as the longest, however short the others are.
 MOST_WIDE = 1 << 26
+UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 
 
@@ -77,10 +81,17 @@ FLAGS = tuple(
     (frozenset(yes.split()), frozenset(no.split()))
     for yes, no in (
         ("yes y true t on 1 1.0", "no n false f off 0 0.0"),
-        ("ja j wahr 1", "nein n falsch 0"),
+        ("ja j wahr an 1", "nein n falsch aus 0"),
         ("oui o vrai 1", "non n faux 0"),
         ("si sí s verdadero vero 1", "no n falso 0"),
         ("sim s verdadeiro 1", "não nao n falso 0"),
+        ("sì vero 1", "no falso 0"),
+        ("ja waar aan 1", "nee onwaar uit 0"),
+        ("ja sant sand 1", "nej falskt falsk nei 0"),
+        ("tak prawda 1", "nie fałsz 0"),
+        ("ano pravda 1", "ne nepravda 0"),
+        ("да истина 1", "нет ложь 0"),
+        ("evet doğru 1", "hayır yanlış 0"),
     )
 )
 #: Labels that are no labels. None, unknown and - may well be classes.
@@ -123,17 +134,56 @@ def says_yes(text: str) -> bool | None:
     return None
 
 
-def merged_flags(texts: Sequence[str]) -> dict[str, str]:
-    """Where all texts of a column say yes or no, in more than two ways: the longest word of each side in their place."""
+def merged_spellings(texts: Sequence[str], name: str | int) -> tuple[dict[str, str], str]:
+    """Texts of a column that mean the same, with what stands in their place, and a sentence about them: words for yes and no in
+    more than two ways (the longest of each side), and words that differ in capital letters or in the spaces within alone."""
     known = _sides(texts) if len(texts) > 2 else []
-    if not known:
-        return {}
-    sides = known[0]
-    longest = {side: max((len(text), text) for text in texts if sides[text] is side)[1] for side in (True, False)}
-    return {text: longest[sides[text]] for text in texts}
+    if known:
+        sides = known[0]
+        longest = {side: max((len(text), text) for text in texts if sides[text] is side)[1] for side in (True, False)}
+        flags = {text: longest[sides[text]] for text in texts}
+        return flags, f"{name!r}: yes and no in {len(texts)} spellings ({listed(sorted(texts), 4)})"
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        groups.setdefault(folded(text), []).append(text)
+    cases = {
+        text: max(group, key=lambda each: (_seen(each) == each, each))
+        for group in groups.values()
+        if len(group) > 1
+        for text in group
+    }
+    if not cases:
+        return {}, ""
+    some = [text for text in sorted(cases) if cases[text] != text]
+    shown = ", ".join(f"{text!r} is {cases[text]!r}" for text in some[:3]) + (
+        "" if len(some) <= 3 else f", {len(some) - 3} more"
+    )
+    return cases, f"{name!r}: texts that differ in capital letters or spaces alone are one ({shown})"
 
 
-def known_flags(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+def folded(text: str) -> str:
+    """A text without double spaces and signs that nobody sees, and without its capital letters where these say nothing: in words
+    of at least three letters that are small, or capitals, or capital initials. AA, Aa and AaBb are three texts."""
+    bare = _seen(text)
+    usual = bare in (bare.lower(), bare.upper(), bare.capitalize(), bare.title())
+    return bare.lower() if usual and sum(map(str.isalpha, bare)) >= 3 else bare
+
+
+def _seen(text: str) -> str:
+    return " ".join((text if text.isascii() else normalize("NFC", text.translate(UNSEEN))).split())
+
+
+def known_spellings(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
+    """Texts that a model knows by another spelling: its own in their place."""
+    own: dict[str, list[str]] = {}
+    for level in levels:
+        own.setdefault(folded(level), []).append(level)
+    known = {*levels}
+    cases = {text: own[key][0] for text in texts if text not in known and len(own.get(key := folded(text), ())) == 1}
+    return cases | _known_flags(texts, levels)
+
+
+def _known_flags(texts: Sequence[str], levels: Sequence[str]) -> dict[str, str]:
     """Words for yes and no that a model knows by other words: its own in their place. Where its own are letters, those of its
     language alone."""
     own = _sides(levels) if len(levels) == 2 else []

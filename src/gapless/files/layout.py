@@ -32,7 +32,32 @@ SUMS = frozenset(
             "gesamtsumme",
             "insgesamt",
         ),
-        *("totale", "somme", "suma", "total général", "total general"),
+        *(
+            "totale",
+            "somme",
+            "suma",
+            "total général",
+            "total general",
+            "soma",
+            "totaal",
+            "average",
+            "avg",
+            "mean",
+            "median",
+        ),
+        *(
+            "durchschnitt",
+            "mittelwert",
+            "mittel",
+            "schnitt",
+            "moyenne",
+            "moy",
+            "média",
+            "media",
+            "promedio",
+            "gemiddelde",
+        ),
+        *("count", "anzahl", "min", "max", "minimum", "maximum", "std", "stddev", "std dev", "st.dev", "average/total"),
     )
 )
 
@@ -72,6 +97,8 @@ def layout(
         return Layout(None, len(first), -1, at, [], told)
     rows = records[at + 1 :]
     names, width = _fitted(first, rows)
+    if bare := _behind_hash(names):
+        names[0] = bare
     skipped = [
         j
         for j in range(width)
@@ -124,6 +151,12 @@ def _fitted(first: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[s
     return names, len(names)
 
 
+def _behind_hash(names: Sequence[str]) -> str:
+    """The first name of a header that is written as a comment: # a,b,c."""
+    first = names[0].lstrip("#").strip() if names and names[0].startswith("#") else ""
+    return "" if len(names) < 2 or first in names[1:] or any(name.startswith("#") for name in names[1:]) else first
+
+
 def _numbered(cells: Sequence[str]) -> bool:
     """Whether cells are whole numbers that go up by one: an index."""
     if len(cells) < 2 or not all(cell.isascii() and cell.isdigit() for cell in cells):
@@ -173,7 +206,8 @@ def end_of(path: str, found: Sample, width: int, first: int) -> tuple[int | None
     most = len(lines) - 3 if whole else len(lines)
     for line in lines[::-1][: min(12, max(most, 0))]:
         try:
-            cells = [cell.strip() for cell in next(csv.reader([line.strip("\r")], delimiter=found.separator_sign), [])]
+            reader = csv.reader([line.strip("\r")], delimiter=found.separator_sign, skipinitialspace=True)
+            cells = [cell.strip() for cell in next(reader, [])]
         except csv.Error:  # a lone carriage return, a very long cell: a line of the table, which says what is wrong
             break
         filled = [cell for cell in cells if cell]

@@ -7,6 +7,7 @@ A text can be read with a decimal point and with a decimal comma. Most texts are
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 POINT, COMMA = ".", ","
@@ -65,8 +66,8 @@ NO_VALUE = frozenset(
         *("keine angabe", "keine daten"),
     )
 )
-_STROKES = re.compile(r"[-.*?_…·/\\]+")
-_SPACES = str.maketrans(
+#: Signs that look alike: spaces, minus signs, apostrophes.
+ALIKE = str.maketrans(
     {
         **dict.fromkeys("\u00a0\u202f\u2009\u2007\u2002\u2003\u200a", " "),
         **dict.fromkeys("\u2212\u2012\u2013\u2014\ufe63\uff0d", "-"),
@@ -76,7 +77,7 @@ _SPACES = str.maketrans(
         "\ufeff": None,
     }
 )
-_SIGNS = r"[€$£¥₹₽₺₩₪₫฿₦₴₱¢]"
+_SIGNS = r"[€$£¤¥₹₽₺₩₪₫฿₦₴₱¢]"
 _CODES = (
     r"USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|CNY|RMB|MXN|TRY|RUB|SGD|HKD|KRW|ILS|RON|BGN"
     r"|R\$|US\$|A\$|C\$|SFr\.?|Fr\.?|kr\.?|zł|Kč|Ft|Rs\.?|DM"
@@ -87,7 +88,18 @@ _NUMBER = re.compile(
     rf"([0-9][0-9.,' ]*|[.,][0-9]+)(e[-+]?[0-9]+)? ?(-{{0,2}}) ?(%|{_MONEY})?",
     re.IGNORECASE,
 )
-_UNIT = re.compile(r"(.*?[0-9])( ?[^\W\d_°µ]{1,8}[²³]?|[  ]?(?:°[CFcf]?|µ[a-z]|[a-zA-Z]{1,3}/[a-zA-Z]{1,3}[²³]?))")
+_BRACKETS = re.compile(rf"({_MONEY})? ?\((.+)\) ?({_MONEY}|%)?", re.IGNORECASE)
+_NO_MONEY = re.compile(rf"(?>{_MONEY}|%)? ?([-.*?_…·/\\]+) ?(?:{_MONEY}|%)?", re.IGNORECASE)
+_POWER = re.compile(r" ?[x×·*] ?10 ?(?:\^|\*\*) ?([-+]?[0-9]{1,3})")
+_UNIT = re.compile(r"(.*?[0-9][.,]?) ?((?:[^\W\d_]|[°µ‰\"″′$€£]|/ ?[^\W\d_])[^|;]{0,19})")
+#: Units that say how many times more: beside numbers without one they are no units.
+_TIMES = frozenset(
+    (
+        *("k", "m", "b", "t", "g", "l", "tsd", "tsd.", "td", "mio", "mio.", "mrd", "mrd.", "bn", "mn", "mln", "mld"),
+        *("lakh", "lakhs", "crore", "crores", "cr", "thousand", "million", "billion"),
+    )
+)
+_PLURALS = ("s", "e", "n", "en")
 _PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
 _GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")
 _INDIAN = re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}")
@@ -97,8 +109,8 @@ def is_missing(text: str, more: frozenset[str] = frozenset()) -> bool:
     """Whether a cell among numbers stands for no value: empty, strokes and points, a word of the list, or one that was given."""
     if not text or text in more:
         return True
-    bare = text.translate(_SPACES).strip()
-    return bare.lower() in NO_VALUE or _STROKES.fullmatch(bare) is not None
+    bare = text.translate(ALIKE).strip()
+    return bare.lower() in NO_VALUE or _NO_MONEY.fullmatch(" ".join(bare.split())) is not None
 
 
 def numbers_among(words: Iterable[str]) -> list[float]:
@@ -147,11 +159,18 @@ def signs_and_groups(text: str, value: float) -> tuple[frozenset[str], frozenset
 
 def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
     """(digits with marks, exponent, negative, signs left out)."""
-    text = " ".join(text.translate(_SPACES).split())
+    text = " ".join(text.translate(ALIKE).split())
     if text[:2] == '="' and text[-1:] == '"':  # how spreadsheets are told to leave a cell as it is
         text = text[2:-1].strip()
-    negative = text[:1] == "(" and text[-1:] == ")"
-    found = _NUMBER.fullmatch(text[1:-1].strip() if negative else text)
+    if "10" in text:
+        text = _POWER.sub(r"e\1", text)
+    negative = False
+    if text[-2:] == "/-":  # 5,000/- are whole rupees
+        text = text[:-2].rstrip(" ")
+    if "(" in text and (inside := _BRACKETS.fullmatch(text)):  # (5.00), $ (5.00), (5.00) €
+        negative = True
+        text = "".join((inside[1] or "", inside[2].strip(), inside[3] or ""))
+    found = _NUMBER.fullmatch(text)
     if found is None:
         return None
     first, before, second, body, exponent, behind, after = found.groups()
@@ -216,8 +235,38 @@ def swapped(text: str) -> str:
 
 
 def unit_of(text: str) -> str | None:
-    """Letters behind a number, as they stand (" kg"); None where there are none, or no number stands before them."""
+    """What stands behind a number and is none: kg, °C, kg/m³; None where there is nothing, or no number stands before it."""
     found = _UNIT.fullmatch(text.strip())
-    if found is None or not is_any_number(found.group(1)):
+    if found is None or not is_any_number(found[1]):
         return None
-    return found.group(2)
+    return found[2]
+
+
+def unit_among(cells: Iterable[str]) -> str | None:
+    """The unit that stands behind numbers, or one unit in its singular and its plural, as "days|day"; a number may lack it. None:
+    there is none, or they differ, or most of what is no number has none."""
+    units: Counter[str | None] = Counter()
+    bare = 0
+    for cell in cells:
+        if is_any_number(cell):
+            bare += 1
+        else:
+            units[unit_of(cell)] += 1
+    others = units.pop(None, 0)
+    found = sorted(filter(None, units), key=len)
+    if not found or units.total() + bare < 2 or others > units.total() + bare:
+        return None
+    first, last = found[0], found[-1]
+    if len(found) > 2 or (len(found) == 2 and last[len(first) :] not in _PLURALS) or not last.startswith(first):
+        return None
+    if bare and first.lower() in _TIMES:
+        return None
+    return "|".join(found[::-1])
+
+
+def without_unit(text: str, unit: str | None) -> str:
+    """A cell without the unit of its column."""
+    for each in () if unit is None else unit.split("|"):
+        if text.endswith(each):
+            return text[: -len(each)]
+    return text

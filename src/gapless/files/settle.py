@@ -12,7 +12,7 @@ from gapless.files.csv_words import line_at, name, too_many
 from gapless.files.dataset import Expected, Reading, data_error, listed
 from gapless.files.dates import is_date
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_any_number
+from gapless.files.notation import COMMA, POINT, is_any_number, unit_among, without_unit
 
 if TYPE_CHECKING:
     from gapless.files.csv_blocks import Plan, Table
@@ -37,6 +37,13 @@ def settled(
                 plan.styles[j] = turned
                 guessed.sure.setdefault(j, set()).add(turned.choice)
                 change[j] = scan.NUMBER
+                continue
+        if tally.counts[BAD] and style.kind == NUMBER and expected is None and j not in changed:
+            unit = unit_among(tally.examples[BAD]) if style.unit is None else None
+            if unit is not None and sum(without_unit(text, unit) != text for text in tally.examples[BAD]) > 1:
+                plan.styles[j] = style._replace(unit=unit)
+                change[j] = scan.NUMBER
+                changed.add(j)
                 continue
         if tally.counts[BAD] and j in plan.roles.features and _texts(j, plan, table, tally, options, expected):
             dates = [is_date(text) for text in tally.examples[BAD]]
@@ -141,7 +148,7 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
         if plan.kinds[j] == 1:
             style, tally = plan.style_of(j), table.tallies.get(j, Tally())
             about[str(name(plan, j))] = facts(
-                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j)
+                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j), plan.fixed
             )
     said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
     if plan.fixed:

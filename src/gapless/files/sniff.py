@@ -135,7 +135,7 @@ def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, lis
         some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
         return [(start, lines[start - 1].split(sep)) for start in some]
     records: list[tuple[int, list[str]]] = []
-    reader = csv.reader((line + "\n" for line in lines), delimiter=sep)
+    reader = csv.reader((line + "\n" for line in lines), delimiter=sep, skipinitialspace=True)
     start = 1
     try:
         for cells in reader:
@@ -157,6 +157,8 @@ def has_header(first: Sequence[str], second: Sequence[str] | None, columns: Sequ
     The exception is a numbered header (0,1,2,label), as data frames without names are written.
     """
     if any(isinstance(column, str) and column in first for column in columns):
+        return True
+    if any(getattr(column, "text", None) in first and int(column) >= len(first) for column in columns):  # a year
         return True
     numbers = [cell for cell in first if is_number(cell)]
     numbered = [[str(k + start) for k in range(len(numbers))] for start in (0, 1)]

@@ -11,7 +11,16 @@ from gapless.files.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally
 from gapless.files.dates import DAY_FIRST, MONTH_FIRST, is_date
 from gapless.files.kinds import Options
 from gapless.files.labels import is_number
-from gapless.files.notation import COMMA, POINT, is_ambiguous, is_any_number, is_missing, mark_of, unit_of
+from gapless.files.notation import (
+    COMMA,
+    POINT,
+    is_ambiguous,
+    is_any_number,
+    is_missing,
+    mark_of,
+    unit_among,
+    without_unit,
+)
 from gapless.files.settle import FEW_VALUES, LOOKED_AT
 from gapless.files.sniff import NOTHING
 
@@ -59,9 +68,10 @@ def _style(present: Sequence[str], times: Counter[str], whole: int, asked: bool)
     if 2 * days > whole and not asked:
         return Style(DATE, MONTH_FIRST if any("/" in cell for cell in present) else DAY_FIRST)
     numbers = sum(times[cell] for cell in present if is_number(cell) or is_any_number(cell))
-    units = {unit_of(cell) for cell in present}
-    unit = units.pop() if len(units) == 1 and len(present) > 1 else None
-    if not (asked or unit or (present and 2 * numbers >= whole)):
+    unit = unit_among(present)
+    if unit is not None:
+        numbers = sum(times[cell] for cell in present if is_any_number(without_unit(cell, unit)))
+    if not (asked or (present and 2 * numbers >= whole)):
         return None
     parted = [cell for cell in present if is_ambiguous(cell)]
     mark = (

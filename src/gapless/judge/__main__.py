@@ -55,6 +55,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     parser.add_argument(
         "--test", metavar="DATA", help="the test rows of a held-out bound, where the model file has one"
     )
+    parser.add_argument("--encoding", metavar="NAME", help="encoding of the texts, where it is not found out, as gbk")
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")
     tier.add_argument("--exact", action="store_true", help="compute without rounding (up to some 10,000 rows)")
@@ -63,8 +64,10 @@ def _main(arguments: Sequence[str] | None) -> int:
     rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)
     try:
         document, arrays = (read_proof(options.model), {}) if is_proof(options.model) else read(options.model)
-        data = read_data(options.data, document, options.target, options.weights)
-        new = read_data(options.test, document, options.target, options.weights, whole=True) if options.test else None
+        data = read_data(options.data, document, options.target, options.weights, encoding=options.encoding)
+        new = None
+        if options.test:
+            new = read_data(options.test, document, options.target, options.weights, True, options.encoding)
         test = (None, None) if new is None else (new.X, new.y)
         verdict = check(document, arrays, data.X, data.y, data.sample_weight, rigorous, *test)
     except (CertificateError, DataError, ModelFileError) as error:

@@ -35,11 +35,12 @@ def read_data(
     target: str | Sequence[str] | None = None,
     weights: str | None = None,
     whole: bool = False,
+    encoding: str | None = None,
 ) -> Data:
     """Rows, labels and weights of a data file, for the model of ``document``: its features, its type of
     labels. A regression on several targets takes several columns of a CSV file. Where the model says which rows
-    of the file it was trained on these alone, unless ``whole``."""
-    data = _read(path, document, target, weights)
+    of the file it was trained on these alone, unless ``whole``. ``encoding`` is that of a text; None finds it."""
+    data = _read(path, document, target, weights, encoding)
     origin = document.get("origin")
     X = data.X
     if origin is not None and origin["dtype"] == "float32" and "input" not in document:
@@ -56,6 +57,7 @@ def _read(
     document: dict[str, Any],
     target: str | Sequence[str] | None,
     weights: str | None,
+    encoding: str | None = None,
 ) -> Data:
     names = [target] if isinstance(target, str) else list(target or [])
     where = os.fspath(path)
@@ -67,9 +69,13 @@ def _read(
         if stat.S_ISCHR(os.stat(path).st_mode):
             raise DataError(f"{where}: is a device, which need not end; give a file", str(where))
         with open(path, "rb") as stream:
-            lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read()))
-    except UnicodeDecodeError:
-        raise DataError(f"{where}: is no text", str(where)) from None
+            lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read(), encoding))
+    except UnicodeError:
+        raise DataError(
+            f"{where}: is no text{'' if encoding is None else f' of {encoding[:40]}'}", str(where)
+        ) from None
+    except LookupError:
+        raise DataError(f"{where}: unknown encoding: {str(encoding)[:40]}", str(where)) from None
     except OSError as error:
         raise DataError(f"{where}: cannot be read ({error.strerror or error})", str(where)) from None
     if not any(line.strip() for line in lines):
@@ -156,7 +162,9 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     def numbers_in(columns: list[int]) -> np.ndarray:
         return np.array([[_number(row[j], file, line, names[j]) for j in columns] for row, line in zip(kept, where)])
 
-    weighed = None if weight is None else numbers_in([weight])[:, 0]
+    weighed = None if weight is None else _weights([row[weight] for row in kept], given)
+    if weight is not None and weighed is not None and np.isnan(weighed).any():  # the error names the cell
+        weighed = numbers_in([weight])[:, 0]
     if document["classes"] is None and "target" not in (given or {}):
         answers = numbers_in(marked)
         answers = answers[:, 0] if len(marked) == 1 else answers
@@ -168,6 +176,15 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
         _cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)
     ]
     return Data(features_of(given, cells), answers, weighed)
+
+
+def _weights(texts: list[str], given: dict[str, Any] | None) -> np.ndarray:
+    """Weights as the cells insist on their decimal mark, else as the columns of the table have theirs."""
+    block = given or {}
+    marks = [each["decimal"] for each in (block.get("target", {}), *block.get("columns", ())) if "decimal" in each] or [
+        "."
+    ]
+    return numbers(texts, max(marks, key=marks.count), None, block.get("missing", []))
 
 
 def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: list[str], file: str) -> Any:

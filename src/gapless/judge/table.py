@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -12,8 +13,10 @@ from .errors import DataError
 SEPARATORS = "\t;|,"
 MOST_TITLES = 40
 SUMS = frozenset((
-    "gesamt", "gesamtsumme", "grand total", "insgesamt", "overall", "somme", "subtotal", "sum", "suma", "summe", "sums",
-    "total", "total general", "total général", "totale", "totals",
+    "anzahl", "average", "average/total", "avg", "count", "durchschnitt", "gemiddelde", "gesamt", "gesamtsumme", "grand total",
+    "insgesamt", "max", "maximum", "mean", "media", "median", "min", "minimum", "mittel", "mittelwert", "moy", "moyenne", "média",
+    "overall", "promedio", "schnitt", "soma", "somme", "st.dev", "std", "std dev", "stddev", "subtotal", "sum", "suma", "summe",
+    "sums", "totaal", "total", "total general", "total général", "totale", "totals",
 ))  # fmt: skip
 
 
@@ -24,8 +27,10 @@ class Table(NamedTuple):
     header: int  # its line
 
 
-def text_of(raw: bytes) -> str:
+def text_of(raw: bytes, encoding: str | None = None) -> str:
     """The text of a file: by its mark, else UTF-16 where every second byte is 0, else UTF-8, else Windows' western encoding."""
+    if encoding is not None:
+        return raw.decode(encoding)
     for mark, name in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
         if raw.startswith(mark):
             return raw[len(mark) :].decode(name)
@@ -49,7 +54,7 @@ def table_of(lines: Sequence[str], file: str, needed: Collection[str], rows: int
         if at is not None:
             return _below(lines, file, separator, at)
     first = next(k for k, line in enumerate(lines) if line.strip())
-    sign = max(SEPARATORS, key=lambda mark: len(_split(lines[first], mark)))
+    sign = max(SEPARATORS, key=lambda mark: len(_split(lines[first : first + 1], mark)))
     found = _below(lines, file, sign, first)
     return _below(lines, file, sign, first, True) if _is_data(found.names) and len(found.rows) != rows else found
 
@@ -73,16 +78,28 @@ def _likely(lines: Sequence[str]) -> list[str]:
 def _header(lines: Sequence[str], separator: str, needed: Collection[str]) -> int | None:
     if not needed:
         return None
-    for k, line in enumerate(lines[:MOST_TITLES]):
-        bare = [cell.strip() for cell in _split(line, separator)]
+    for k in range(min(len(lines), MOST_TITLES)):
+        bare = _without_hash([cell.strip() for cell in _record(lines, k, separator)])
         if {*needed} <= {*_named(bare), *_named(["", *bare])}:
             return k
     return None
 
 
-def _split(line: str, separator: str) -> list[str]:
+def _record(lines: Sequence[str], at: int, separator: str) -> list[str]:
+    """The record that begins with this line; in quotes it may have more than one."""
+    return _split(lines[at : at + MOST_TITLES] if '"' in lines[at] else lines[at : at + 1], separator)
+
+
+def _without_hash(cells: list[str]) -> list[str]:
+    """A header that is written as a comment: # a,b,c."""
+    bare = cells[0].lstrip("#").strip() if cells and cells[0].startswith("#") else ""
+    many = len(cells) > 1 and bare not in cells[1:] and not any(cell.startswith("#") for cell in cells[1:])
+    return [bare, *cells[1:]] if bare and many else cells
+
+
+def _split(lines: Sequence[str], separator: str) -> list[str]:
     try:
-        return next(csv.reader([line], delimiter=separator), [])
+        return next(csv.reader(lines, delimiter=separator, skipinitialspace=True), [])
     except csv.Error:  # a cell beyond 131,072 characters
         return []
 
@@ -101,7 +118,7 @@ def _named(cells: Sequence[str]) -> list[str]:
 
 
 def _below(lines: Sequence[str], file: str, separator: str, at: int, bare: bool = False) -> Table:
-    reader = csv.reader(lines[at:], delimiter=separator, strict=True)
+    reader = csv.reader(lines[at:], delimiter=separator, strict=True, skipinitialspace=True)
     records: list[list[str]] = []
     where: list[int] = []
     last = 0
@@ -112,8 +129,13 @@ def _below(lines: Sequence[str], file: str, separator: str, at: int, bare: bool 
                 records.append([cell.strip() for cell in cells])
                 where.append(begin)
     except csv.Error as error:
+        mended = [re.sub(r'"[ \t]+(?=\r?\n|\r|$|[\t;|,])', '"', line) for line in lines]
+        if mended != [*lines]:  # blanks behind a closing quote
+            return _below(mended, file, separator, at, bare)
         line = at + reader.line_num
         raise DataError(f"{file}:{line}: cannot be read as CSV ({error})", file, line) from None
+    if records:
+        records[0] = _without_hash(records[0])
     if bare:  # no line has the names
         records, where = [[""] * len(records[0]), *records], [where[0], *where]
     first, rows = records[0], records[1:]

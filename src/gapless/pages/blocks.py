@@ -255,6 +255,8 @@ def number(value: Any, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 1e15:
         return count(int(value)).replace("-", "−")
+    if 10**digits <= abs(value) < 1e9:  # 56 689, not 5.669e+04
+        return count(round(value)).replace("-", "−")
     return f"{value:.{digits}g}".replace("-", "−")
 
 

@@ -95,9 +95,12 @@ def _interval(each: Mapping[str, Any], rates: bool) -> str:
 
 def _recalled(each: Mapping[str, Any]) -> tuple[str, str]:
     """(class, share found): of two classes the rarer one, of more the one that is found least."""
-    classes = [entry for entry in each.get("recall") or () if entry["rows"]]
+    both = list(each.get("recall") or ())
+    classes = [entry for entry in both if entry["rows"]]
     if not classes:
         return "", ""
+    if len(both) == 2 and len(classes) == 1:  # nobody knows how many would be found
+        return said(next(entry["class"] for entry in both if not entry["rows"]), 24), "none"
     least = (
         min(classes, key=lambda entry: entry["rows"])
         if len(classes) <= 2

@@ -147,6 +147,15 @@ def _against_baseline(story: Story, interval: Any) -> str:
     baseline = baseline_error(story)
     if baseline is None or interval.high < baseline[1]:
         return ""
+    unseen = (
+        [] if story.several else [label for label in story.classes.tolist() if not np.any(story.target_test == label)]
+    )
+    if unseen:
+        more = "" if len(unseen) == 1 else f" and {len(unseen) - 1} more classes"
+        return (
+            f" Always answering “{baseline[0]}” has an error of {percent(baseline[1])}. No test row is of “{said(unseen[0], 40)}”"
+            f"{more}: nothing here says what the model knows of such rows."
+        )
     where = "lies in the interval" if interval.low <= baseline[1] else "is below the interval"
     return (
         f" Always answering “{baseline[0]}” has an error of {percent(baseline[1])}, which {where}: by the share of wrong rows "

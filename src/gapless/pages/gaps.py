@@ -110,7 +110,7 @@ def first_gap(story: Story) -> list[Block]:
         Facts([
             ("primal P, reached", _digits(primal)),
             ("dual D, which no model goes below", _digits(dual)),
-            ("gap", f"{number(gap, 3)} (rounding can be {number(certificate.rounding, 2)} of it)"),
+            ("gap", f"{number(gap, 3)}; rounding can add {number(certificate.rounding, 2)}"),
             ("relative gap", f"{number(relative, 3)}, {holds} tol = {number(certificate.tol, 3)}"),
         ])
     )  # fmt: skip
