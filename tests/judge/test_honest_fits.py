@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -135,6 +136,24 @@ def test_boosting_at_any_scale(scale):
 
 
 # -- one sample of each fault that random problems have found; the true answer is that the judge accepts
+
+
+@pytest.mark.parametrize("penalised", [False, True])
+@pytest.mark.parametrize("make", [gapless.LinearSVC, partial(gapless.LinearSVC, loss="hinge"), gapless.LogisticRegression])
+def test_linear_figures_that_are_rounding_are_not_claimed(make, penalised):
+    """Columns of 1e6 to 1e16 that differ in their last digits: the judge agrees, or the fit says that nothing is known."""
+    ended = Counter()
+    for seed, far in enumerate(10.0 ** np.arange(6, 17)):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 3))
+        y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
+        certificate = fitted(lambda: make(penalize_intercept=penalised, max_iter=50), Data(X + far, y)).certificate_
+        ended[certificate.status] += 1
+        if certificate.status == "not_finite":
+            assert np.isnan([certificate.primal, certificate.dual, certificate.gap]).all()
+        else:
+            assert check(certificate.document(), certificate.arrays, X + far, y)
+    assert 0 < ended["not_finite"] < 8
 
 
 def test_kernels_whose_figures_are_rounding_are_not_claimed():

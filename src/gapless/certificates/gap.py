@@ -99,6 +99,11 @@ class Subproblem:
         return f"{self.status}: {figures} ({self.solver})"
 
 
+#: Where primal and dual are off by more than this share of the larger of them, and of a millionth of the loss of w = 0, they are
+#: rounding, and nothing is claimed.
+LOST, NULL_SHARE = 0.0025, 1e-6
+
+
 def certify_values(
     primal: float,
     dual: float,
@@ -180,18 +185,25 @@ def certify(
     primal = problem.primal(theta, z)
     combined = problem.combine(u) if combined is None else combined
     dual = problem.dual(u, primal, combined)
-    finite = math.isfinite(primal) and math.isfinite(dual)
+    hard = bool(getattr(problem, "hard", False))
+    rounding = math.inf
+    if math.isfinite(primal) and math.isfinite(dual):
+        rounding = problem.rounding(theta, z, u, combined, primal)
+        size = max(abs(primal), abs(dual))
+        if not rounding <= LOST * size:  # an optimum of nearly 0 is compared with a model that says nothing
+            size += 0.0 if hard else NULL_SHARE * float(problem.primal(np.zeros_like(theta), np.zeros_like(z)))
+            rounding = rounding if rounding <= LOST * size else math.inf
     return certify_values(
         primal,
         dual,
         tol=tol,
         ending=solution.status,
-        rounding=problem.rounding(theta, z, u, combined, primal) if finite else math.inf,
+        rounding=rounding,
         n_iter=solution.n_iter,
         seconds=solution.seconds,
         solver=solution.solver,
         positive=positive,
-        hard=bool(getattr(problem, "hard", False)),
+        hard=hard,
     )
 
 
