@@ -84,7 +84,7 @@ def _shares(numbers: dict[str, Any]) -> Panel:
             text(k + 0.5, height + 0.04 * top, f"{height:.3g}", tone, "middle"),
         )
     ]
-    return Panel("shares", "Where the expected error comes from", (0.0, 3.0), (0.0, top), tuple(layers))
+    return Panel("shares", "Where the expected error comes from", (0.0, 3.0), (0.0, top), tuple(layers), x_ticks=False)
 
 
 def _sentence(state: State, numbers: dict[str, Any]) -> str:

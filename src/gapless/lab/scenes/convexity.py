@@ -125,11 +125,32 @@ def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Draw
         points([[a, fa], [b, fb]], "minus", "solid", 1.3, drag=True),
     )
     plane = Panel("plane", "", (-BOX, BOX), span, layers, "x", "f(x)", pointer="points")
+    panels = (plane, _jensen(f, a, b, state["weight"]))
     witness = parts["evidence"].witness
     if witness is not None:
-        return Drawing(f"Not convex: {witness}.", (plane,))
+        return Drawing(f"Not convex: {witness}.", panels)
     said = "The chord lies above the curve and the tangent below it: no witness against convexity in these trials."
-    return Drawing(f"{said} That is evidence, not a proof.", (plane,))
+    return Drawing(f"{said} That is evidence, not a proof.", panels)
+
+
+def _jensen(f: Any, a: float, b: float, weight: float) -> Panel:
+    """How far the chord lies above the curve, for every weight."""
+    share = np.linspace(0.0, 1.0, 61)
+
+    def above(t: np.ndarray) -> np.ndarray:
+        ends = f(np.array([a, b]))
+        return np.asarray(t * ends[0] + (1.0 - t) * ends[1] - f(t * a + (1.0 - t) * b), dtype=float)
+
+    height = above(share)
+    finite = height[np.isfinite(height)]
+    far = 1.15 * max(float(np.abs(finite).max(initial=0.0)), 1e-9)
+    layers = (
+        line([[0.0, 0.0], [1.0, 0.0]], "bad", "dashed", "below: not convex"),
+        line(np.column_stack([share, height]), "minus", "solid", "chord − f"),
+        points([[weight, above(np.array([weight]))[0]]], "minus", "solid", 0.9),
+    )
+    low = -far if finite.size and finite.min() < -1e-12 else -0.1 * far
+    return Panel("jensen", "The chord above the curve", (0.0, 1.0), (low, far), layers, "λ")
 
 
 def _set(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:

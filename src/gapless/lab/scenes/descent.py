@@ -101,18 +101,20 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     plane = Panel("plane", "", (-BOX, BOX), (-BOX, BOX), layers, "w₁", "w₂", pointer="points")
     loss = np.asarray(walk.trace.loss, dtype=float)
     step = np.asarray(walk.trace.step, dtype=float)
-    low = min(
-        low,
-        float(np.nanmin(loss[np.isfinite(loss)], initial=np.inf)),
-        float(walk.value) if np.isfinite(walk.value) else np.inf,
-    )
-    over = np.maximum(loss - low, 1e-16)
+    seen = [low, *loss[np.isfinite(loss)].tolist(), *([float(walk.value)] if np.isfinite(walk.value) else [])]
+    proved = walk.value - walk.gap if walk.gap is not None and np.isfinite([walk.value, walk.gap]).all() else -np.inf
+    sure = proved >= min(seen) - 1e-3  # else the bound is so weak that it would hide the fall
+    over = np.maximum(loss - (proved if sure else min(seen)), 1e-16)
     end = max(1.0, float(step[-1]))
     top = float(np.nanmax(over[np.isfinite(over)])) * 3.0 if np.isfinite(over).any() else 1.0
-    fall = Panel(
-        "trace", "Loss above the lowest value seen", (0.0, end), (max(1e-12, 1e-9 * top), max(top, 1e-8)),
-        (line(np.column_stack([step, over]), "accent", "solid", "J − lowest"),), "steps", y_log=True,
-    )  # fmt: skip
+    title, name = (
+        ("Loss above its proved lower bound", "J − bound")
+        if sure
+        else ("Loss above the lowest value seen", "J − lowest")
+    )
+    span = (max(1e-12, 1e-9 * top), max(top, 1e-8))
+    curve = line(np.column_stack([step, over]), "accent", "solid", name)
+    fall = Panel("trace", title, (0.0, end), span, (curve,), "steps", y_log=True)
     limit = numbers["longest sure rate 2/L"]
     marks = {} if limit is None else {"rate": (limit, "2/L")}
     return Drawing(_sentence(state, numbers, walk), (plane, fall), marks=marks)

@@ -53,8 +53,8 @@ def study(X, y, learner, depth, rounds, most, seed):
         "rounds shown": made,
         "training error": float(certificate.training[made - 1]),
         "bound ∏Z": float(certificate.bounds[made - 1]),
-        "weighted error of the round": float(certificate.errors[made - 1]),
-        "smallest margin, all rounds": certificate.margin,
+        "weighted error, this round": float(certificate.errors[made - 1]),
+        "least margin, all rounds": certificate.margin,
         "median margin, all rounds": certificate.median_margin,
     }
     return numbers, {"model": model, "made": made}
@@ -95,7 +95,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     else:
         place = int(np.flatnonzero(model.classes_ == 1)[0])
         score = 2.0 * (2.0 * model.predict_proba(grid)[:, place] - 1.0)
-    votes = image(np.tanh(score).reshape(CELLS, CELLS), (-BOX, BOX), (-BOX, BOX), "vote")
+    votes = image(np.tanh(score).reshape(CELLS, CELLS), (-BOX, BOX), (-BOX, BOX), "vote", smooth=False)
     picture = plane(votes, points(X, tones_of(y), "solid", size, drag=True))
     return Drawing(_sentence(state, numbers), (picture, *panels))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 
-from ..drawing import Drawing, Layer, Panel, Table, bars, line, points, shown
+from ..drawing import Drawing, Layer, Panel, Table, histogram, line, points, shown
 from ..scene import Scene
 from ..state import Choice, Slider, State
 
@@ -224,13 +224,9 @@ def _scores(parts: dict[str, Any]) -> tuple[Panel, ...]:
         return ()
     score = np.asarray(model.decision_function(kept.X), dtype=float)
     span = _span(np.append(score, 0.0))
-    edges = np.linspace(*span, 25)
-    heights = [np.histogram(score[kept.y == one], edges)[0] for one in model.classes_]
-    top = 1.1 * max(1, *(int(h.max()) for h in heights))
-    both = zip(heights, ("minus", "plus"), model.classes_)
-    zero = line([[0.0, 0.0], [0.0, top]], "ink", "dashed")
-    layers = (*(bars(edges, h, tone, str(one)) for h, tone, one in both), zero)
-    return (Panel("scores", "Scores of the training rows", span, (0.0, float(top)), layers, "score"),)
+    zero = line([[0.0, 0.0], [0.0, 1.0]], "ink", "dashed")
+    named = {one: str(one) for one in model.classes_}
+    return (histogram("scores", "Scores of the training rows", score, kept.y, named, span, "score", [zero]),)
 
 
 def _fall(model: Any) -> tuple[Panel, ...]:

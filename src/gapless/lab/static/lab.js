@@ -22,7 +22,13 @@ function shape(name, attributes = {}) {
 
 // -- pictures
 
-const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(0).replace("e", "·10^").replace("+", "") : String(+v.toPrecision(3))).replace("-", "−");
+const raised = (e) => [..."" + e].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c])).join("");
+
+function number(v) {
+  if (v === 0 || (Math.abs(v) < 1e5 && Math.abs(v) >= 1e-3)) return String(+v.toPrecision(3)).replace("-", "−");
+  const [digits, power] = v.toExponential(0).split("e");
+  return `${digits.replace("-", "−")}·10${raised(+power)}`;
+}
 
 function scale([low, high], from, to, log) {
   const f = log ? (v) => Math.log10(Math.max(v, 1e-300)) : (v) => v;
@@ -36,7 +42,7 @@ function ticks([low, high], log, wanted) {
   const found = [];
   if (log) {
     const first = Math.ceil(Math.log10(low)), last = Math.floor(Math.log10(high)), by = Math.max(1, Math.ceil((last - first) / wanted));
-    for (let e = first; e <= last; e += by) found.push([10 ** e, `10${[..."" + e].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c])).join("")}`]);
+    for (let e = first; e <= last; e += by) found.push([10 ** e, `10${raised(e)}`]);
     return found;
   }
   const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
@@ -93,7 +99,7 @@ class Picture {
     this.lab = lab;
     this.main = main;
     this.small = small;
-    [this.width, this.height] = small ? [640, 474] : main ? [640, 640] : [340, 200];
+    [this.width, this.height] = small ? [640, 474] : main ? [640, 640] : [340, 186];
     this.svg = shape("svg", { viewBox: `0 0 ${this.width} ${this.height}`, class: main ? "plane" : "side" });
     this.under = shape("g");
     this.over = shape("g", { class: "held" });
@@ -135,7 +141,7 @@ class Picture {
 
   axes(panel, left, top, right, bottom) {
     const found = [shape("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "box" })];
-    for (const [v, text] of ticks(panel.x, panel.x_log, this.main ? 8 : 5)) {
+    for (const [v, text] of panel.x_ticks ? ticks(panel.x, panel.x_log, this.main ? 8 : 5) : []) {
       const at = shape("text", { x: this.x(v), y: bottom + (this.main ? 20 : 14), class: "tick", "text-anchor": "middle" });
       at.textContent = text;
       found.push(shape("path", { d: `M${this.x(v)},${bottom}V${top}`, class: "grid" }), at);
@@ -171,6 +177,7 @@ class Picture {
       return layer.heights.map((h, i) => shape("rect", { x: x(layer.edges[i]) + 0.5, y: y(h), width: Math.max(0.5, x(layer.edges[i + 1]) - x(layer.edges[i]) - 1), height: Math.max(0, y(0) - y(h)), class: `bar ${layer.tone}` }));
     if (layer.kind === "image") {
       const it = shape("image", { x: x(layer.x[0]), y: y(layer.y[1]), width: x(layer.x[1]) - x(layer.x[0]), height: y(layer.y[0]) - y(layer.y[1]), preserveAspectRatio: "none" });
+      if (!layer.smooth) it.setAttribute("class", "crisp");
       it.setAttribute("href", surface(layer, this.lab.root));
       return [it];
     }
@@ -477,13 +484,25 @@ class Lab {
     this.calls = node("dl", { class: "calls" });
     this.knobs = scene.controls.map((c) => new Knob(this, c));
     const at = this.scenes.indexOf(scene), pick = node("select", { "aria-label": "scene", onchange: (e) => (this.options.address ? (location.hash = e.target.value) : this.goto(`#${e.target.value}`)) }, ...this.scenes.map((s, i) => node("option", { value: s.name, ...(i === at ? { selected: true } : {}) }, `${i + 1}. ${s.title}`)));
-    const aside = node("aside", { "aria-label": "numbers and controls" }, node("div", {}, this.numbers, node("div", { class: "knobs" }, ...this.knobs.map((k) => k.box)), node("details", {}, node("summary", {}, "the calls that gave these numbers"), this.calls)), this.sides);
+    const aside = node("aside", { "aria-label": "numbers and controls" }, node("div", {}, this.numbers, node("div", { class: "knobs" }, ...this.knobs.map((k) => k.box)), node("details", {}, node("summary", {}, "the calls that gave these numbers"), this.calls), ...this.help(scene)), this.sides);
     const stage = node("div", { class: "stage" }, this.main.figure);
     this.tables = node("div", { class: "tables" });
     this.root.replaceChildren(this.bar(pick), node("main", { class: "scene" }, node("div", { class: "head" }, node("h1", {}, scene.title), node("p", { class: "idea" }, scene.sentence), this.said, this.toolbar(scene)), stage, aside, this.tables));
     if (this.warm) this.warmed(this.warm);
     if (this.broken) { this.tell(this.broken, true); this.broken = null; }
     this.look();
+  }
+
+  help(scene) {
+    // What hands can do here, for those who look for it.
+    const keys = [];
+    if (scene.points) keys.push(["Tab, then arrows", "move a point; with Shift further"], ["n, p", "next point, previous point"]);
+    if (scene.points === "classes") keys.push(["c", "the other class"]);
+    if (scene.points === "classes" || scene.points === "plain") keys.push(["Delete", "take the point away"]);
+    if (scene.controls.some((c) => c.plays)) keys.push(["space", "play, pause"]);
+    if (this.options.address) keys.push(["Ctrl Z", "undo"], ["Esc", "all scenes"]);
+    const rows = keys.flatMap(([key, what]) => [node("dt", {}, key), node("dd", {}, what)]);
+    return keys.length ? [node("details", {}, node("summary", {}, "keys"), node("dl", { class: "keys" }, ...rows))] : [];
   }
 
   toolbar(scene) {
@@ -597,7 +616,7 @@ class Lab {
     });
     this.main.svg.setAttribute("aria-label", drawing.sentence);
     this.tell(drawing.sentence);
-    this.numbers.replaceChildren(...drawing.numbers.flatMap((n) => [node("dt", {}, n.name), node("dd", { "data-name": n.name, "data-value": n.value, title: n.source }, n.text)]));
+    this.numbers.replaceChildren(...drawing.numbers.map((n) => node("div", {}, node("dt", {}, n.name), node("dd", { "data-name": n.name, "data-value": n.value, title: n.source }, n.text))));
     this.calls.replaceChildren(...drawing.numbers.flatMap((n) => [node("dt", {}, n.name), node("dd", {}, node("code", {}, n.source))]));
   }
 
