@@ -37,7 +37,9 @@ def opened(data, saved):
     with tempfile.TemporaryDirectory(prefix="gapless-lab-") as folder:
         table, file = Path(folder, "table.csv"), Path(folder, "model.gapless")
         table.write_bytes(data)
-        kind = "svmlight" if gapless.files.svmlight.looks_like_svmlight(str(table)) else "csv"
+        lines = data[:100_000].decode("utf-8-sig", "replace").splitlines()
+        first = next((text for text in lines if text.split("#", 1)[0].strip()), "")
+        kind = "svmlight" if gapless.files.svmlight.looks_like_svmlight(first) else "csv"
         try:
             if not saved:
                 return gapless.read_data(table, format=kind, typed=kind == "csv"), None, None

@@ -198,11 +198,11 @@ class Picture {
     this.over.querySelectorAll(".ring").forEach((ring) => ring.remove());
     if (!layer) return;
     const each = (what, i) => (Array.isArray(what) ? what[i] : what);
-    const live = this.main && !this.small && this.lab.scene?.points;
+    const live = this.main && !this.small && this.lab.scene?.points, crowd = Math.min(1, (250 / count) ** 0.4); // many points are small ones
     layer.xy.forEach(([a, b], i) => {
       const dot = this.dots[i], moved = this.lab.held === i && this.lab.state.points[i];
       const where = moved && this.lab.scene.points !== "handles" ? moved : [a, b];
-      const set = { cx: this.x(where[0] ?? 0), cy: this.y(where[1] ?? 0), r: (this.small ? 12 : 7) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` };
+      const set = { cx: this.x(where[0] ?? 0), cy: this.y(where[1] ?? 0), r: (this.small ? 12 : 7) * crowd * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` };
       if (live) Object.assign(set, { role: "button", tabindex: i === this.lab.focused ? 0 : -1, "aria-label": `point ${i + 1} of ${count}: ${number(a)}, ${number(b)}${this.lab.scene.points === "classes" ? `, class ${this.lab.state.points[i]?.[2] > 0 ? "plus" : "minus"}` : ""}` });
       for (const [key, value] of Object.entries(set)) dot.setAttribute(key, value);
     });
