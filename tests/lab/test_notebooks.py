@@ -133,7 +133,7 @@ def test_two_scenes_in_jupyter_lab(browser, tmp_path):
 
     def run_cells(page):
         page.locator(".jp-Notebook .jp-CodeCell").nth(1).wait_for(timeout=180_000)
-        page.locator("text=Python 3").first.wait_for(timeout=180_000)
+        page.locator("text=| Idle").first.wait_for(timeout=180_000)  # a key that comes before its kernel is lost
         page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
         for _ in SCENES:
             page.keyboard.press("Shift+Enter")

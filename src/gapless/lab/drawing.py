@@ -118,7 +118,7 @@ def _power(text: str) -> str:
     return f"{digits}·10{str(int(power)).translate(RAISED)}" if e else text.replace("-", "−")
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, digits: int = 6) -> str:
     """A figure for a reader."""
     if value is None:
         return "none"
@@ -132,7 +132,7 @@ def shown(value: Any) -> str:
         return "not defined"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return _power(f"{value:.6g}")
+    return _power(f"{value:.{digits}g}")
 
 
 def points(

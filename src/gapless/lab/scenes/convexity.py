@@ -57,13 +57,16 @@ def study(what, f, a, b, weight, width):
         return numbers, {}
     x1, x2 = float(a[0]), float(b[0])
     between = weight * x1 + (1 - weight) * x2
-    evidence = gapless.theory.convexity.of_function(lambda x: float(f(x)[0]), [(-4, 4)], trials=300)
     numbers = {
         "f at the mean": float(f(np.array([between]))[0]),
         "mean of f (the chord)": float(weight * f(np.array([x1]))[0] + (1 - weight) * f(np.array([x2]))[0]),
-        "a witness against convexity": evidence.witness is not None,
-        "trials": evidence.trials,
     }
+    try:
+        evidence = gapless.theory.convexity.of_function(lambda x: float(f(x)[0]), [(-4, 4)], trials=300)
+    except ValueError as error:  # as log(x) left of 0
+        return numbers, {"between": between, "evidence": None, "error": str(error)}
+    numbers["a witness against convexity"] = evidence.witness is not None
+    numbers["trials"] = evidence.trials
     return numbers, {"between": between, "evidence": evidence}
 
 
@@ -100,7 +103,7 @@ def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Draw
     try:
         f = parse(state["typed"] if state["shape"] == "typed" else SHOWN[state["shape"]])
     except FormulaError as error:
-        plane = Panel("plane", "", (-BOX, BOX), (-1.0, 5.0), ())
+        plane = Panel("plane", "", (-BOX, BOX), (-1.0, 5.0), (), "x", "f(x)")
         return Drawing(f"This is not a formula: {error}.", (plane,))
     x = np.linspace(-BOX, BOX, 241)
     y = f(x)
@@ -126,6 +129,8 @@ def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Draw
     )
     plane = Panel("plane", "", (-BOX, BOX), span, layers, "x", "f(x)", pointer="points")
     panels = (plane, _jensen(f, a, b, state["weight"]))
+    if parts["evidence"] is None:
+        return Drawing(f"Convexity is asked on all of [−4, 4], and {parts['error']}.", panels)
     witness = parts["evidence"].witness
     if witness is not None:
         return Drawing(f"Not convex: {witness}.", panels)

@@ -157,7 +157,7 @@ class Picture {
       found.push(label);
     }
     if (panel.y_label) {
-      const label = shape("text", { x: 14, y: top + 12, class: "label" });
+      const label = shape("text", { x: this.main ? 14 : left + 5, y: top + 12, class: "label" });
       label.textContent = panel.y_label;
       found.push(label);
     }
@@ -182,7 +182,7 @@ class Picture {
       return [it];
     }
     const each = (what, i) => (Array.isArray(what) ? what[i] : what);
-    return layer.xy.map(([a, b], i) => shape("circle", { cx: x(a), cy: y(b), r: (this.small ? 11 : 6.2) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` }));
+    return layer.xy.map(([a, b], i) => shape("circle", { cx: x(a), cy: y(b), r: (this.small ? 11 : this.main ? 6.2 : 4) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` }));
   }
 
   hold(layer) {
@@ -395,11 +395,19 @@ class Lab {
     const [name, packed] = hash.replace(/^#/, "").split("/");
     const scene = this.scenes.find((s) => s.name === name);
     if (!scene) return this.start();
-    let state = structuredClone(scene.state);
-    if (packed) {
-      try { state = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)))); } catch { this.broken = "The link does not hold a state; the scene begins anew."; }
-    }
-    this.open(scene, state);
+    const state = packed && this.unpacked(packed);
+    if (packed && !state) this.broken = "The link does not hold a state; the scene begins anew.";
+    this.linked = Boolean(state);
+    this.open(scene, state || structuredClone(scene.state));
+  }
+
+  unpacked(text) {
+    // The state that a link carries; nothing where it cannot be one. The server looks closer.
+    try {
+      const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+      const state = JSON.parse(new TextDecoder().decode(bytes)), plain = (it) => typeof it === "object" && it !== null && !Array.isArray(it);
+      return plain(state) && Array.isArray(state.points ?? []) && plain(state.values ?? {}) ? { ...state, points: state.points ?? [] } : null;
+    } catch { return null; }
   }
 
   link() {
@@ -414,6 +422,10 @@ class Lab {
     const large = node("button", { type: "button", "data-testid": "projector", "aria-label": "large type for a projector", onclick: () => this.paint("size", this.root.dataset.size === "large" ? "" : "large") }, "A⁺");
     const home = this.options.address ? node("a", { href: "#", class: "home" }, "gapless lab") : node("button", { type: "button", class: "home", onclick: () => this.start() }, "gapless lab");
     return node("header", {}, home, ...more, node("span", { class: "warmth", role: "status", hidden: true }), node("span", { class: "tools" }, large, theme));
+  }
+
+  name(title) {
+    if (this.options.address) document.title = `${title ? `${title} · ` : ""}gapless lab`;
   }
 
   paint(what, value) {
@@ -432,6 +444,7 @@ class Lab {
       return { scene, picture, card, state: structuredClone(scene.state), turn: 0 };
     });
     this.root.replaceChildren(this.bar(), node("main", {}, node("h1", {}, "See it happen"), node("p", { class: "idea" }, "Draw points, turn knobs, and watch the theory hold. Every number on these pages is computed by gapless as you move, and each names the call that gave it."), node("div", { class: "cards" }, ...this.cards.map((c) => c.card))));
+    this.name("");
     if (this.warm) this.warmed(this.warm);
     this.next = 0;
     this.thumb();
@@ -464,7 +477,12 @@ class Lab {
     }
     if (answer.scene !== this.scene.name) return this.look();
     if (this.again) this.look();
+    if (answer.error && this.linked) {
+      Object.assign(this, { state: structuredClone(this.scene.state), linked: false, broken: `The link does not fit this scene (${answer.error}); it begins anew.` });
+      return this.look();
+    }
     if (answer.error) return this.tell(answer.error, true);
+    this.linked = false;
     this.show(answer.drawing);
     this.root.dataset.seq = answer.seq;
   }
@@ -485,11 +503,12 @@ class Lab {
     this.knobs = scene.controls.map((c) => new Knob(this, c));
     const at = this.scenes.indexOf(scene), pick = node("select", { "aria-label": "scene", onchange: (e) => (this.options.address ? (location.hash = e.target.value) : this.goto(`#${e.target.value}`)) }, ...this.scenes.map((s, i) => node("option", { value: s.name, ...(i === at ? { selected: true } : {}) }, `${i + 1}. ${s.title}`)));
     const aside = node("aside", { "aria-label": "numbers and controls" }, node("div", {}, this.numbers, node("div", { class: "knobs" }, ...this.knobs.map((k) => k.box)), node("details", {}, node("summary", {}, "the calls that gave these numbers"), this.calls), ...this.help(scene)), this.sides);
-    const stage = node("div", { class: "stage" }, this.main.figure);
+    const stage = node("div", { class: "stage" }, this.main.figure), picking = document.activeElement?.matches("header select");
     this.tables = node("div", { class: "tables" });
     this.root.replaceChildren(this.bar(pick), node("main", { class: "scene" }, node("div", { class: "head" }, node("h1", {}, scene.title), node("p", { class: "idea" }, scene.sentence), this.said, this.toolbar(scene)), stage, aside, this.tables));
+    this.name(scene.title);
+    if (picking) pick.focus();
     if (this.warm) this.warmed(this.warm);
-    if (this.broken) { this.tell(this.broken, true); this.broken = null; }
     this.look();
   }
 
@@ -615,7 +634,8 @@ class Lab {
       this.small[i].draw(panel);
     });
     this.main.svg.setAttribute("aria-label", drawing.sentence);
-    this.tell(drawing.sentence);
+    this.tell(this.broken ? `${this.broken} ${drawing.sentence}` : drawing.sentence);
+    this.broken = null;
     this.numbers.replaceChildren(...drawing.numbers.map((n) => node("div", {}, node("dt", {}, n.name), node("dd", { "data-name": n.name, "data-value": n.value, title: n.source }, n.text))));
     this.calls.replaceChildren(...drawing.numbers.flatMap((n) => [node("dt", {}, n.name), node("dd", {}, node("code", {}, n.source))]));
   }
