@@ -25,6 +25,7 @@ function shape(name, attributes = {}) {
 const raised = (e) => [..."" + e].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c])).join("");
 
 function number(v) {
+  if (v === null) return "not defined";
   if (v === 0 || (Math.abs(v) < 1e5 && Math.abs(v) >= 1e-3)) return String(+v.toPrecision(3)).replace("-", "−");
   const [digits, power] = v.toExponential(0).split("e");
   return `${digits.replace("-", "−")}·10${raised(+power)}`;
@@ -381,7 +382,7 @@ class Lab {
     this.warm = answer;
     const left = answer.of - answer.warm.length;
     this.root.querySelectorAll(".warmth").forEach((it) => { it.hidden = !left; it.textContent = left ? `preparing ${left} of ${answer.of} scenes; all can be opened already` : ""; });
-    this.root.classList.toggle("cold", Boolean(this.scene && !answer.warm.includes(this.scene.name)));
+    this.root.classList.toggle("cold", Boolean(this.scene && !this.drawing && !answer.warm.includes(this.scene.name)));
   }
 
   give(name, blob) {
@@ -617,6 +618,7 @@ class Lab {
 
   show(drawing) {
     this.drawing = drawing;
+    this.root.classList.remove("cold");
     for (const knob of this.knobs) {
       if (drawing.limits[knob.control.name]) knob.limit(drawing.limits[knob.control.name]);
       if (document.activeElement !== knob.input || knob.control.kind !== "words") knob.show(this.state.values[knob.control.name]);
