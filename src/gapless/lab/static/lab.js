@@ -121,7 +121,7 @@ class Picture {
   draw(panel) {
     this.panel = panel;
     const axes = !this.main || panel.x_label || panel.y_label;
-    const room = this.small ? [2, 2, 2, 2] : axes ? [this.main ? 56 : 46, 10, 10, this.main ? 48 : 34] : [1, 1, 1, 1];
+    const room = this.small ? [2, 2, 2, 2] : axes ? [this.main ? 56 : 46, 10, 12, this.main ? 48 : 36] : [1, 1, 1, 1];
     const [left, top, right, bottom] = [room[0], room[1], this.width - room[2], this.height - room[3]];
     this.x = scale(panel.x, left, right, panel.x_log);
     this.y = scale(panel.y, bottom, top, panel.y_log);
@@ -153,7 +153,7 @@ class Picture {
       found.push(shape("path", { d: `M${left},${this.y(v)}H${right}`, class: "grid" }), at);
     }
     if (panel.x_label) {
-      const label = shape("text", { x: (left + right) / 2, y: this.height - 4, class: "label", "text-anchor": "middle" });
+      const label = shape("text", { x: (left + right) / 2, y: this.height - 6, class: "label", "text-anchor": "middle" });
       label.textContent = panel.x_label;
       found.push(label);
     }
