@@ -64,12 +64,13 @@ WATCH = """() => {
   }).observe(root, { attributes: true, attributeFilter: ['data-seq'] });
 }"""
 
-#: Moves a slider to a share of its way; false where that is where it stands.
+#: Moves a slider to a share of its way and lets it go; false where that is where it stands.
 SLIDE = """([name, share]) => {
   const it = document.querySelector(`[data-testid=control-${name}]`), low = +it.min, high = +it.max, before = it.value;
   it.value = low + share * (high - low);
   if (it.value === before) return false;
   it.dispatchEvent(new Event('input', { bubbles: true }));
+  it.dispatchEvent(new Event('change', { bubbles: true }));
   return true;
 }"""
 
