@@ -4,6 +4,7 @@
     python -m benchmarks.lab margin kernels        these scenes, printed
     python -m benchmarks.lab --visitors            twenty visitors, printed
     python -m benchmarks.lab --start               the start of the server, with and without kept kernels, printed
+    python -m benchmarks.lab --picture lab.png     a picture of the scene of kernels, as docs/gallery/lab.png; nothing is timed
 
 A time runs from the moment the browser got an input to the end of the frame that shows the answer to it: the way to the server,
 the fit, the drawing, the way back and the painting. The fits of the same states are then timed again in this process, alone.
@@ -63,12 +64,13 @@ WATCH = """() => {
   }).observe(root, { attributes: true, attributeFilter: ['data-seq'] });
 }"""
 
-#: Moves a slider to a share of its way; false where that is where it stands.
+#: Moves a slider to a share of its way and lets it go; false where that is where it stands.
 SLIDE = """([name, share]) => {
   const it = document.querySelector(`[data-testid=control-${name}]`), low = +it.min, high = +it.max, before = it.value;
   it.value = low + share * (high - low);
   if (it.value === before) return false;
   it.dispatchEvent(new Event('input', { bubbles: true }));
+  it.dispatchEvent(new Event('change', { bubbles: true }));
   return true;
 }"""
 
@@ -107,6 +109,19 @@ def browser() -> Iterator[Any]:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
+
+
+def picture(path: str) -> None:
+    """The page of one scene, light, as the documentation shows it."""
+    with served() as (link, _), browser() as chromium:
+        page = chromium.new_context(viewport={"width": 1280, "height": 780}, reduced_motion="reduce").new_page()
+        page.goto(link)
+        page.wait_for_selector(".card", timeout=60_000)
+        page.evaluate("() => { location.hash = '#kernels'; }")
+        page.wait_for_selector(".numbers dd", timeout=900_000)
+        page.wait_for_function("() => document.querySelector('.warmth').hidden", timeout=900_000)
+        page.wait_for_timeout(500)
+        page.screenshot(path=path)
 
 
 def start_of(name: str) -> dict[str, Any]:
@@ -421,7 +436,11 @@ def main() -> None:
     parser.add_argument("--visitors", action="store_true", help="twenty visitors for two minutes, alone")
     parser.add_argument("--start", action="store_true", help="the start of the server, alone")
     parser.add_argument("--actions", type=int, default=ACTIONS, help="drags, and slider moves, in each scene")
+    parser.add_argument("--picture", metavar="FILE", help="save a picture of the page for the documentation, and end")
     options = parser.parse_args()
+    if options.picture:
+        picture(options.picture)
+        return
     if unknown := set(options.scenes) - set(LIMITS):
         parser.error(f"no scene {', '.join(sorted(unknown))}; there are {', '.join(LIMITS)}")
     warnings.simplefilter("ignore")

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,9 @@ def shown_numbers(page):
 
 
 def real_numbers(name, raw):
-    told = scene(name).look(scene(name).check(raw)).to_json()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as the server does
+        told = scene(name).look(scene(name).check(raw)).to_json()
     return {number["name"]: number["value"] for number in told["numbers"]}
 
 
@@ -277,6 +280,50 @@ def test_the_mark_of_2_over_l_stands_on_the_knob(page):
     open_scene(page, "descent")
     settle(page)
     assert page.inner_text(".knob .mark:not([hidden])") == "2/L"
+
+
+def go_to_state(page, name, state):
+    base = page.url.split("#")[0]
+    packed = state if isinstance(state, str) else base64.urlsafe_b64encode(json.dumps(state).encode()).decode()
+    page.goto("about:blank")
+    page.goto(f"{base}#{name}/{packed}")
+    page.wait_for_function("() => document.querySelector('[data-testid=sentence]')?.textContent", timeout=60_000)
+    settle(page)
+
+
+def test_a_formula_that_is_not_defined_everywhere_is_drawn(page):
+    ends = [[-2.0, 0.0, 1], [2.0, 0.0, 1]]
+    go_to_state(page, "convexity", {"points": ends, "values": {"shape": "typed", "typed": "log(x)"}})
+    assert "Convexity is asked on all of" in page.inner_text("[data-testid=sentence]")
+    assert shown_numbers(page) == real_numbers("convexity", state_of(page))
+    assert page.locator("[data-testid=control-width]").is_hidden()
+
+
+@pytest.mark.parametrize(
+    "state",
+    ["AAAA", "!", "bnVsbA==", [1], {"points": "x"}, {"points": [[9.0, 0.0, 1]]}, {"points": [], "values": {"C": "NaN"}},
+     {"points": [], "values": {"nobody": 1}}],
+)  # fmt: skip
+def test_a_link_that_holds_no_state_is_said_and_the_scene_begins_anew(page, state):
+    go_to_state(page, "margin", state)
+    assert "begins anew" in page.inner_text("[data-testid=sentence]")
+    assert shown_numbers(page) == real_numbers("margin", scene("margin").begin().to_json())
+
+
+def test_a_drag_by_touch_is_answered_before_the_finger_is_up(page):
+    open_scene(page, "margin")
+    settle(page)
+    first, before = state_of(page), seq(page)
+    hand = page.context.new_cdp_session(page)
+    dot = page.locator(".plane .held .dot").first.bounding_box()
+    for step in range(8):
+        place = {"x": dot["x"] + 6 + 8 * step, "y": dot["y"] + 6 + 5 * step}
+        hand.send("Input.dispatchTouchEvent", {"type": "touchMove" if step else "touchStart", "touchPoints": [place]})
+    page.wait_for_function(f"() => +document.querySelector('.gapless-lab').dataset.seq > {before}", timeout=30_000)
+    hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    settle(page)
+    moved = [p for p, q in zip(first["points"], state_of(page)["points"], strict=True) if p != q]
+    assert len(moved) == 1
 
 
 def test_the_start_page_draws_all_ten(page):

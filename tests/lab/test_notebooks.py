@@ -49,6 +49,7 @@ def running(command, folder, address):
         "IPYTHONDIR": str(folder / "ipython"),
         "XDG_CONFIG_HOME": str(folder / "config"),
         "XDG_STATE_HOME": str(folder / "state"),
+        "MARIMO_SKIP_UPDATE_CHECK": "1",
     }
     log = (folder / "log.txt").open("w")
     program = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **home})
@@ -133,7 +134,7 @@ def test_two_scenes_in_jupyter_lab(browser, tmp_path):
 
     def run_cells(page):
         page.locator(".jp-Notebook .jp-CodeCell").nth(1).wait_for(timeout=180_000)
-        page.locator("text=Python 3").first.wait_for(timeout=180_000)
+        page.locator("text=| Idle").first.wait_for(timeout=180_000)  # a key that comes before its kernel is lost
         page.locator(".jp-Notebook .jp-CodeCell .cm-content").first.click()
         for _ in SCENES:
             page.keyboard.press("Shift+Enter")
@@ -163,7 +164,7 @@ def test_two_scenes_in_marimo(browser, tmp_path):
     (tmp_path / "lab_app.py").write_text("\n".join(lines))
     port = free_port()
     command = [
-        sys.executable, "-m", "marimo", "-q", "run", "lab_app.py", "--headless", "--no-token", "--skip-update-check",
+        sys.executable, "-m", "marimo", "-q", "run", "lab_app.py", "--headless", "--no-token",
         "--host", "127.0.0.1", "--port", str(port),
     ]  # fmt: skip
     program = running(command, tmp_path, f"http://127.0.0.1:{port}/")

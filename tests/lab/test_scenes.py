@@ -13,7 +13,7 @@ import pytest
 
 import gapless
 from gapless.lab.scenes import NAMES, scene
-from gapless.lab.state import StateError
+from gapless.lab.state import Choice, StateError, Switch
 from tests.lab.states import SHAPES, random_state
 
 MANY = int(os.environ.get("GAPLESS_LAB_STATES", "500"))
@@ -56,6 +56,30 @@ def test_any_state_is_drawn(name):
 def test_500_states_are_drawn(name):
     for seed in range(MANY):
         _look(name, seed)
+
+
+ODD = {
+    "no points": [],
+    "one": [[0.0, 0.0, 1]],
+    "one class": [[0.1 * i, 0.2 * (i % 5), 1] for i in range(20)],
+    "equal points of both classes": [[1.0, 1.0, 1 if i % 2 else -1] for i in range(10)],
+    "on a line": [[0.2 * i - 2.0, 0.2 * i - 2.0, 1 if i > 9 else -1] for i in range(20)],
+}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if scene(name).points == "classes"])
+@pytest.mark.parametrize("shape", ODD)
+def test_odd_points_are_drawn_for_every_choice(name, shape):
+    wanted = scene(name)
+    choices = [control for control in wanted.controls if isinstance(control, Choice)] or [None]
+    switches = [control.name for control in wanted.controls if isinstance(control, Switch)]
+    for control in choices:
+        for word in [word for word, _ in control.options] if control else [""]:
+            for on in ("", *switches):
+                values = {**({control.name: word} if control else {}), **({on: True} if on else {})}
+                drawing = wanted.look(wanted.check({"points": ODD[shape], "values": values}))
+                assert drawing.sentence
+                json.dumps(drawing.to_json(), allow_nan=False)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -271,6 +271,16 @@ def test_a_table_that_is_a_bomb_is_refused_and_the_server_goes_on(port, name):
     assert grown < 250.0, f"{name} took {grown:.0f} MB"
 
 
+def test_svmlight_is_known_by_its_first_line(port):
+    rows = "".join(f"{(-1, 1)[i % 2]} 1:{i / 10:.2f} 3:{i * 7 % 11}\n" for i in range(60))
+    for content in (rows, "# a remark\n" + rows, "\ufeff" + rows):
+        with talk(port) as ws:
+            state = _upload(table=("rows.svm", content.encode()))
+            told = ask(ws, 120, ask="draw", scene="your_data", state=state)["drawing"]
+        numbers = {number["name"]: number["value"] for number in told["numbers"]}
+        assert (numbers["columns"], numbers["claims"]) == ("3", numbers["claims that hold"])
+
+
 @pytest.mark.parametrize("name", ["a line of commas", "gzip of 300 MB", "zip of 300 MB", "no text at all"])
 def test_a_model_file_that_is_a_bomb_is_refused(port, name):
     with talk(port) as ws:

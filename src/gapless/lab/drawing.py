@@ -49,6 +49,7 @@ class Panel:
     x_log: bool = False
     y_log: bool = False
     pointer: str = ""
+    x_ticks: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,23 +105,34 @@ def exact(value: Any) -> str:
 def shown_gap(value: Any, rounding: float) -> str:
     """A gap for a reader: one at most as large as its proved ``rounding``, or below 0, is rounding and is called that."""
     if isinstance(value, float) and value <= max(rounding, 0.0):
-        return f"0, to rounding ({max(rounding, abs(value)):.0e})".replace("-", "−") if value != 0.0 else "0"
+        return f"0, to rounding ({_power(f'{max(rounding, abs(value)):.0e}')})" if value != 0.0 else "0"
     return shown(value)
 
 
-def shown(value: Any) -> str:
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _power(text: str) -> str:
+    """3e-07 as people write it: 3·10⁻⁷."""
+    digits, e, power = text.replace("-", "−", text.startswith("-")).partition("e")
+    return f"{digits}·10{str(int(power)).translate(RAISED)}" if e else text.replace("-", "−")
+
+
+def shown(value: Any, digits: int = 6) -> str:
     """A figure for a reader."""
     if value is None:
         return "none"
-    if isinstance(value, str | bool):
-        return str(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
     if isinstance(value, int):
         return f"{value:,}"
     if math.isnan(value):
         return "not defined"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value:.6g}".replace("-", "−")
+    return _power(f"{value:.{digits}g}")
 
 
 def points(
@@ -157,27 +169,49 @@ def bars(edges: Any, heights: Any, tone: str = "accent", name: str = "") -> Laye
     return Layer("bars", {"edges": _flat(edges), "heights": _flat(heights), "tone": tone, "name": name})
 
 
+def histogram(
+    name: str,
+    title: str,
+    values: Any,
+    of: Any,
+    classes: dict[Any, str],
+    span: Range,
+    label: str,
+    marks: Sequence[Layer] = (),
+) -> Panel:
+    """How often each value comes, by class and its name, the first in the tone "minus". ``marks``: lines from 0 to 1 over it."""
+    edges = np.linspace(*span, 25)
+    heights = [np.histogram(np.clip(values, *span)[np.asarray(of) == one], edges)[0] for one in classes]
+    top = 1.1 * max(1, *(int(h.max()) for h in heights))
+    named = [bars(edges, h, tone, one) for h, tone, one in zip(heights, ("minus", "plus"), classes.values())]
+    raised = [Layer(mark.kind, {**mark.content, "xy": [[x, top * y] for x, y in mark.content["xy"]]}) for mark in marks]
+    return Panel(name, title, span, (0.0, float(top)), (*named, *raised), label)
+
+
 def text(x: float, y: float, words: str, tone: str = "mute", anchor: str = "start") -> Layer:
     return Layer("text", {"x": float(x), "y": float(y), "text": words, "tone": tone, "anchor": anchor})
 
 
-def image(values: Any, x: Range, y: Range, name: str = "") -> Layer:
-    """A surface: row 0 is the lowest y. ``values`` in [−1, 1] go from the tone "minus" to "plus", in 255 steps."""
+def image(values: Any, x: Range, y: Range, name: str = "", smooth: bool = True) -> Layer:
+    """A surface: row 0 is the lowest y. ``values`` in [−1, 1] go from the tone "minus" to "plus", in 255 steps.
+    ``smooth``: the page blends neighbouring cells; not so for the rectangles of a tree."""
     grid = np.clip(np.nan_to_num(np.asarray(values, dtype=float)), -1.0, 1.0)
     steps = np.round(grid * 127.0).astype(np.int8)
     content = {"rows": grid.shape[0], "columns": grid.shape[1], "data": base64.b64encode(steps.tobytes()).decode()}
-    return Layer("image", {**content, "x": list(x), "y": list(y), "name": name})
+    return Layer("image", {**content, "x": list(x), "y": list(y), "name": name, "smooth": smooth})
 
 
 def contour(
     values: Any, level: float, x: Range, y: Range, tone: str = "ink", look: str = "solid", name: str = ""
 ) -> Layer:
-    """Where a surface of cells has one value: a stroke in each triangle of neighbouring cell middles that the level crosses."""
-    grid = np.nan_to_num(np.asarray(values, dtype=float)) - level
+    """Where a surface of cells has one value: a stroke in each triangle of neighbouring cell middles that the level crosses.
+
+    One more ring of cells goes on as straight as the surface ends, so that no line stops short of the edge."""
+    grid = np.pad(np.nan_to_num(np.asarray(values, dtype=float)) - level, 1, mode="reflect", reflect_type="odd")
     grid[grid == 0.0] = np.finfo(float).tiny
     rows, columns = grid.shape
-    at_x = x[0] + (x[1] - x[0]) * (np.arange(columns) + 0.5) / columns
-    at_y = y[0] + (y[1] - y[0]) * (np.arange(rows) + 0.5) / rows
+    at_x = x[0] + (x[1] - x[0]) * (np.arange(columns) - 0.5) / (columns - 2)
+    at_y = y[0] + (y[1] - y[0]) * (np.arange(rows) - 0.5) / (rows - 2)
     place = np.stack(np.meshgrid(at_x, at_y), axis=-1)
     a, b, c, d = (np.s_[:-1, :-1], np.s_[:-1, 1:], np.s_[1:, 1:], np.s_[1:, :-1])
     strokes = []
@@ -218,7 +252,10 @@ def _each(value: Any) -> Any:
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    plain = {key: getattr(panel, key) for key in ("name", "title", "x_label", "y_label", "x_log", "y_log", "pointer")}
+    plain = {
+        key: getattr(panel, key)
+        for key in ("name", "title", "x_label", "y_label", "x_log", "y_log", "x_ticks", "pointer")
+    }
     ranges = {"x": [float(v) for v in panel.x], "y": [float(v) for v in panel.y]}
     return {**plain, **ranges, "layers": [{"kind": layer.kind, **layer.content} for layer in panel.layers]}
 

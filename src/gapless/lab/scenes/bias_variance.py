@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 
-from ..drawing import Drawing, Panel, area, bars, line, points, text
+from ..drawing import Drawing, Panel, area, bars, line, points, shown, text
 from ..scene import Scene
 from ..state import Slider, State
 
@@ -81,17 +81,20 @@ def _shares(numbers: dict[str, Any]) -> Panel:
         )
         for layer in (
             bars([k + 0.15, k + 0.85], [height], tone, name),
-            text(k + 0.5, height + 0.04 * top, f"{height:.3g}", tone, "middle"),
+            text(k + 0.5, height + 0.04 * top, shown(height, 3), tone, "middle"),
         )
     ]
-    return Panel("shares", "Where the expected error comes from", (0.0, 3.0), (0.0, top), tuple(layers))
+    return Panel("shares", "Where the expected error comes from", (0.0, 3.0), (0.0, top), tuple(layers), x_ticks=False)
 
 
 def _sentence(state: State, numbers: dict[str, Any]) -> str:
     if numbers["bias²"] > 2.0 * numbers["variance"]:
         return "The mean curve misses the truth: bias rules. More data will not help, a higher degree will."
     if numbers["variance"] > 2.0 * numbers["bias²"]:
-        return "The mean is right, each single fit is not: variance rules. More data, or a lower degree, will help."
+        return (
+            "The fits differ more from each other than their mean from the truth: variance rules. "
+            "More data helps, or a lower degree."
+        )
     return "Bias and variance are of one size: about the best that this degree and this much data can do."
 
 

@@ -57,13 +57,16 @@ def study(what, f, a, b, weight, width):
         return numbers, {}
     x1, x2 = float(a[0]), float(b[0])
     between = weight * x1 + (1 - weight) * x2
-    evidence = gapless.theory.convexity.of_function(lambda x: float(f(x)[0]), [(-4, 4)], trials=300)
     numbers = {
         "f at the mean": float(f(np.array([between]))[0]),
         "mean of f (the chord)": float(weight * f(np.array([x1]))[0] + (1 - weight) * f(np.array([x2]))[0]),
-        "a witness against convexity": evidence.witness is not None,
-        "trials": evidence.trials,
     }
+    try:
+        evidence = gapless.theory.convexity.of_function(lambda x: float(f(x)[0]), [(-4, 4)], trials=300)
+    except ValueError as error:  # as log(x) left of 0
+        return numbers, {"between": between, "evidence": None, "error": str(error)}
+    numbers["a witness against convexity"] = evidence.witness is not None
+    numbers["trials"] = evidence.trials
     return numbers, {"between": between, "evidence": evidence}
 
 
@@ -100,7 +103,7 @@ def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Draw
     try:
         f = parse(state["typed"] if state["shape"] == "typed" else SHOWN[state["shape"]])
     except FormulaError as error:
-        plane = Panel("plane", "", (-BOX, BOX), (-1.0, 5.0), ())
+        plane = Panel("plane", "", (-BOX, BOX), (-1.0, 5.0), (), "x", "f(x)")
         return Drawing(f"This is not a formula: {error}.", (plane,))
     x = np.linspace(-BOX, BOX, 241)
     y = f(x)
@@ -125,11 +128,34 @@ def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Draw
         points([[a, fa], [b, fb]], "minus", "solid", 1.3, drag=True),
     )
     plane = Panel("plane", "", (-BOX, BOX), span, layers, "x", "f(x)", pointer="points")
+    panels = (plane, _jensen(f, a, b, state["weight"]))
+    if parts["evidence"] is None:
+        return Drawing(f"Convexity is asked on all of [−4, 4], and {parts['error']}.", panels)
     witness = parts["evidence"].witness
     if witness is not None:
-        return Drawing(f"Not convex: {witness}.", (plane,))
+        return Drawing(f"Not convex: {witness}.", panels)
     said = "The chord lies above the curve and the tangent below it: no witness against convexity in these trials."
-    return Drawing(f"{said} That is evidence, not a proof.", (plane,))
+    return Drawing(f"{said} That is evidence, not a proof.", panels)
+
+
+def _jensen(f: Any, a: float, b: float, weight: float) -> Panel:
+    """How far the chord lies above the curve, for every weight."""
+    share = np.linspace(0.0, 1.0, 61)
+
+    def above(t: np.ndarray) -> np.ndarray:
+        ends = f(np.array([a, b]))
+        return np.asarray(t * ends[0] + (1.0 - t) * ends[1] - f(t * a + (1.0 - t) * b), dtype=float)
+
+    height = above(share)
+    finite = height[np.isfinite(height)]
+    far = 1.15 * max(float(np.abs(finite).max(initial=0.0)), 1e-9)
+    layers = (
+        line([[0.0, 0.0], [1.0, 0.0]], "bad", "dashed", "below: not convex"),
+        line(np.column_stack([share, height]), "minus", "solid", "chord − f"),
+        points([[weight, above(np.array([weight]))[0]]], "minus", "solid", 0.9),
+    )
+    low = -far if finite.size and finite.min() < -1e-12 else -0.1 * far
+    return Panel("jensen", "The chord above the curve", (0.0, 1.0), (low, far), layers, "λ")
 
 
 def _set(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:

@@ -9,7 +9,7 @@ import numpy as np
 
 import gapless
 
-from ..drawing import Drawing, Panel, contour, image, line, points
+from ..drawing import Drawing, Layer, Panel, contour, image, line, points
 from ..scene import Scene
 from ..state import BOX, Choice, Slider, State
 
@@ -70,49 +70,53 @@ def arguments(state: State) -> dict[str, Any]:
 
 
 @functools.cache
-def surface(loss: str) -> tuple[np.ndarray, float]:
-    """The height of a loss in each cell, from 0 to 1, and its lowest value there. The rows never change, so it is kept."""
+def surface(loss: str) -> tuple[tuple[Layer, ...], float]:
+    """A loss as a surface with contours, and its lowest value there. The rows never change, so it is kept."""
     X, y = sample()
     risk = gapless.linear_risk(X, y, loss=loss, lam=0.1, offset="none")
     side = np.linspace(-BOX, BOX, CELLS + 1)
     side = 0.5 * (side[:-1] + side[1:])
     values = np.array([[risk.value(np.array([a, b])) for a in side] for b in side])
     low, high = float(values.min()), float(values.max())
-    return np.sqrt((values - low) / max(high - low, 1e-300)), low
+    height = np.sqrt((values - low) / max(high - low, 1e-300))
+    box = ((-BOX, BOX), (-BOX, BOX))
+    return (image(0.9 * height, *box, "loss"), *(contour(height, at, *box, "mute", "thin") for at in LEVELS)), low
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
     walk = parts["walk"]
+    ground, low = surface(state["loss"])
+    start = [state.points[0][:2]] if state.points else [(0.0, 0.0)]
+    handle = points(start, "accent", "solid", 1.3, drag=bool(state.points))
     if walk is None:
         said = "Newton's method needs a curvature, and the hinge has none: take another loss, or another method."
-        return Drawing(said, (Panel("plane", "", (-BOX, BOX), (-BOX, BOX), ()),))
-    height, low = surface(state["loss"])
+        still = Panel("plane", "", (-BOX, BOX), (-BOX, BOX), (*ground, handle), "w₁", "w₂", pointer="points")
+        return Drawing(said, (still,))
     theta = np.asarray(walk.trace.theta)[:, :2]
     layers = (
-        image(0.9 * height, (-BOX, BOX), (-BOX, BOX), "loss"),
-        *(contour(height, at, (-BOX, BOX), (-BOX, BOX), "mute", "thin") for at in LEVELS),
+        *ground,
         line(theta, "ink", "solid", "the walk"),
         points(theta[1:], "ink", "solid", 0.45),
         points(theta[-1:], "good", "solid", 1.2),
-        points(
-            [state.points[0][:2]] if state.points else [(0.0, 0.0)], "accent", "solid", 1.3, drag=bool(state.points)
-        ),
+        handle,
     )
     plane = Panel("plane", "", (-BOX, BOX), (-BOX, BOX), layers, "w₁", "w₂", pointer="points")
     loss = np.asarray(walk.trace.loss, dtype=float)
     step = np.asarray(walk.trace.step, dtype=float)
-    low = min(
-        low,
-        float(np.nanmin(loss[np.isfinite(loss)], initial=np.inf)),
-        float(walk.value) if np.isfinite(walk.value) else np.inf,
-    )
-    over = np.maximum(loss - low, 1e-16)
+    seen = [low, *loss[np.isfinite(loss)].tolist(), *([float(walk.value)] if np.isfinite(walk.value) else [])]
+    proved = walk.value - walk.gap if walk.gap is not None and np.isfinite([walk.value, walk.gap]).all() else -np.inf
+    sure = proved >= min(seen) - 1e-3  # else the bound is so weak that it would hide the fall
+    over = np.maximum(loss - (proved if sure else min(seen)), 1e-16)
     end = max(1.0, float(step[-1]))
     top = float(np.nanmax(over[np.isfinite(over)])) * 3.0 if np.isfinite(over).any() else 1.0
-    fall = Panel(
-        "trace", "Loss above the lowest value seen", (0.0, end), (max(1e-12, 1e-9 * top), max(top, 1e-8)),
-        (line(np.column_stack([step, over]), "accent", "solid", "J − lowest"),), "steps", y_log=True,
-    )  # fmt: skip
+    title, name = (
+        ("Loss above its proved lower bound", "J − bound")
+        if sure
+        else ("Loss above the lowest value seen", "J − lowest")
+    )
+    span = (max(1e-12, 1e-9 * top), max(top, 1e-8))
+    curve = line(np.column_stack([step, over]), "accent", "solid", name)
+    fall = Panel("trace", title, (0.0, end), span, (curve,), "steps", y_log=True)
     limit = numbers["longest sure rate 2/L"]
     marks = {} if limit is None else {"rate": (limit, "2/L")}
     return Drawing(_sentence(state, numbers, walk), (plane, fall), marks=marks)
@@ -129,7 +133,8 @@ def _sentence(state: State, numbers: dict[str, Any], walk: Any) -> str:
         return (
             f"The rate {state['rate']:.3g} is below 2/L = {limit:.3g}: every full step goes downhill. Drag the start."
         )
-    return f"{walk.why}. Drag the start, change the method, and watch the path.".capitalize()
+    why = walk.why or f"{walk.steps} steps of {dict(METHODS)[state['method']]}"
+    return f"{why[0].upper()}{why[1:]}. Drag the start, change the method, and watch the path."
 
 
 LOSSES = (("logistic", "logistic"), ("squared", "squared"), ("squared_hinge", "squared hinge"), ("hinge", "hinge"))

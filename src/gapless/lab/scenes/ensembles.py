@@ -44,17 +44,17 @@ def study(X, y, learner, depth, rounds, most, seed):
         tree if depth > 1 else None, n_estimators=most, random_state=seed, time_limit=2.0
     )
     model.fit(X, y)
+    if not len(model.estimators_):  # no rule is better than chance
+        numbers = {"rounds shown": len(model.estimators_)}
+        return numbers, {"model": None, "made": 0}
     certificate = model.certificate_
     made = min(rounds, len(certificate.training))
-    if made == 0:
-        numbers = {"rounds shown": made}
-        return numbers, {"model": model, "made": made}
     numbers = {
         "rounds shown": made,
         "training error": float(certificate.training[made - 1]),
         "bound ∏Z": float(certificate.bounds[made - 1]),
-        "weighted error of the round": float(certificate.errors[made - 1]),
-        "smallest margin, all rounds": certificate.margin,
+        "weighted error, this round": float(certificate.errors[made - 1]),
+        "least margin, all rounds": certificate.margin,
         "median margin, all rounds": certificate.median_margin,
     }
     return numbers, {"model": model, "made": made}
@@ -75,15 +75,15 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     X, y = rows_of(state)
     model = parts["model"]
     if model is None:
-        return Drawing("Draw points of both classes.", (plane(points(X, tones_of(y), drag=True)),))
+        said = (
+            "No rule is better than chance on these points: boosting ends before its first round."
+            if "made" in parts
+            else "Draw points of both classes."
+        )
+        return Drawing(said, (plane(points(X, tones_of(y), drag=True)),))
     grid = cells(CELLS)
     size: Any = 1.0
     panels: tuple[Panel, ...] = ()
-    if state["learner"] == "boosting" and parts["made"] == 0:
-        return Drawing(
-            "No rule is better than chance on these points: boosting ends before its first round.",
-            (plane(points(X, tones_of(y), drag=True)),),
-        )
     if state["learner"] == "boosting":
         made = parts["made"]
         score = next(s for k, s in enumerate(model.staged_decision_function(grid), 1) if k == made)
@@ -95,7 +95,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     else:
         place = int(np.flatnonzero(model.classes_ == 1)[0])
         score = 2.0 * (2.0 * model.predict_proba(grid)[:, place] - 1.0)
-    votes = image(np.tanh(score).reshape(CELLS, CELLS), (-BOX, BOX), (-BOX, BOX), "vote")
+    votes = image(np.tanh(score).reshape(CELLS, CELLS), (-BOX, BOX), (-BOX, BOX), "vote", smooth=False)
     picture = plane(votes, points(X, tones_of(y), "solid", size, drag=True))
     return Drawing(_sentence(state, numbers), (picture, *panels))
 

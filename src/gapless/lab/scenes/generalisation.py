@@ -21,7 +21,7 @@ def study(X, n, epsilon, delta, mu, dimension, seed):
     rows = gapless.theory.vc.sample_size(epsilon, delta, dimension)
     bound = gapless.theory.vc.bound(n, dimension, delta)
     numbers = {
-        "draws off by more than ε": urn.seen,
+        "samples off by more than ε": urn.seen,
         "the binomial says": urn.exact,
         "Hoeffding says at most": urn.hoeffding,
         "rows for one hypothesis": enough.n,
@@ -35,7 +35,7 @@ def study(X, n, epsilon, delta, mu, dimension, seed):
     if len(X):
         found = gapless.theory.growth.dichotomies(X)
         numbers["labellings by a line"] = found.count
-        numbers["of all 2^N"] = 2 ** len(X)
+        numbers["of all 2ᴺ"] = 2 ** len(X)
         parts["dichotomies"] = found
         parts["shattering"] = gapless.theory.vc.shatters(X)
     return numbers, parts
@@ -110,7 +110,7 @@ def _line(X: np.ndarray, labels: np.ndarray) -> np.ndarray | None:
 def _sentence(numbers: dict[str, Any], parts: dict[str, Any]) -> str:
     if parts["dichotomies"] is None:
         return "Draw up to 10 points: how many of their labellings can a line give?"
-    n = numbers["of all 2^N"]
+    n = numbers["of all 2ᴺ"]
     if parts["shattering"].shattered:
         return f"A line gives all {n} labellings: these points are shattered."
     given = numbers["labellings by a line"]
@@ -122,7 +122,7 @@ SCENE = Scene(
     "Generalisation",
     "How many rows make a sample tell the truth, for one hypothesis and for all lines at once.",
     (
-        Slider("labelling", "labelling, one by one", 0, 1023, 0, 1, whole=True, plays=True),
+        Slider("labelling", "labelling, one by one", 0, 1023, 5, 1, whole=True, plays=True),
         Slider("n", "rows N", 10, 2000, 100, 1, whole=True, log=True),
         Slider("epsilon", "ε", 0.02, 0.4, 0.1),
         Slider("delta", "δ", 0.001, 0.5, 0.05, 0.001, log=True),

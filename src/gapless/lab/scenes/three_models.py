@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 
-from ..drawing import Drawing, Layer, line, points, tones_of
+from ..drawing import Drawing, Layer, Panel, histogram, line, points, tones_of
 from ..scene import Scene, level_line, plane, rows_of, two_clouds
 from ..state import Choice, Slider, State
 
@@ -54,14 +54,36 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
         moved = (("fixed", "dashed", "logistic at your threshold"), ("theory", "dotted", "where the costs ask for it"))
         for which, look, name in moved:
             at = getattr(parts["cut"], which).score
-            if np.isfinite(at):
+            if np.isfinite(at) and abs(at) > 1e-9:  # at one half it is the line itself
                 there = level_line(model.coef_[0], float(model.intercept_[0]), at)
                 layers.append(line(there, "accent", look, name))
     layers.append(points(X, tones_of(y), drag=True))
     if not parts["models"]:
         return Drawing("Draw points of both classes.", (plane(*layers),))
     marks = {"at": (parts["cut"].probability, "p*")}
-    return Drawing(_sentence(state, numbers), (plane(*layers),), marks=marks)
+    panels = (plane(*layers), _probabilities(state, parts, X, y))
+    return Drawing(_sentence(state, numbers), panels, marks=marks)
+
+
+def _probabilities(state: State, parts: dict[str, Any], X: np.ndarray, y: np.ndarray) -> Panel:
+    """What the logistic model says of each point, and the two cuts."""
+    model = parts["models"]["logistic"]
+    said = model.predict_proba(X)[:, list(model.classes_).index(1)]
+    cuts = (
+        (state["at"], "ink", "dashed", "your threshold"),
+        (parts["cut"].probability, "bad", "dotted", "where the costs ask for it"),
+    )
+    marks = [line([[at, 0.0], [at, 1.0]], tone, look, name) for at, tone, look, name in cuts]
+    return histogram(
+        "probabilities",
+        "Probability of +, logistic",
+        said,
+        y,
+        {-1: "minus", 1: "plus"},
+        (0.0, 1.0),
+        "probability",
+        marks,
+    )
 
 
 def _sentence(state: State, numbers: dict[str, Any]) -> str:
@@ -80,7 +102,7 @@ def _sentence(state: State, numbers: dict[str, Any]) -> str:
 
 
 def _with_outlier(seed: int) -> list[list[float]]:
-    return [*two_clouds(seed, 36, 0.8, 0.55), [3.6, 3.2, 1], [3.8, 2.6, 1], [3.4, 3.7, 1]]
+    return [*two_clouds(seed, 36, 0.8, 0.55), [3.6, 0.2, 1], [3.8, -0.4, 1], [3.4, -0.2, 1]]
 
 
 SCENE = Scene(
@@ -88,7 +110,7 @@ SCENE = Scene(
     "Three linear models",
     "Three ways to draw one line. What a loss does with points that are far on the right side makes the difference.",
     (
-        Choice("third", "third model", (("svm", "support vector machine"), ("perceptron", "perceptron")), "svm"),
+        Choice("third", "third model", (("svm", "SVM"), ("perceptron", "perceptron")), "svm"),
         Slider("C", "C", 1e-2, 1e2, 1.0, log=True),
         Slider("at", "threshold on the probability", 0.02, 0.98, 0.5),
         Slider("missed", "cost of a missed +", 0.1, 20.0, 1.0, log=True),

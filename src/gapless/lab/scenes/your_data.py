@@ -8,7 +8,7 @@ import numpy as np
 
 import gapless
 
-from ..drawing import Drawing, Layer, Panel, Table, bars, line, points, shown
+from ..drawing import Drawing, Layer, Panel, Table, histogram, line, points, shown
 from ..scene import Scene
 from ..state import Choice, Slider, State
 
@@ -37,7 +37,9 @@ def opened(data, saved):
     with tempfile.TemporaryDirectory(prefix="gapless-lab-") as folder:
         table, file = Path(folder, "table.csv"), Path(folder, "model.gapless")
         table.write_bytes(data)
-        kind = "svmlight" if gapless.files.svmlight.looks_like_svmlight(str(table)) else "csv"
+        lines = data[:100_000].decode("utf-8-sig", "replace").splitlines()
+        first = next((text for text in lines if text.split("#", 1)[0].strip()), "")
+        kind = "svmlight" if gapless.files.svmlight.looks_like_svmlight(first) else "csv"
         try:
             if not saved:
                 return gapless.read_data(table, format=kind, typed=kind == "csv"), None, None
@@ -224,13 +226,9 @@ def _scores(parts: dict[str, Any]) -> tuple[Panel, ...]:
         return ()
     score = np.asarray(model.decision_function(kept.X), dtype=float)
     span = _span(np.append(score, 0.0))
-    edges = np.linspace(*span, 25)
-    heights = [np.histogram(score[kept.y == one], edges)[0] for one in model.classes_]
-    top = 1.1 * max(1, *(int(h.max()) for h in heights))
-    both = zip(heights, ("minus", "plus"), model.classes_)
-    zero = line([[0.0, 0.0], [0.0, top]], "ink", "dashed")
-    layers = (*(bars(edges, h, tone, str(one)) for h, tone, one in both), zero)
-    return (Panel("scores", "Scores of the training rows", span, (0.0, float(top)), layers, "score"),)
+    zero = line([[0.0, 0.0], [0.0, 1.0]], "ink", "dashed")
+    named = {one: str(one) for one in model.classes_}
+    return (histogram("scores", "Scores of the training rows", score, kept.y, named, span, "score", [zero]),)
 
 
 def _fall(model: Any) -> tuple[Panel, ...]:

@@ -22,7 +22,14 @@ function shape(name, attributes = {}) {
 
 // -- pictures
 
-const number = (v) => (v === 0 ? "0" : Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3 ? v.toExponential(0).replace("e", "·10^").replace("+", "") : String(+v.toPrecision(3))).replace("-", "−");
+const raised = (e) => [..."" + e].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c])).join("");
+
+function number(v) {
+  if (v === null) return "not defined";
+  if (v === 0 || (Math.abs(v) < 1e5 && Math.abs(v) >= 1e-3)) return String(+v.toPrecision(3)).replace("-", "−");
+  const [digits, power] = v.toExponential(0).split("e");
+  return `${digits.replace("-", "−")}·10${raised(+power)}`;
+}
 
 function scale([low, high], from, to, log) {
   const f = log ? (v) => Math.log10(Math.max(v, 1e-300)) : (v) => v;
@@ -36,7 +43,7 @@ function ticks([low, high], log, wanted) {
   const found = [];
   if (log) {
     const first = Math.ceil(Math.log10(low)), last = Math.floor(Math.log10(high)), by = Math.max(1, Math.ceil((last - first) / wanted));
-    for (let e = first; e <= last; e += by) found.push([10 ** e, `10${[..."" + e].map((c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[+c])).join("")}`]);
+    for (let e = first; e <= last; e += by) found.push([10 ** e, `10${raised(e)}`]);
     return found;
   }
   const rough = (high - low) / wanted, power = 10 ** Math.floor(Math.log10(rough));
@@ -93,7 +100,7 @@ class Picture {
     this.lab = lab;
     this.main = main;
     this.small = small;
-    [this.width, this.height] = small ? [640, 474] : main ? [640, 640] : [340, 200];
+    [this.width, this.height] = small ? [640, 474] : main ? [640, 640] : [340, 186];
     this.svg = shape("svg", { viewBox: `0 0 ${this.width} ${this.height}`, class: main ? "plane" : "side" });
     this.under = shape("g");
     this.over = shape("g", { class: "held" });
@@ -114,7 +121,7 @@ class Picture {
   draw(panel) {
     this.panel = panel;
     const axes = !this.main || panel.x_label || panel.y_label;
-    const room = this.small ? [2, 2, 2, 2] : axes ? [this.main ? 56 : 46, 10, 10, this.main ? 48 : 34] : [1, 1, 1, 1];
+    const room = this.small ? [2, 2, 2, 2] : axes ? [this.main ? 56 : 46, 10, 12, this.main ? 48 : 36] : [1, 1, 1, 1];
     const [left, top, right, bottom] = [room[0], room[1], this.width - room[2], this.height - room[3]];
     this.x = scale(panel.x, left, right, panel.x_log);
     this.y = scale(panel.y, bottom, top, panel.y_log);
@@ -135,7 +142,7 @@ class Picture {
 
   axes(panel, left, top, right, bottom) {
     const found = [shape("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "box" })];
-    for (const [v, text] of ticks(panel.x, panel.x_log, this.main ? 8 : 5)) {
+    for (const [v, text] of panel.x_ticks ? ticks(panel.x, panel.x_log, this.main ? 8 : 5) : []) {
       const at = shape("text", { x: this.x(v), y: bottom + (this.main ? 20 : 14), class: "tick", "text-anchor": "middle" });
       at.textContent = text;
       found.push(shape("path", { d: `M${this.x(v)},${bottom}V${top}`, class: "grid" }), at);
@@ -146,12 +153,12 @@ class Picture {
       found.push(shape("path", { d: `M${left},${this.y(v)}H${right}`, class: "grid" }), at);
     }
     if (panel.x_label) {
-      const label = shape("text", { x: (left + right) / 2, y: this.height - 4, class: "label", "text-anchor": "middle" });
+      const label = shape("text", { x: (left + right) / 2, y: this.height - 6, class: "label", "text-anchor": "middle" });
       label.textContent = panel.x_label;
       found.push(label);
     }
     if (panel.y_label) {
-      const label = shape("text", { x: 14, y: top + 12, class: "label" });
+      const label = shape("text", { x: this.main ? 14 : left + 5, y: top + 12, class: "label" });
       label.textContent = panel.y_label;
       found.push(label);
     }
@@ -171,11 +178,12 @@ class Picture {
       return layer.heights.map((h, i) => shape("rect", { x: x(layer.edges[i]) + 0.5, y: y(h), width: Math.max(0.5, x(layer.edges[i + 1]) - x(layer.edges[i]) - 1), height: Math.max(0, y(0) - y(h)), class: `bar ${layer.tone}` }));
     if (layer.kind === "image") {
       const it = shape("image", { x: x(layer.x[0]), y: y(layer.y[1]), width: x(layer.x[1]) - x(layer.x[0]), height: y(layer.y[0]) - y(layer.y[1]), preserveAspectRatio: "none" });
+      if (!layer.smooth) it.setAttribute("class", "crisp");
       it.setAttribute("href", surface(layer, this.lab.root));
       return [it];
     }
     const each = (what, i) => (Array.isArray(what) ? what[i] : what);
-    return layer.xy.map(([a, b], i) => shape("circle", { cx: x(a), cy: y(b), r: (this.small ? 11 : 6.2) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` }));
+    return layer.xy.map(([a, b], i) => shape("circle", { cx: x(a), cy: y(b), r: (this.small ? 11 : this.main ? 6.2 : 4) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` }));
   }
 
   hold(layer) {
@@ -191,11 +199,11 @@ class Picture {
     this.over.querySelectorAll(".ring").forEach((ring) => ring.remove());
     if (!layer) return;
     const each = (what, i) => (Array.isArray(what) ? what[i] : what);
-    const live = this.main && !this.small && this.lab.scene?.points;
+    const live = this.main && !this.small && this.lab.scene?.points, crowd = Math.min(1, (250 / count) ** 0.4); // many points are small ones
     layer.xy.forEach(([a, b], i) => {
       const dot = this.dots[i], moved = this.lab.held === i && this.lab.state.points[i];
       const where = moved && this.lab.scene.points !== "handles" ? moved : [a, b];
-      const set = { cx: this.x(where[0] ?? 0), cy: this.y(where[1] ?? 0), r: (this.small ? 12 : 7) * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` };
+      const set = { cx: this.x(where[0] ?? 0), cy: this.y(where[1] ?? 0), r: (this.small ? 12 : 7) * crowd * each(layer.size, i), class: `dot ${each(layer.tone, i)} ${each(layer.look, i)}` };
       if (live) Object.assign(set, { role: "button", tabindex: i === this.lab.focused ? 0 : -1, "aria-label": `point ${i + 1} of ${count}: ${number(a)}, ${number(b)}${this.lab.scene.points === "classes" ? `, class ${this.lab.state.points[i]?.[2] > 0 ? "plus" : "minus"}` : ""}` });
       for (const [key, value] of Object.entries(set)) dot.setAttribute(key, value);
     });
@@ -374,7 +382,7 @@ class Lab {
     this.warm = answer;
     const left = answer.of - answer.warm.length;
     this.root.querySelectorAll(".warmth").forEach((it) => { it.hidden = !left; it.textContent = left ? `preparing ${left} of ${answer.of} scenes; all can be opened already` : ""; });
-    this.root.classList.toggle("cold", Boolean(this.scene && !answer.warm.includes(this.scene.name)));
+    this.root.classList.toggle("cold", Boolean(this.scene && !this.drawing && !answer.warm.includes(this.scene.name)));
   }
 
   give(name, blob) {
@@ -388,11 +396,19 @@ class Lab {
     const [name, packed] = hash.replace(/^#/, "").split("/");
     const scene = this.scenes.find((s) => s.name === name);
     if (!scene) return this.start();
-    let state = structuredClone(scene.state);
-    if (packed) {
-      try { state = JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)))); } catch { this.broken = "The link does not hold a state; the scene begins anew."; }
-    }
-    this.open(scene, state);
+    const state = packed && this.unpacked(packed);
+    if (packed && !state) this.broken = "The link does not hold a state; the scene begins anew.";
+    this.linked = Boolean(state);
+    this.open(scene, state || structuredClone(scene.state));
+  }
+
+  unpacked(text) {
+    // The state that a link carries; nothing where it cannot be one. The server looks closer.
+    try {
+      const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+      const state = JSON.parse(new TextDecoder().decode(bytes)), plain = (it) => typeof it === "object" && it !== null && !Array.isArray(it);
+      return plain(state) && Array.isArray(state.points ?? []) && plain(state.values ?? {}) ? { ...state, points: state.points ?? [] } : null;
+    } catch { return null; }
   }
 
   link() {
@@ -407,6 +423,10 @@ class Lab {
     const large = node("button", { type: "button", "data-testid": "projector", "aria-label": "large type for a projector", onclick: () => this.paint("size", this.root.dataset.size === "large" ? "" : "large") }, "A⁺");
     const home = this.options.address ? node("a", { href: "#", class: "home" }, "gapless lab") : node("button", { type: "button", class: "home", onclick: () => this.start() }, "gapless lab");
     return node("header", {}, home, ...more, node("span", { class: "warmth", role: "status", hidden: true }), node("span", { class: "tools" }, large, theme));
+  }
+
+  name(title) {
+    if (this.options.address) document.title = `${title ? `${title} · ` : ""}gapless lab`;
   }
 
   paint(what, value) {
@@ -425,6 +445,7 @@ class Lab {
       return { scene, picture, card, state: structuredClone(scene.state), turn: 0 };
     });
     this.root.replaceChildren(this.bar(), node("main", {}, node("h1", {}, "See it happen"), node("p", { class: "idea" }, "Draw points, turn knobs, and watch the theory hold. Every number on these pages is computed by gapless as you move, and each names the call that gave it."), node("div", { class: "cards" }, ...this.cards.map((c) => c.card))));
+    this.name("");
     if (this.warm) this.warmed(this.warm);
     this.next = 0;
     this.thumb();
@@ -457,7 +478,12 @@ class Lab {
     }
     if (answer.scene !== this.scene.name) return this.look();
     if (this.again) this.look();
+    if (answer.error && this.linked) {
+      Object.assign(this, { state: structuredClone(this.scene.state), linked: false, broken: `The link does not fit this scene (${answer.error}); it begins anew.` });
+      return this.look();
+    }
     if (answer.error) return this.tell(answer.error, true);
+    this.linked = false;
     this.show(answer.drawing);
     this.root.dataset.seq = answer.seq;
   }
@@ -477,13 +503,26 @@ class Lab {
     this.calls = node("dl", { class: "calls" });
     this.knobs = scene.controls.map((c) => new Knob(this, c));
     const at = this.scenes.indexOf(scene), pick = node("select", { "aria-label": "scene", onchange: (e) => (this.options.address ? (location.hash = e.target.value) : this.goto(`#${e.target.value}`)) }, ...this.scenes.map((s, i) => node("option", { value: s.name, ...(i === at ? { selected: true } : {}) }, `${i + 1}. ${s.title}`)));
-    const aside = node("aside", { "aria-label": "numbers and controls" }, node("div", {}, this.numbers, node("div", { class: "knobs" }, ...this.knobs.map((k) => k.box)), node("details", {}, node("summary", {}, "the calls that gave these numbers"), this.calls)), this.sides);
-    const stage = node("div", { class: "stage" }, this.main.figure);
+    const aside = node("aside", { "aria-label": "numbers and controls" }, node("div", {}, this.numbers, node("div", { class: "knobs" }, ...this.knobs.map((k) => k.box)), node("details", {}, node("summary", {}, "the calls that gave these numbers"), this.calls), ...this.help(scene)), this.sides);
+    const stage = node("div", { class: "stage" }, this.main.figure), picking = document.activeElement?.matches("header select");
     this.tables = node("div", { class: "tables" });
     this.root.replaceChildren(this.bar(pick), node("main", { class: "scene" }, node("div", { class: "head" }, node("h1", {}, scene.title), node("p", { class: "idea" }, scene.sentence), this.said, this.toolbar(scene)), stage, aside, this.tables));
+    this.name(scene.title);
+    if (picking) pick.focus();
     if (this.warm) this.warmed(this.warm);
-    if (this.broken) { this.tell(this.broken, true); this.broken = null; }
     this.look();
+  }
+
+  help(scene) {
+    // What hands can do here, for those who look for it.
+    const keys = [];
+    if (scene.points) keys.push(["Tab, then arrows", "move a point; with Shift further"], ["n, p", "next point, previous point"]);
+    if (scene.points === "classes") keys.push(["c", "the other class"]);
+    if (scene.points === "classes" || scene.points === "plain") keys.push(["Delete", "take the point away"]);
+    if (scene.controls.some((c) => c.plays)) keys.push(["space", "play, pause"]);
+    if (this.options.address) keys.push(["Ctrl Z", "undo"], ["Esc", "all scenes"]);
+    const rows = keys.flatMap(([key, what]) => [node("dt", {}, key), node("dd", {}, what)]);
+    return keys.length ? [node("details", {}, node("summary", {}, "keys"), node("dl", { class: "keys" }, ...rows))] : [];
   }
 
   toolbar(scene) {
@@ -579,6 +618,7 @@ class Lab {
 
   show(drawing) {
     this.drawing = drawing;
+    this.root.classList.remove("cold");
     for (const knob of this.knobs) {
       if (drawing.limits[knob.control.name]) knob.limit(drawing.limits[knob.control.name]);
       if (document.activeElement !== knob.input || knob.control.kind !== "words") knob.show(this.state.values[knob.control.name]);
@@ -596,8 +636,9 @@ class Lab {
       this.small[i].draw(panel);
     });
     this.main.svg.setAttribute("aria-label", drawing.sentence);
-    this.tell(drawing.sentence);
-    this.numbers.replaceChildren(...drawing.numbers.flatMap((n) => [node("dt", {}, n.name), node("dd", { "data-name": n.name, "data-value": n.value, title: n.source }, n.text)]));
+    this.tell(this.broken ? `${this.broken} ${drawing.sentence}` : drawing.sentence);
+    this.broken = null;
+    this.numbers.replaceChildren(...drawing.numbers.map((n) => node("div", {}, node("dt", {}, n.name), node("dd", { "data-name": n.name, "data-value": n.value, title: n.source }, n.text))));
     this.calls.replaceChildren(...drawing.numbers.flatMap((n) => [node("dt", {}, n.name), node("dd", {}, node("code", {}, n.source))]));
   }
 
