@@ -397,6 +397,9 @@ def ending(seed: int) -> str:
         return f"refused: {error}" if clear else f"FAULT: an unclear error, {error!r}"
     except Exception as error:
         return f"FAULT: the fit raised {type(error).__name__}: {error}"
+    if not hasattr(model, "certificate_"):  # boosting whose first round is useless says so, and claims nothing
+        useless = "no round is kept" in getattr(model, "stop_reason_", "")
+        return "not_finite" if useless else "FAULT: no certificate, and no reason"
     certificate = model.certificate_
     document, arrays = certificate.document(), dict(certificate.arrays)
     status = document["certificate"]["status"]
