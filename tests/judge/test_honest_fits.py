@@ -139,7 +139,9 @@ def test_boosting_at_any_scale(scale):
 
 
 @pytest.mark.parametrize("penalised", [False, True])
-@pytest.mark.parametrize("make", [gapless.LinearSVC, partial(gapless.LinearSVC, loss="hinge"), gapless.LogisticRegression])
+@pytest.mark.parametrize(
+    "make", [gapless.LinearSVC, partial(gapless.LinearSVC, loss="hinge"), gapless.LogisticRegression]
+)
 def test_linear_figures_that_are_rounding_are_not_claimed(make, penalised):
     """Columns of 1e6 to 1e16 that differ in their last digits: the judge agrees, or the fit says that nothing is known."""
     ended = Counter()

@@ -14,13 +14,8 @@ from gapless.files.cells import BAD, DATE, Style, Tally, facts, sentences
 from gapless.files.columns import Column, assign, position
 from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
 from gapless.files.dates import EPOCH
-<<<<<<< HEAD
-from gapless.files.kinds import Options
-from gapless.files.labels import as_labels, known_flags, merged_flags, no_labels, strings
-=======
 from gapless.files.kinds import MANY_LABELS, Options
-from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels
->>>>>>> tables
+from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels, strings
 from gapless.files.notation import numbers_among
 from gapless.files.texts import as_values, usual_mark
 from gapless.judge.errors import DataError

@@ -101,8 +101,12 @@ class _Case:
             good = good and bool(np.isin(used, cuts).all())
             if self.index.size <= EXACT_ROWS and cuts.size:
                 values = np.unique(self.columns.whole(j))
-                good = good and np.array_equal(np.searchsorted(values, np.sort(cuts), "right"), np.arange(1, values.size))
-        return Claim("cuts", self.problem["cuts"], None, good, "those of the stumps, and all of them where rows are few")
+                good = good and np.array_equal(
+                    np.searchsorted(values, np.sort(cuts), "right"), np.arange(1, values.size)
+                )
+        return Claim(
+            "cuts", self.problem["cuts"], None, good, "those of the stumps, and all of them where rows are few"
+        )
 
     # -- the rounds
 

@@ -121,7 +121,11 @@ def _bag_claims(
     one = seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1)
     first = document["parameters"].get("random_state")
     if is_count(first):  # then seeds are the first numbers of its stream
-        one = one and first < 2**32 and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
+        one = (
+            one
+            and first < 2**32
+            and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
+        )
     claims.append(Claim("seeds", seeds.size, problem["members"], one, "one a bag"))
     every = problem["features"] == d
     inside = between(lists, 0, d - 1)

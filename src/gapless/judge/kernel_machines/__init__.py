@@ -213,7 +213,9 @@ class _Case:
         counted = self.c > 0.0
         if self.gap:
             claims.append(self._mercer(np.flatnonzero(counted)))
-        elif self.kernel["name"] != "sigmoid":  # of a kernel that is positive semidefinite a gap is claimed, and no less
+        elif (
+            self.kernel["name"] != "sigmoid"
+        ):  # of a kernel that is positive semidefinite a gap is claimed, and no less
             claims.append(self._no_gap(np.flatnonzero(counted)))
         for k, (pair, sub) in enumerate(zip(self.pairs, self.subs, strict=True)):
             which = f"[{k}] " if len(self.subs) > 1 else ""

@@ -39,7 +39,9 @@ def check(
     if not document["certificate"]["best"]:
         unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
         if not reasons_known(case):
-            unchecked.append("whether leaves could have been split: a split that was drawn may fail a limit, or fall in a bin")
+            unchecked.append(
+                "whether leaves could have been split: a split that was drawn may fail a limit, or fall in a bin"
+            )
     if number(document["parameters"].get("ccp_alpha") or 0.0) > 0:
         unchecked.append("pruning, beyond that no leaf is worth more than its price")
     if rigorous and not exact:
