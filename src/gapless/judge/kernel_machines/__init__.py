@@ -254,13 +254,18 @@ class _Case:
             bounds.append((found.primal.up, found.dual.low, found.gap.up))
         return bounds if self.gap else []
 
+    def _matrix_of(self, keep: np.ndarray) -> np.ndarray:
+        """The given matrix of these rows, made symmetric."""
+        assert isinstance(self.rows, DenseRows)
+        K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
+        return K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
+
     def _mercer(self, keep: np.ndarray) -> Claim:
         """That the kernel is positive semidefinite: by its form, or proved for the matrix."""
         name, shift = self.kernel["name"], number(self.kernel["shift"])
         if self.matrix:
             assert isinstance(self.rows, DenseRows)
-            K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
-            K = K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
+            K = self._matrix_of(keep)
             close = equal(self.rows.values, self.rows.values.T, 2e-7 * float(np.abs(K).max(initial=0.0)))
             none = NO_SHIFT * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
             needed = shift <= none or not proved_positive(K, SHIFT_SHARE * shift)
@@ -281,8 +286,8 @@ class _Case:
         """That a kernel without a gap is not one that is positive semidefinite by its form, or with a shift like rounding."""
         name, shown = self.kernel["name"], True
         if self.matrix and 0 < keep.size <= MOST_ROWS:
-            K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
-            shown = not proved_positive(0.5 * (K + K.T), LEAST_SHIFT * float(np.diagonal(K).max()))
+            K = self._matrix_of(keep)
+            shown = not proved_positive(K, LEAST_SHIFT * float(np.diagonal(K).max()))
         elif not self.matrix:
             shown = name == "poly" and number(self.kernel["coef0"]) < 0.0
         return Claim("no gap", "heuristic", None, shown, "the kernel is not positive semidefinite")
