@@ -99,9 +99,9 @@ class Subproblem:
         return f"{self.status}: {figures} ({self.solver})"
 
 
-#: Where primal and dual are off by more than this share of the larger of them, and of a millionth of the loss of w = 0, they are
-#: rounding, and nothing is claimed.
-LOST, NULL_SHARE = 0.0025, 1e-6
+#: Where primal and dual can be off by more than this share of the larger of them, and of the loss of w = 0, they are rounding,
+#: and nothing is claimed.
+LOST = 0.0025
 
 
 def certify_values(
@@ -190,8 +190,8 @@ def certify(
     if math.isfinite(primal) and math.isfinite(dual):
         rounding = problem.rounding(theta, z, u, combined, primal)
         size = max(abs(primal), abs(dual))
-        if not rounding <= LOST * size:  # an optimum of nearly 0 is compared with a model that says nothing
-            size += 0.0 if hard else NULL_SHARE * float(problem.primal(np.zeros_like(theta), np.zeros_like(z)))
+        if not rounding <= LOST * size:
+            size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
             rounding = rounding if rounding <= LOST * size else math.inf
     return certify_values(
         primal,

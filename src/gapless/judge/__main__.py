@@ -52,9 +52,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         help="label column (CSV, by its name or number; repeat it for several targets) or array (npz)",
     )
     parser.add_argument("--weights", metavar="NAME", help="column or array of sample weights")
-    parser.add_argument(
-        "--test", metavar="DATA", help="the test rows of a held-out bound, where the model file has one"
-    )
+    parser.add_argument("--test", metavar="DATA", help="the test rows of a held-out bound, where the model has one")
     parser.add_argument("--encoding", metavar="NAME", help="encoding of the texts, where it is not found out, as gbk")
     tier = parser.add_mutually_exclusive_group()
     tier.add_argument("--rigorous", action="store_true", help="prove bounds that hold in exact arithmetic")

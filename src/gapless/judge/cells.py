@@ -414,6 +414,14 @@ def numbers(texts: Sequence[str], decimal: str, unit: str | None, words: Collect
     return np.where(np.isin(found, gone), math.nan, found)
 
 
+def weights_of(texts: Sequence[str], given: dict[str, Any] | None) -> np.ndarray:
+    """Weights as the cells insist on their decimal mark, else as the columns of the table have theirs."""
+    block = given or {}
+    marks = [each["decimal"] for each in (block.get("target", {}), *block.get("columns", ())) if "decimal" in each]
+    mark = max(marks, key=marks.count, default=".")
+    return numbers(texts, mark, None, block.get("missing", []))
+
+
 def days(texts: Sequence[str], order: str, words: Collection[str]) -> np.ndarray:
     """A column of dates."""
     return values(texts, moment, order, "mdy" if order == "dmy" else "dmy", words, False)

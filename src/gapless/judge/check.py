@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import bounds, separation, training_rows
-from .document import flaw_of_tuning, nesting, plain
+from .document import flaw_of_tuning, nesting, plain, refuse_unreadable
 from .errors import CertificateError
-from .forms import array_forms, kind_of
+from .forms import array_forms, flaw_of_form, kind_of
 from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .linear import Rigour
 from .rows import in_float32
@@ -60,8 +60,8 @@ def _same_names(document: Mapping[str, Any], X: Any) -> None:
     """Rows in a frame whose columns are not called as the model's features, in their order, are other data."""
     wanted, given = document.get("feature_names"), getattr(X, "columns", None)
     if (
-        not isinstance(wanted, list)
-        or given is None
+        given is None
+        or not isinstance(wanted, list)
         or "input" in document
         or not all(isinstance(n, str) for n in given)
     ):
@@ -93,6 +93,7 @@ def _judge(
     plain = {key: value for key, value in without_input(document).items() if key != "bounds"}
     named = training_rows.ENTRY in document
     own = training_rows.without(arrays) if named and isinstance(arrays, Mapping) else arrays
+    refuse_unreadable(training_rows.without(plain), flaw_of_form)
     verdict = kind.check(training_rows.without(plain), own, *data, rigorous)
     if named:
         verdict.claims.append(training_rows.claim(document, arrays, data[0]))
@@ -102,9 +103,8 @@ def _judge(
         forms = {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in array_forms(document).items()}
         verdict.claims.append(Claim("arrays", "dtype, shape", None, document["arrays"] == forms, "as they are"))
     listed = [*not_checked(document, arrays, kind.schema), *kind.unchecked, *verdict.unchecked]
-    verdict = Verdict(
-        [claim._replace(holds=bool(claim.holds)) for claim in verdict.claims], listed, verdict.bounds, verdict.tier
-    )
+    claims = [claim._replace(holds=bool(claim.holds)) for claim in verdict.claims]
+    verdict = Verdict(claims, listed, verdict.bounds, verdict.tier)
     if "bounds" not in document:
         return verdict
     by_rows = made is not None and learned(made["columns"])

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .cells import MISSING, as_levels, is_missing, no_labels, numbers
+from .cells import MISSING, as_levels, is_missing, no_labels, numbers, weights_of
 from .errors import DataError
 from .inputs import column_of, training_rows
 from .inputs import features as features_of
@@ -71,9 +71,8 @@ def _read(
         with open(path, "rb") as stream:
             lines = re.findall("[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+", text_of(stream.read(), encoding))
     except UnicodeError:
-        raise DataError(
-            f"{where}: is no text{'' if encoding is None else f' of {encoding[:40]}'}", str(where)
-        ) from None
+        what = "" if encoding is None else f" of {encoding[:40]}"
+        raise DataError(f"{where}: is no text{what}", str(where)) from None
     except LookupError:
         raise DataError(f"{where}: unknown encoding: {str(encoding)[:40]}", str(where)) from None
     except OSError as error:
@@ -162,7 +161,7 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
     def numbers_in(columns: list[int]) -> np.ndarray:
         return np.array([[_number(row[j], file, line, names[j]) for j in columns] for row, line in zip(kept, where)])
 
-    weighed = None if weight is None else _weights([row[weight] for row in kept], given)
+    weighed = None if weight is None else weights_of([row[weight] for row in kept], given)
     if weight is not None and weighed is not None and np.isnan(weighed).any():  # the error names the cell
         weighed = numbers_in([weight])[:, 0]
     if document["classes"] is None and "target" not in (given or {}):
@@ -176,15 +175,6 @@ def _csv(lines: list[str], file: str, document: dict[str, Any], targets: list[st
         _cells(column, [row[j] for row in kept], where, words, file) for column, j in zip(given["columns"], features)
     ]
     return Data(features_of(given, cells), answers, weighed)
-
-
-def _weights(texts: list[str], given: dict[str, Any] | None) -> np.ndarray:
-    """Weights as the cells insist on their decimal mark, else as the columns of the table have theirs."""
-    block = given or {}
-    marks = [each["decimal"] for each in (block.get("target", {}), *block.get("columns", ())) if "decimal" in each] or [
-        "."
-    ]
-    return numbers(texts, max(marks, key=marks.count), None, block.get("missing", []))
 
 
 def _cells(column: dict[str, Any], texts: list[str], lines: list[int], words: list[str], file: str) -> Any:

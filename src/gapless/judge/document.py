@@ -266,15 +266,11 @@ def flaw_of_head(document: Any) -> str | None:
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem, K = document["certificate"], document["problem"], len(document["classes"]["values"])
+    if found := flaw_of_each(certificate["subproblems"], _SUBPROBLEM, "certificate.subproblems"):
+        return found
     for k, sub in enumerate(certificate["subproblems"]):
-        found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
-        if found:
-            return found
         if sub["positive"] is None and problem["loss"] != "softmax":
             return f"the entry certificate.subproblems[{k}].positive is None, which only the softmax loss has"
     if len(problem["class_weight"]) != K:
@@ -297,10 +293,8 @@ def flaw_of_parts(document: Any, schema: Mapping[str, Table]) -> str | None:
     found = found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
     if not found and document["certificate"]["fingerprint"]["n_features"] != document["n_features"]:
         return "certificate.fingerprint.n_features is not n_features"
-    one_is_enough = "DecisionTree" in document["estimator"] or "Bagging" in document["estimator"]
-    return found or (
-        None if document["classes"] is None else flaw_of_classes(document["classes"], 1 if one_is_enough else 2)
-    )
+    least = 1 if "DecisionTree" in document["estimator"] or "Bagging" in document["estimator"] else 2
+    return found or (None if document["classes"] is None else flaw_of_classes(document["classes"], least))
 
 
 def refuse_unreadable(document: Any, flaw: Callable[[Any], str | None]) -> None:
@@ -344,6 +338,11 @@ def flaw_of(block: dict[str, Any], table: Mapping[str, Any], where: str) -> str 
             return f"the entry {where}{key} is {shown(block[key])}"
     beyond = [key for key in block if key not in table]
     return f"the entry {where}{shown(beyond[0])} is unknown" if beyond else None
+
+
+def flaw_of_each(blocks: list[dict[str, Any]], table: Mapping[str, Any], where: str) -> str | None:
+    """The first flaw of the blocks of a list."""
+    return next((found for k, each in enumerate(blocks) if (found := flaw_of(each, table, f"{where}[{k}]."))), None)
 
 
 def flaw_of_classes(classes: dict[str, Any], least: int = 2) -> str | None:

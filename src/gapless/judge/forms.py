@@ -9,7 +9,7 @@ from . import training_rows
 from .boosting import KIND as BOOSTING
 from .bounds.document import TABLES as BOUNDS
 from .bounds.document import flaw as flaw_of_bounds
-from .document import Arrays, flaw_of_tuning
+from .document import Arrays, flaw_of_parts, flaw_of_tuning
 from .ensemble import KIND as ENSEMBLE
 from .gradient import KIND as GRADIENT
 from .inputs import TABLES as INPUTS
@@ -48,12 +48,18 @@ def _first(name: Any) -> Kind:
     return next((each for each in KINDS if name in each.estimators), KINDS[0])
 
 
+def flaw_of_form(document: Any) -> str | None:
+    """The first thing wrong with the entries of a fit, each alone and all together; None where there is nothing."""
+    kind = kind_of(document)
+    return flaw_of_parts(document, kind.schema) or kind.flaw(document)
+
+
 def flaw(document: Any) -> str | None:
     """The first thing wrong with the form of a document, in words; None where there is nothing."""
     if not isinstance(document, dict):
         return "the document is no JSON object"
     found = flaw_of_input(document) or flaw_of_tuning(document) or flaw_of_origin(document)
-    found = found or training_rows.flaw(document) or kind_of(document).flaw(document)
+    found = found or training_rows.flaw(document) or flaw_of_form(document)
     return found or (flaw_of_bounds(document["bounds"]) if "bounds" in document else None)
 
 

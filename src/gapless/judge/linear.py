@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .compare import at_most, between, capped, equal
-from .document import TABLES, array_forms, flaw, number, read_arrays, refuse_unreadable
+from .document import TABLES, array_forms, flaw, number, read_arrays
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
 from .rigorous import ExactFigures, exact_figures, float_interval
@@ -42,7 +42,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
 ) -> Verdict:
     """Judge the gap of a linear classifier; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     rows = as_rows(X)
     read = read_arrays(document, arrays, array_forms(document))
     coef, intercept, dual = (read[name].astype(np.float64) for name in ("coef", "intercept", "dual"))
@@ -73,9 +72,8 @@ def check(
             target = index[None, :]
             if not softmax:
                 target = np.where(target == np.array(positives)[:, None], 1, -1).astype(np.int8)
-            task = Task(
-                rows, target, c, HARD if hard else problem["loss"], problem["offset"], number(problem["offset_scale"])
-            )
+            loss, scale = HARD if hard else problem["loss"], number(problem["offset_scale"])
+            task = Task(rows, target, c, loss, problem["offset"], scale)
             proved = _figure_claims(claims, document, task, coef, intercept, dual, rigorous)
     claims.append(Claim("figures", "recomputed", None, len(proved) == len(subs), "from the data"))
     _total_claims(claims, document)

@@ -105,9 +105,7 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         for name, (dtype, shape) in shapes.items():  # of all members before one is read
             needed, given = dtype.itemsize * math.prod(shape), members[f"{name}.bin"].file_size
             if given != needed:
-                raise ModelFileError(
-                    f"{where}: {name}.bin has {given} bytes, its declared shape {shape} needs {needed}"
-                )
+                raise ModelFileError(f"{where}: {name}.bin has {given} bytes, its shape {shape} needs {needed}")
         arrays = {}
         for name, (dtype, shape) in shapes.items():
             flat = np.frombuffer(_bytes(archive, members[f"{name}.bin"], MOST_ARRAY_BYTES, where), dtype=dtype)

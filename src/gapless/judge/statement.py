@@ -118,9 +118,8 @@ def unused(document: dict[str, Any]) -> list[str]:
     """Parameters of an offset that the problem has no use for."""
     offset, free = document["problem"]["offset"], document["certificate"]["kind"] == "gradient"
     idle = ["penalize_intercept"] if free or offset == "none" else []
-    idle += (
-        ["intercept_scaling"] if offset == "none" or (document["parameters"].get("penalize_intercept") and free) else []
-    )
+    if offset == "none" or (document["parameters"].get("penalize_intercept") and free):
+        idle.append("intercept_scaling")
     return [f"parameter {name}: no offset is penalised" for name in idle]
 
 

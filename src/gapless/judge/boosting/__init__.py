@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..compare import at_most, capped, equal
-from ..document import is_count, is_number, number, read_arrays, refuse_unreadable
+from ..document import is_count, is_number, number, read_arrays
 from ..rounding import total_of
 from ..rows import Rows, SparseRows, as_rows
 from ..schema import Kind
@@ -46,7 +46,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
 ) -> Verdict:
     """Judge the rounds of a document; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     if case.statement_claims(claims):
@@ -101,12 +100,10 @@ class _Case:
             good = good and bool(np.isin(used, cuts).all())
             if self.index.size <= EXACT_ROWS and cuts.size:
                 values = np.unique(self.columns.whole(j))
-                good = good and np.array_equal(
-                    np.searchsorted(values, np.sort(cuts), "right"), np.arange(1, values.size)
-                )
-        return Claim(
-            "cuts", self.problem["cuts"], None, good, "those of the stumps, and all of them where rows are few"
-        )
+                places = np.searchsorted(values, np.sort(cuts), "right")
+                good = good and np.array_equal(places, np.arange(1, values.size))
+        note = "those of the stumps, and all of them where rows are few"
+        return Claim("cuts", self.problem["cuts"], None, good, note)
 
     # -- the rounds
 

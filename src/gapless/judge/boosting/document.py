@@ -15,7 +15,6 @@ from ..document import (
     Arrays,
     Table,
     agree,
-    flaw_of_parts,
     free,
     is_count,
     is_dict,
@@ -90,10 +89,7 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     if document["problem"]["cuts"] is not None and document["problem"]["learner"] != "stump":
         return "problem.cuts is of stumps alone"
     two_and_stumps = len(document["classes"]["values"]) == 2 and document["problem"]["learner"] == "stump"

@@ -100,9 +100,8 @@ def held_out(case: Case, row: dict[str, Any]) -> Found:
     if case.test is None:
         other = figures["rows"] != case.document["certificate"]["fingerprint"]["rows"]
         claims.append(_count(row, "rows", None, other, "test rows that are not those of the fit"))
-        return claims, [
-            "bounds: errors on the test rows, and how many occur in training (give the judge these rows too)"
-        ]
+        open_ = "bounds: errors on the test rows, and how many occur in training (give the judge these rows too)"
+        return claims, [open_]
     rows = as_rows(case.test[0])
     index = label_index(case.test[1], case.document["classes"], rows.shape[0])
     same = digest(row_hashes(rows), "<u8") == figures["rows"] and digest(index, "<i8") == figures["labels"]
@@ -125,9 +124,7 @@ def _new_rows(case: Case, rows: Any, row: dict[str, Any]) -> list[Claim]:
     block = m > 1 and any(np.array_equal(known[s : s + m], new) for s in starts)
     taken = block or (m == n and np.array_equal(np.sort(known), np.sort(new)))
     share = float(np.isin(new, known).mean())
-    if (
-        share == 1.0 and m >= 10 and np.unique(new).size == m
-    ):  # all of them once, in both: independent rows coincide twice too
+    if share == 1.0 and m >= 10 and np.unique(new).size == m:  # once in both: independent rows coincide twice too
         values, times = np.unique(known, return_counts=True)
         taken = taken or bool(np.isin(new, values[times == 1]).all())
     note = "test rows that are neither those of the fit nor taken from them"

@@ -96,9 +96,8 @@ def flaw(block: Any) -> str | None:
     found = flaw_of(block, _BLOCK, "bounds.")
     for k, row in enumerate([] if found else block["rows"]):
         where = f"bounds.rows[{k}]."
-        found = (
-            found or flaw_of(row, _ROW, where) or flaw_of(row["figures"], FIGURES[row["method"]], where + "figures.")
-        )
+        found = found or flaw_of(row, _ROW, where)
+        found = found or flaw_of(row["figures"], FIGURES[row["method"]], where + "figures.")
     if found:
         return found
     methods = [row["method"] for row in block["rows"]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..classes import floats_of, label_index
 from ..compare import at_most, between, equal
-from ..document import is_count, is_finite, is_positive, number, read_arrays, refuse_unreadable
+from ..document import is_count, is_finite, is_positive, number, read_arrays
 from ..errors import CertificateError
 from ..rows import as_rows
 from ..schema import Kind
@@ -34,7 +34,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
 ) -> Verdict:
     """Judge what can be judged; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     weights, targets = _same_data(document, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     read = read_arrays(document, arrays, array_forms(document))
@@ -55,9 +54,8 @@ def check(
         _round_claims(claims, document, read["errors"], read["stage_weights"])
     drawn = problem["features"] == document["n_features"] or problem["features_replacement"]
     unchecked = [] if drawn else ["array feature_lists: how some features are drawn is another library's"]
-    unchecked += (
-        ["in_bag_share: bags of some features are not drawn again"] if unchecked and problem["replacement"] else []
-    )
+    if unchecked and problem["replacement"]:
+        unchecked.append("in_bag_share: bags of some features are not drawn again")
     return Verdict(claims, unchecked, [], "float64")
 
 
@@ -121,11 +119,8 @@ def _bag_claims(
     one = seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1)
     first = document["parameters"].get("random_state")
     if is_count(first):  # then seeds are the first numbers of its stream
-        one = (
-            one
-            and first < 2**32
-            and bool((np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) == seeds).all())
-        )
+        drawn = np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) if one and first < 2**32 else None
+        one = drawn is not None and np.array_equal(drawn, seeds)
     claims.append(Claim("seeds", seeds.size, problem["members"], one, "one a bag"))
     every = problem["features"] == d
     inside = between(lists, 0, d - 1)

@@ -13,7 +13,6 @@ from ..document import (
     Arrays,
     Table,
     agree,
-    flaw_of_parts,
     free,
     is_count,
     is_dict,
@@ -96,10 +95,7 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     if (document["estimator"] in CLASSIFIERS) is not isinstance(document["classes"], dict):
         return "classes do not go with the estimator"
     return flaw_of_learners(document, document["problem"]["members"])

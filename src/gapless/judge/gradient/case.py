@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..compare import above, at_most, between, capped, equal
-from ..document import number, read_arrays, refuse_unreadable
+from ..document import number, read_arrays
 from ..errors import CertificateError
 from ..linear import Rigour
 from ..recompute import row_weights
@@ -17,7 +17,7 @@ from ..rounding import UNIT
 from ..rows import as_rows
 from ..statement import same_data, statement_claims, unused
 from ..verdict import Claim, Verdict
-from .document import NUMBERS, array_forms, flaw
+from .document import NUMBERS, array_forms
 from .figures import Columns, Found, Model, columns_of, figures
 from .proof import prove
 
@@ -37,7 +37,6 @@ def check(
     """Judge the certificate; the verdict and the errors are those of ``judge.check``."""
     if rigorous == "exact":
         raise CertificateError("rigorous='exact' is not offered where there is no penalty; rigorous=True proves bounds")
-    refuse_unreadable(document, flaw)
     rows = as_rows(X)
     read = read_arrays(document, arrays, array_forms(document))
     coef, intercept = (read[name].astype(np.float64) for name in ("coef", "intercept"))

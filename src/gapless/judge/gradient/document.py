@@ -15,7 +15,6 @@ from ..document import (
     TOP,
     Arrays,
     Table,
-    flaw_of_parts,
     is_count,
     is_dict,
     is_number,
@@ -64,10 +63,7 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     K = len(document["classes"]["values"])
     if len(document["problem"]["class_weight"]) != K:
         return "problem.class_weight has not one number for each class"

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..classes import class_weights_agree, floats_of, label_index
 from ..compare import at_most, between, capped, equal
-from ..document import is_number, number, read_arrays, refuse_unreadable
+from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
 from ..linear import (
     SHARE,
@@ -57,7 +57,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
 ) -> Verdict:
     """Judge the certificate of a kernel machine; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     bounds: list[tuple[float, float, float]] = []
@@ -122,9 +121,8 @@ class _Case:
         resolved = np.ones(1)
         if values is not None:
             weights = [number(w) for w in problem["class_weight"]]
-            agree, expected = class_weights_agree(
-                p.get("class_weight", ""), values["values"], weights, self.index, self.weights
-            )
+            wanted = p.get("class_weight", "")
+            agree, expected = class_weights_agree(wanted, values["values"], weights, self.index, self.weights)
             claims.append(Claim("class weights", weights, expected, agree))
             claims.append(classes_claim(values["values"], self.index))
             sound = sound and agree
@@ -213,9 +211,7 @@ class _Case:
         counted = self.c > 0.0
         if self.gap:
             claims.append(self._mercer(np.flatnonzero(counted)))
-        elif (
-            self.kernel["name"] != "sigmoid"
-        ):  # of a kernel that is positive semidefinite a gap is claimed, and no less
+        elif self.kernel["name"] != "sigmoid":  # of a positive semidefinite kernel a gap is claimed, and no less
             claims.append(self._no_gap(np.flatnonzero(counted)))
         for k, (pair, sub) in enumerate(zip(self.pairs, self.subs, strict=True)):
             which = f"[{k}] " if len(self.subs) > 1 else ""
@@ -276,9 +272,8 @@ class _Case:
         if name == "poly" and number(self.kernel["coef0"]) < 0.0 and self.kernel["degree"] > 0:
             values = Values(self.rows, self.kernel, keep, True)
             X = np.concatenate(list(values._tiles())) if keep.size else np.zeros((0, 1))
-            shown = proved_positive(
-                values._of(X @ X.T) - values._off(float(values.lengths.max())) * np.eye(keep.size), 0.0
-            )
+            off = values._off(float(values.lengths.max()))
+            shown = proved_positive(values._of(X @ X.T) - off * np.eye(keep.size), 0.0)
             return Claim("positive semidefinite", True, shown, shown, "by a Cholesky factorisation")
         return Claim("positive semidefinite", True, name != "sigmoid", name != "sigmoid", f"by the form of {name}")
 

@@ -17,7 +17,7 @@ from ..document import (
     Table,
     agree,
     flaw_of,
-    flaw_of_parts,
+    flaw_of_each,
     free,
     is_count,
     is_dict,
@@ -143,19 +143,13 @@ def pairs_of(K: int) -> list[tuple[int, int]]:
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     problem, certificate, classes = document["problem"], document["certificate"], document["classes"]
     found = flaw_of(problem["kernel"], _KERNEL, "problem.kernel.")
     found = found or flaw_of(problem["support"], _SUPPORT, "problem.support.")
+    found = found or flaw_of_each(certificate["subproblems"], _SUBPROBLEM, "certificate.subproblems")
     if found:
         return found
-    for k, sub in enumerate(certificate["subproblems"]):
-        found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
-        if found:
-            return found
     figures = [part[name] for part in (certificate, *certificate["subproblems"]) for name in GAP_FIGURES]
     none = (None, "nan") if certificate["kind"] == "heuristic" else ()  # "nan" in files of before
     if any(value not in none if none else value is None for value in figures):
@@ -210,9 +204,6 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     if support["stored"] == "dense":
         forms["vectors"] = ("<f8", [support["rows"], d])
     elif support["stored"] == "csr":
-        forms |= {
-            "vector_values": ("<f8", [support["values"]]),
-            "vector_columns": ("<i8", [support["values"]]),
-            "vector_starts": ("<i8", [support["rows"] + 1]),
-        }
+        forms |= {"vector_values": ("<f8", [support["values"]]), "vector_columns": ("<i8", [support["values"]])}
+        forms |= {"vector_starts": ("<i8", [support["rows"] + 1])}
     return forms

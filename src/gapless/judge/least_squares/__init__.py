@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..document import refuse_unreadable
 from ..linear import TIERS, Rigour
 from ..schema import Kind
 from ..verdict import Claim, Verdict
@@ -25,7 +24,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
 ) -> Verdict:
     """Judge a least squares certificate; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
     bounds: list[Bounds] = []

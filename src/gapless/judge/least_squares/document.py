@@ -14,8 +14,7 @@ from ..document import (
     Arrays,
     Table,
     agree,
-    flaw_of,
-    flaw_of_parts,
+    flaw_of_each,
     free,
     is_count,
     is_dict,
@@ -94,15 +93,10 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem = document["certificate"], document["problem"]
     wanted = {**_TARGET, **_OF_KIND[certificate["kind"]]}
-    for k, target in enumerate(certificate["targets"]):
-        found = found or flaw_of(target, wanted, f"certificate.targets[{k}].")
-    if found:
+    if found := flaw_of_each(certificate["targets"], wanted, "certificate.targets"):
         return found
     S, classes, weights = len(certificate["targets"]), document["classes"], problem["class_weight"]
     if len(problem["alpha"]) != S:

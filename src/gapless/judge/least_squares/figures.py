@@ -19,7 +19,7 @@ from ..verdict import Claim
 from .case import MOST_COLUMNS, Case
 from .document import GAP
 from .exact import ExactTarget
-from .proof import Bounds, sure_rank, visible
+from .proof import Bounds, most_rank, sure_rank, visible
 
 #: A certificate may admit at most this many times the judge's own bound for its rounding.
 ROUNDING_FACTOR = 4.0
@@ -158,7 +158,7 @@ def rank_claim(claims: list[Claim], case: Case, count: int) -> None:
     if rank is None:
         return
     most = max(min(count - case.free, case.d), 0) if count else 0
-    sure = sure_rank(case)
+    sure, most = sure_rank(case), min(most, most_rank(case))
     claims.append(Claim("rank", rank, None, between(rank, sure, most), f"between {sure} and {most}"))
 
 

@@ -19,6 +19,8 @@ from ..rows import filled
 from .case import MOST_COLUMNS, Case
 
 Bounds = tuple[float, float, float]
+#: Values of a matrix whose rank is also bounded from above.
+MOST_VALUES = 4_000_000
 
 
 class Products(NamedTuple):
@@ -64,6 +66,19 @@ def sure_rank(case: Case) -> int:
     values = np.linalg.eigvalsh(G - np.outer(means, means) if case.free else G)
     noise = 1e-10 + 100.0 * gamma(depth) * (case.d + 1)
     return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
+
+
+def most_rank(case: Case) -> int:
+    """No fit finds a larger rank: columns about their means, scaled to length 1, at half of what fits take for rounding."""
+    blocks = list(case.blocks())
+    n = sum(block.n for block, _, _ in blocks)
+    if case.d > MOST_COLUMNS or not 0 < n * case.d <= MOST_VALUES:
+        return case.d
+    A, s = (np.concatenate(parts) for parts in zip(*((filled(block), s / case.s.max()) for block, s, _ in blocks)))
+    A = (A - np.average(A, axis=0, weights=s) if case.free else A) * np.sqrt(s)[:, None]
+    A /= np.maximum(np.linalg.norm(A, axis=0), 1e-300)
+    sigma = np.linalg.svd(A, compute_uv=False) if np.isfinite(A).all() else np.ones(case.d)
+    return int((sigma > max(A.shape) * UNIT * sigma.max()).sum())
 
 
 def visible(case: Case, lengths: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..classes import class_weights_agree
 from ..compare import at_most, between, capped, equal, worst
-from ..document import is_finite, is_number, number, read_arrays, refuse_unreadable
+from ..document import is_finite, is_number, number, read_arrays
 from ..linear import status_claim
 from ..rounding import TINY, UNIT, gamma, total_of
 from ..rows import as_rows
@@ -48,7 +48,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
 ) -> Verdict:
     """Judge the counts, bounds and witnesses of a document; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     sound = case.statement_claims(claims)

@@ -13,8 +13,7 @@ from ..document import (
     Arrays,
     Table,
     agree,
-    flaw_of,
-    flaw_of_parts,
+    flaw_of_each,
     free,
     is_count,
     is_dict,
@@ -108,18 +107,14 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     subs, problem = document["certificate"]["subproblems"], document["problem"]
     K = len(document["classes"]["values"])
+    found = flaw_of_each(subs, _SUBPROBLEM, "certificate.subproblems")
+    witnesses = [] if found else [sub["witness"] for sub in subs if sub["witness"] is not None]
+    if found := found or flaw_of_each(witnesses, _WITNESS, "witnesses"):
+        return found
     for k, sub in enumerate(subs):
-        found = flaw_of(sub, _SUBPROBLEM, f"certificate.subproblems[{k}].")
-        if not found and sub["witness"] is not None:
-            found = flaw_of(sub["witness"], _WITNESS, f"certificate.subproblems[{k}].witness.")
-        if found:
-            return found
         if len({sub[name] is None for name in ("radius", "margin", "bound")}) > 1:
             return f"certificate.subproblems[{k}] has not all of radius, margin and bound, or none"
     if len(subs) != (1 if K == 2 else K) or len(problem["voters"]) != len(subs):
@@ -135,14 +130,8 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document."""
     S, d = len(document["certificate"]["subproblems"]), document["n_features"]
     n, V = document["certificate"]["fingerprint"]["n_rows"], sum(document["problem"]["voters"])
-    forms: Arrays = {
-        "coef": ("<f8", [S, d]),
-        "intercept": ("<f8", [S]),
-        "last": ("<f8", [S, d + 1]),
-        "start": ("<f8", [S, d + 1]),
-        "direction": ("<f8", [S, d + 1]),
-        "updates": ("<i8", [S, n]),
-    }
+    forms: Arrays = {name: ("<f8", [S, d + 1]) for name in ("last", "start", "direction")}
+    forms |= {"coef": ("<f8", [S, d]), "intercept": ("<f8", [S]), "updates": ("<i8", [S, n])}
     if document["problem"]["variant"] == "voted":
         forms |= {"voters": ("<f8", [V, d + 1]), "votes": ("<i8", [V])}
     return forms

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..classes import label_index, sorted_unique
 from ..compare import between, capped, equal, worst
-from ..document import is_number, number, read_arrays, refuse_unreadable
+from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
 from ..rounding import UNIT, gamma
 from ..rows import DenseBlock, as_rows
@@ -42,7 +42,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
 ) -> Verdict:
     """Judge the moments and the rule of a document; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = _Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     if case.statement_claims(claims):
@@ -246,9 +245,8 @@ class _Case:
         apart = (means[others] - means[first]) / view.scale
         plain = self.parameters.get("solver") == "lsqr" and rank < d  # by least squares, in the user's units
         if plain:
-            order = np.argsort(
-                -view.scale, kind="stable"
-            )  # so that a small feature keeps its digits beside a large one
+            # Large features first, so that a small one keeps its digits beside them.
+            order = np.argsort(-view.scale, kind="stable")
             Q, R = np.linalg.qr((V * view.scale[:, None])[order])
             apart = np.linalg.solve(R, Q.T @ (apart * view.scale)[:, order].T).T @ V.T
         lines = coef if K == 2 else coef[others] - coef[first]
@@ -262,9 +260,7 @@ class _Case:
         seen = means / view.scale @ V / values @ V.T if common else own
         largest = float(np.abs(seen).max(initial=0.0))
         noise = d * 256.0 * UNIT * max(1.0, float(values[0] / values[-1])) + 8.0 * d * self.unit
-        placed = (
-            4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())
-        )  # the means as they are stored
+        placed = 4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())  # the means as stored
         room = (noise * (np.abs(apart).max(axis=1) + largest * float(values[0])) + placed)[:, None] / np.sqrt(values)
         room = capped(room, 1.0 + size[:, None], SHARE)
         scaled = lines * view.scale

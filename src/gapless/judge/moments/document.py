@@ -13,7 +13,6 @@ from ..document import (
     Arrays,
     Table,
     agree,
-    flaw_of_parts,
     free,
     is_count,
     is_dict,
@@ -89,10 +88,7 @@ TABLES: dict[str, Table] = {
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES)
-    if found:
-        return found
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem, d = document["certificate"], document["problem"], document["n_features"]
     K = len(document["classes"]["values"])
     if problem["rule"] not in RULES[document["estimator"]]:
@@ -124,11 +120,8 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     name, problem, d = document["estimator"], document["problem"], document["n_features"]
     K, rule, real = len(document["classes"]["values"]), problem["rule"], REALS[document["dtype"]]
     M, side = (K if rule in ("per_class", "axes") else 1), (1 if rule == "spherical" else d)
-    forms: Arrays = {
-        "means": (real, [K, d]),
-        "priors": (real if name == LINEAR else "<f8", [K]),
-        "covariance": ("<f8", [M, side, side]),
-    }
+    forms: Arrays = {"means": (real, [K, d]), "priors": (real if name == LINEAR else "<f8", [K])}
+    forms |= {"covariance": ("<f8", [M, side, side])}
     if rule == "per_class":
         return {**forms, "whitening": ("<f8", [K, d, d]), "log_det": ("<f8", [K])}
     if rule == "axes":

@@ -70,18 +70,14 @@ def flaw(document: Any) -> str | None:
     found = flaw_of(document, _TOP, "")
     if not found and document["schema"] != SCHEMA:
         return f"the schema {document['schema']!r} is unknown; this judge reads {SCHEMA}"
-    found = (
-        found or flaw_of_classes(document["classes"]) or flaw_of(document["certificate"], _CERTIFICATE, "certificate.")
-    )
+    found = found or flaw_of_classes(document["classes"])
+    found = found or flaw_of(document["certificate"], _CERTIFICATE, "certificate.")
+    found = found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
     if found:
         return found
     block = document["certificate"]
-    found = flaw_of(block["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
-    if found:
-        return found
-    if not len(block["rows"]) == len(block["rivals"]) == len(block["multipliers"]):
-        return "rows, rivals and multipliers are not equally many"
-    return None
+    alike = len(block["rows"]) == len(block["rivals"]) == len(block["multipliers"])
+    return None if alike else "rows, rivals and multipliers are not equally many"
 
 
 def exact(value: Any) -> Fraction:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..document import number, refuse_unreadable
+from ..document import number
 from ..schema import Kind
 from ..verdict import Claim, Verdict
 from .case import Case
@@ -26,7 +26,6 @@ def check(
     document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
 ) -> Verdict:
     """Judge a tree; the verdict and the errors are those of ``judge.check``."""
-    refuse_unreadable(document, flaw)
     case = Case(document, arrays, X, y, sample_weight)
     claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
     exact = rigorous == "exact" and case.problem["criterion"] != "entropy"
@@ -39,9 +38,7 @@ def check(
     if not document["certificate"]["best"]:
         unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
         if not reasons_known(case):
-            unchecked.append(
-                "whether leaves could have been split: a split that was drawn may fail a limit, or fall in a bin"
-            )
+            unchecked.append("whether leaves could have been split: a drawn split may fail a limit, or fall in a bin")
     if number(document["parameters"].get("ccp_alpha") or 0.0) > 0:
         unchecked.append("pruning, beyond that no leaf is worth more than its price")
     if rigorous and not exact:

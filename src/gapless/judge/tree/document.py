@@ -17,7 +17,6 @@ from ..document import (
     Table,
     agree,
     flaw_of_classes,
-    flaw_of_parts,
     free,
     is_count,
     is_dict,
@@ -121,8 +120,8 @@ def flaw_of_limits(p: dict[str, Any]) -> str | None:
 
 
 def flaw(document: Any) -> str | None:
-    """The first thing wrong with the form of a document, in words; None where there is nothing."""
-    found = flaw_of_parts(document, TABLES) or flaw_of_limits(document["parameters"])
+    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
+    found = flaw_of_limits(document["parameters"])
     if found:
         return found
     problem, outputs = document["problem"], document["problem"]["outputs"]
@@ -177,16 +176,7 @@ def array_forms(document: dict[str, Any]) -> Arrays:
     problem, N = document["problem"], document["certificate"]["nodes"]
     outputs = problem["outputs"]
     P = outputs if isinstance(outputs, int) else sum(len(block["values"]) for block in outputs)
-    return {
-        "feature": ("<i4", [N]),
-        "threshold": ("<f8", [N]),
-        "left": ("<i4", [N]),
-        "right": ("<i4", [N]),
-        "missing_left": ("|u1", [N]),
-        "value": ("<f8", [N, P]),
-        "impurity": ("<f8", [N]),
-        "weighted_n": ("<f8", [N]),
-        "n_samples": ("<i8", [N]),
-        "categories": ("<u4", [N, problem["words"]]),
-        "levels": ("<f4", [sum(problem["levels"])]),
-    }
+    types = {"<i4": ("feature", "left", "right"), "<f8": ("threshold", "impurity", "weighted_n"), "<i8": ("n_samples",)}
+    forms: Arrays = {name: (dtype, [N]) for dtype, names in types.items() for name in names}
+    forms |= {"missing_left": ("|u1", [N]), "value": ("<f8", [N, P])}
+    return {**forms, "categories": ("<u4", [N, problem["words"]]), "levels": ("<f4", [sum(problem["levels"])])}

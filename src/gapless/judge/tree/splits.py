@@ -88,9 +88,8 @@ def _reason_claim(case: Any, claims: list[Claim], gains: dict[int, tuple[float, 
     widest = case.parameters.get("max_leaf_nodes")
     if widest is not None and int(case.ends.sum()) == widest:
         grown = gains is None or _best_first(case, gains)
-        claims.append(
-            Claim("best first", f"{widest} leaves", None, grown, "no leaf has a better cut than a later split")
-        )
+        note = "no leaf has a better cut than a later split"
+        claims.append(Claim("best first", f"{widest} leaves", None, grown, note))
     else:
         lazy = [t for t in np.flatnonzero(case.ends).tolist() if not _has_reason(case, t)]
         note = f"node {lazy[0]} could have been split" if lazy else "pure, at a limit, or nothing to cut"
