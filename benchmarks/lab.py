@@ -4,7 +4,7 @@
     python -m benchmarks.lab margin kernels        these scenes, printed
     python -m benchmarks.lab --visitors            twenty visitors, printed
     python -m benchmarks.lab --start               the start of the server, with and without kept kernels, printed
-    python -m benchmarks.lab --picture lab.png     a picture of the scene of kernels, as docs/gallery/lab.png; nothing is timed
+    python -m benchmarks.lab --picture lab.png     a picture of the scene of kernels, as docs/lab.png; nothing is timed
 
 A time runs from the moment the browser got an input to the end of the frame that shows the answer to it: the way to the server,
 the fit, the drawing, the way back and the painting. The fits of the same states are then timed again in this process, alone.

@@ -9,8 +9,6 @@ The public names are loaded when they are first used (PEP 562), so that `import 
 
 import importlib
 
-from gapless._lazy import load as _load
-
 __version__ = "0.1.0"
 
 # public name -> the module that defines it
@@ -108,7 +106,9 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        value = _load(_HOME[name], name)
+        from gapless._lazy import load
+
+        value = load(_HOME[name], name)
         globals()[name] = value  # found without this function from now on
         return value
     if name in _ROOMS:
