@@ -24,6 +24,8 @@ autodoc_default_options = {
     "exclude-members": "set_fit_request, set_score_request, set_predict_request",
 }
 napoleon_numpy_docstring = True
+napoleon_use_ivar = True  # fields stand in the table of their class alone, and many classes have a field "rows"
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"gapless {__version__}"
