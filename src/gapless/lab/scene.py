@@ -19,7 +19,7 @@ import numpy as np
 
 from gapless._written import written
 
-from .drawing import Drawing, Layer, Number, Panel, shown, shown_gap
+from .drawing import Drawing, Layer, Number, Panel, line, shown, shown_gap
 from .grammar import Formula
 from .state import BOX, MOST_FILE, MOST_POINTS, Choice, Control, Slider, State, Switch, Words, check_state
 
@@ -178,6 +178,19 @@ def two_clouds(seed: int, n: int, apart: float, spread: float = 0.8) -> list[lis
 def plane(*layers: Layer, **given: Any) -> Panel:
     """The picture in which a user draws: the box of the points."""
     return Panel("plane", "", (-BOX, BOX), (-BOX, BOX), layers, pointer="points", **given)
+
+
+def falling_gap(model: Any) -> tuple[Panel, ...]:
+    """The gap while the model was fitted, on a scale of powers; none of a loaded model, which has no history."""
+    rows = [(p, d) for _, _, p, d, *_ in getattr(model, "history_", None) or () if np.isfinite([p, d]).all()]
+    if len(rows) < 2:
+        return ()
+    P, D = np.array(rows, dtype=float).T
+    top = max(float(np.abs([P, D]).max()), 1e-300)
+    gap = np.maximum(P - D, 1e-16 * top)
+    curve = line(np.column_stack([np.arange(len(gap)), gap]), "accent", "solid", "P − D")
+    span = (1e-16 * top, float(gap.max()) * 3.0)
+    return (Panel("gap", "The gap falls", (0.0, len(gap) - 1.0), span, (curve,), "looks at the gap", y_log=True),)
 
 
 def cells(count: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import gapless
 
 from ..drawing import Drawing, Panel, contour, histogram, image, line, points, tones_of
-from ..scene import Scene, cells, level_line, plane, rows_of
+from ..scene import Scene, cells, falling_gap, level_line, plane, rows_of
 from ..state import BOX, Choice, Slider, State, Switch
 
 CELLS = 80  #: of the surface, each way
@@ -84,7 +84,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     )
     picture = plane(surface, *edges, points(X, tones_of(y), look, drag=True))
     if not state["lift"]:
-        return Drawing(_sentence(state, numbers), (picture, _scores(model, X, y), *_fall(model)))
+        return Drawing(_sentence(state, numbers), (picture, _scores(model, X, y), *falling_gap(model)))
     mapped = lifted(X)
     top = max(1.0, float(np.abs(mapped[:, 1]).max()) * 1.1)
     w, b = model.coef_[0], float(model.intercept_[0])
@@ -100,18 +100,6 @@ def _scores(model: Any, X: np.ndarray, y: np.ndarray) -> Panel:
     far = 1.1 * max(1.5, float(np.abs(score[np.isfinite(score)]).max(initial=0.0)))
     marks = [line([[at, 0.0], [at, 1.0]], tone, "dashed") for at, tone in ((-1.0, "mute"), (0.0, "ink"), (1.0, "mute"))]
     return histogram("scores", "Scores of the points", score, y, {-1: "minus", 1: "plus"}, (-far, far), "score", marks)
-
-
-def _fall(model: Any) -> tuple[Panel, ...]:
-    rows = [(p, d) for _, _, p, d, *_ in getattr(model, "history_", None) or () if np.isfinite([p, d]).all()]
-    if len(rows) < 2:
-        return ()
-    P, D = np.array(rows, dtype=float).T
-    top = max(float(np.abs([P, D]).max()), 1e-300)
-    gap = np.maximum(P - D, 1e-16 * top)
-    curve = line(np.column_stack([np.arange(len(gap)), gap]), "accent", "solid", "P − D")
-    span = (1e-16 * top, float(gap.max()) * 3.0)
-    return (Panel("gap", "The gap falls", (0.0, len(gap) - 1.0), span, (curve,), "looks at the gap", y_log=True),)
 
 
 def _sentence(state: State, numbers: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import gapless
 
 from ..drawing import Drawing, Layer, Panel, area, line, points, tones_of
-from ..scene import Scene, level_line, plane, rows_of, two_clouds
+from ..scene import Scene, falling_gap, level_line, plane, rows_of, two_clouds
 from ..state import Slider, State, Switch
 
 
@@ -98,19 +98,13 @@ def _curves(model: Any) -> tuple[Panel, ...]:
         return ()
     table = np.array(rows)
     table[:, 0] = np.arange(len(table))
-    top = float(max(abs(table[:, 1:]).max(), 1e-300))
     end = float(table[-1, 0])
     span = (min(0.0, float(table[:, 2].min())), float(table[:, 1].max()) * 1.05 + 1e-12)
     curves = Panel(
         "duality", "Two curves that meet", (0.0, end), span,
         (line(table[:, [0, 1]], "minus", "solid", "P"), line(table[:, [0, 2]], "plus", "solid", "D")), "looks at the gap",
     )  # fmt: skip
-    gap = np.maximum(table[:, 1] - table[:, 2], 1e-16 * top)
-    fall = Panel(
-        "gap", "The gap falls", (0.0, end), (1e-16 * top, float(gap.max()) * 3.0),
-        (line(np.column_stack([table[:, 0], gap]), "accent", "solid", "P − D"),), "looks at the gap", y_log=True,
-    )  # fmt: skip
-    return curves, fall
+    return curves, *falling_gap(model)
 
 
 def _sentence(state: State, parts: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import gapless
 
 from ..drawing import Drawing, Layer, Panel, Table, histogram, line, points, shown
-from ..scene import Scene
+from ..scene import Scene, falling_gap
 from ..state import Choice, Slider, State
 
 MOST_DRAWN = 600  #: points in the picture
@@ -170,7 +170,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     tables = (_verdict(parts["verdict"]), *_promises(parts), _kinds(parts))
     last = max(0, parts["table"].n_features - 1)
     limits = {"across": (0.0, float(last)), "up": (0.0, float(last))} if last else {}
-    panels = (_picture(state, parts), *_scores(parts), *_fall(parts["model"]))
+    panels = (_picture(state, parts), *_scores(parts), *falling_gap(parts["model"]))
     return Drawing(_sentence(state, numbers, parts), panels, limits=limits, tables=tables)
 
 
@@ -229,23 +229,6 @@ def _scores(parts: dict[str, Any]) -> tuple[Panel, ...]:
     zero = line([[0.0, 0.0], [0.0, 1.0]], "ink", "dashed")
     named = {one: str(one) for one in model.classes_}
     return (histogram("scores", "Scores of the training rows", score, kept.y, named, span, "score", [zero]),)
-
-
-def _fall(model: Any) -> tuple[Panel, ...]:
-    """The gap while the model was trained; a model file does not carry it."""
-    rows = [(p, d) for _, _, p, d, *_ in getattr(model, "history_", None) or () if np.isfinite([p, d]).all()]
-    if len(rows) < 2:
-        return ()
-    P, D = np.array(rows, dtype=float).T
-    top = max(float(np.abs([P, D]).max()), 1e-300)
-    gap = np.maximum(P - D, 1e-16 * top)
-    curve = line(np.column_stack([np.arange(len(gap)), gap]), "accent", "solid", "P − D")
-    return (
-        Panel(
-            "gap", "The gap falls", (0.0, len(gap) - 1.0), (1e-16 * top, float(gap.max()) * 3.0), (curve,),
-            "looks at the gap", y_log=True,
-        ),
-    )  # fmt: skip
 
 
 def _verdict(verdict: Any) -> Table:
