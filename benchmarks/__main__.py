@@ -8,13 +8,13 @@ from __future__ import annotations
 import argparse
 import time
 
-from benchmarks import limits
+from benchmarks.core import limits
 
 limits.limit_threads()  # before numpy is loaded
 
-from benchmarks import (  # noqa: E402
+from benchmarks.core import datasets, memory, table
+from benchmarks.studies import (
     costs,
-    datasets,
     descent,
     ensembles,
     kernel_grid,
@@ -23,13 +23,11 @@ from benchmarks import (  # noqa: E402
     least_squares,
     linear,
     linear_quick,
-    memory,
     perceptron,
-    table,
     trees,
     tuning,
 )
-from benchmarks.solvers import PEERS  # noqa: E402
+from benchmarks.studies.solvers import PEERS  # noqa: E402
 
 SECTIONS = (
     "hinge",

@@ -124,7 +124,7 @@ def _predict() -> Callable[[], object]:
 def _train() -> Callable[[], object]:
     """A table of 891 passengers, where the folder of data is there."""
     from benchmarks.readers import folder as data
-    from benchmarks.tables import write_csv
+    from benchmarks.studies.tables import write_csv
 
     folder = Path(os.environ["GAPLESS_COLD_FOLDER"])
     if (source := data()) is None:
@@ -260,7 +260,7 @@ def measured(case: str, cache: Path, profile: bool = False) -> dict[str, float]:
 
 def table(found: dict[str, tuple[dict[str, float], dict[str, float]]]) -> str:
     """The page of results."""
-    from benchmarks.machine import machine, packages
+    from benchmarks.core.machine import machine, packages
 
     lines = [
         "# The first fit of a new process, no kernel kept",

@@ -485,7 +485,7 @@ def main() -> None:
 
 
 def _write(pages: list[str], before: float, judged: bool) -> None:
-    from benchmarks.machine import machine, packages
+    from benchmarks.core.machine import machine, packages
 
     state = f"load average before the start {before:.1f}, at the end {load():.1f}"
     head = [

@@ -119,7 +119,7 @@ def csv(place: Path, source: Path | None) -> None:
         frame.to_csv(place / f"{name}.csv", index=False, quoting=2 if name == "quoted" else 0)
     named = {name: (place / f"{name}.csv", "y") for name in frames}
     if source is not None:
-        from benchmarks.tables import TARGET, write_csv
+        from benchmarks.studies.tables import TARGET, write_csv
 
         for name in ("adult", "bank", "titanic"):
             write_csv(name, source, place / f"{name}.csv")

@@ -11,12 +11,12 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from gapless.theory.overfitting import overfitting as overfitting_study
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import gapless as gp
 from gapless import plots
-from gapless.theory.overfitting import overfitting as overfitting_study
 
 FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
 #: Dots an inch, and colours that a file keeps.

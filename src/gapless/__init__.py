@@ -22,41 +22,41 @@ _HOME = {
     "NuSVR": "gapless.estimators.svr",
     "OneClassSVM": "gapless.estimators.one_class",
     "LogisticRegression": "gapless.estimators.logistic",
-    "LinearRegression": "gapless.estimators.linear",
-    "Ridge": "gapless.estimators.linear",
-    "LeastSquaresClassifier": "gapless.estimators.linear",
-    "GaussianDiscriminant": "gapless.estimators.discriminant",
+    "LinearRegression": "gapless.estimators.least_squares",
+    "Ridge": "gapless.estimators.least_squares",
+    "LeastSquaresClassifier": "gapless.estimators.least_squares",
+    "GaussianDiscriminant": "gapless.estimators.gaussian",
     "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
     "AdaBoostClassifier": "gapless.estimators.adaboost",
     "AdaBoostRegressor": "gapless.estimators.adaboost_regressor",
     "BaggingClassifier": "gapless.estimators.bagging",
     "BaggingRegressor": "gapless.estimators.bagging",
-    "bayes_rule": "gapless.estimators.bayes",
+    "bayes_rule": "gapless.estimators.bayes_rule",
     "DecisionTreeClassifier": "gapless.estimators.tree",
     "DecisionTreeRegressor": "gapless.estimators.tree",
     "estimate_cost": "gapless.estimators.cost",
     # what is claimed, and how anybody knows
-    "certify": "gapless.certificates.gap",
+    "certify": "gapless.certificates.linear",
     "verify": "gapless.certificates.verify",
-    "margins": "gapless.certificates.margins",
-    "explain": "gapless.certificates.explain",
-    "reduce": "gapless.certificates.reduce",
-    "convert": "gapless.certificates.convert",
+    "margins": "gapless.readings.margins",
+    "explain": "gapless.readings.explain",
+    "reduce": "gapless.readings.reduce",
+    "convert": "gapless.problems.units_of_C",
     "separability": "gapless.certificates.separation",
     # what is known of new rows
-    "bounds": "gapless.theory.bounds",
+    "bounds": "gapless.theory.generalisation.bounds",
     # choosing
     "calibrate": "gapless.tuning.calibrate",
     "gap_scorer": "gapless.tuning.scorer",
-    "path": "gapless.tuning.path",
+    "path": "gapless.tuning.path.path",
     "threshold_for": "gapless.tuning.threshold",
-    "tune": "gapless.tuning.search",
+    "tune": "gapless.tuning.search.tune",
     # descent that can be watched
-    "descend": "gapless.solvers.gradient",
-    "Until": "gapless.solvers.gradient",
-    "Schedule": "gapless.solvers.gradient_schedule",
-    "linear_risk": "gapless.solvers.risk",
+    "descend": "gapless.solvers.descent.descend",
+    "Until": "gapless.solvers.descent.descend",
+    "Schedule": "gapless.solvers.descent.schedules",
+    "linear_risk": "gapless.solvers.descent.objective",
     # one page
     "report": "gapless.pages.report",
     # files
@@ -64,13 +64,13 @@ _HOME = {
     "Encoding": "gapless.files.encoding",
     "from_frame": "gapless.files.frames",
     "read_data": "gapless.files.read",
-    "save": "gapless.files.modelfile",
-    "load": "gapless.files.modelfile",
+    "save": "gapless.files.model_file",
+    "load": "gapless.files.model_file",
     # the house
     "warmup": "gapless._warmup",
-    "show_versions": "gapless._versions",
-    "config_context": "gapless._config",
-    "get_config": "gapless._config",
+    "show_versions": "gapless._runtime.versions",
+    "config_context": "gapless._runtime.config",
+    "get_config": "gapless._runtime.config",
     # errors and warnings
     "NotSeparable": "gapless.errors",
     "CertificateError": "gapless.errors",
@@ -106,7 +106,7 @@ __all__ = ["__version__", *sorted(_HOME)]
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        from gapless._lazy import load
+        from gapless._runtime.lazy import load
 
         value = load(_HOME[name], name)
         globals()[name] = value  # found without this function from now on

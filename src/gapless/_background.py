@@ -38,7 +38,7 @@ class _Second:
 
     def start(self) -> tuple[str, str]:
         """Start the process; in words, who compiles from now on, and for which call."""
-        from gapless import _kernel_store as store
+        from gapless._compile import kernel_store as store
 
         places = json.dumps([os.path.abspath(place) for place in sys.path])
         own = {"GAPLESS_BACKGROUND": "off", "GAPLESS_QUIET": "1", "GAPLESS_PROCESSOR": store.level()}
@@ -75,8 +75,9 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
     ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
     """
     global _running
-    from gapless import _clock, _kernel_cache
-    from gapless._threads import available_cores
+    from gapless._compile import kernel_cache as _kernel_cache
+    from gapless._runtime import clock as _clock
+    from gapless._runtime.threads import available_cores
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
         yield

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from gapless import _kernel_store as store
-from gapless._clock import Stopwatch
-from gapless._processor import HOST
+from gapless._compile import kernel_store as store
+from gapless._compile.processor import HOST
+from gapless._runtime.clock import Stopwatch
 
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
@@ -204,35 +204,35 @@ def _steps() -> Iterator[Step]:
     from scipy import sparse
 
     from gapless import losses
-    from gapless._config import config_context
-    from gapless._watch import watch
+    from gapless._runtime.config import config_context
+    from gapless._runtime.spin_wait import watch
     from gapless.certificates.fingerprint import row_hashes
-    from gapless.certificates.gap import certify
+    from gapless.certificates.linear import certify
     from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR, NuSVR
-    from gapless.kernels.bits import BitTiles
-    from gapless.kernels.bytes import ByteTiles
+    from gapless.gram.bits import BitTiles
+    from gapless.gram.bytes import ByteTiles
+    from gapless.gram.dense import gather
+    from gapless.gram.tiles import Tiles
     from gapless.kernels.polynomial import Polynomial
     from gapless.kernels.rbf import RBF
-    from gapless.kernels.tiles import Tiles
-    from gapless.kernels.whole import gather
     from gapless.problems.least_squares import LeastSquares
-    from gapless.problems.linear_erm import LinearERM
+    from gapless.problems.linear import LinearERM
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
-    from gapless.rows.compact import WORTH, compact
-    from gapless.rows.moments import moments
+    from gapless.rows.copies.choose import WORTH, compact
     from gapless.rows.products import curved, gram
-    from gapless.solvers.choose import SOLVERS, solve, solve_multinomial
-    from gapless.solvers.gradient import Until, descend
-    from gapless.solvers.gradient_visits import _interleave
+    from gapless.rows.second_moments import moments
+    from gapless.solvers.boosting.stumps import put_into_bins
+    from gapless.solvers.descent.descend import Until, descend
+    from gapless.solvers.descent.objective import LOSSES
+    from gapless.solvers.descent.visits import _interleave
+    from gapless.solvers.linear.solve import SOLVERS, solve, solve_multinomial
     from gapless.solvers.loop import SMALL, Stop
     from gapless.solvers.perceptron import Penalty, Run
-    from gapless.solvers.risk import LOSSES
-    from gapless.solvers.stumps import put_into_bins
-    from gapless.solvers.tree import Limits, Target, finite, grow, leaves, pack, prepare
-    from gapless.solvers.tree_prune import pruned
+    from gapless.solvers.tree.prune import pruned
+    from gapless.solvers.tree.tree import Limits, Target, finite, grow, leaves, pack, prepare
 
     random = np.random.default_rng(0)
     dense = random.normal(size=(60, 4))
@@ -322,8 +322,8 @@ def _steps() -> Iterator[Step]:
             descend(problem, method=method, stop=Until(epochs=2))  # type: ignore[arg-type]
 
     def run_path(X: Any) -> None:
-        from gapless.estimators.linear import Ridge
-        from gapless.tuning.path import path
+        from gapless.estimators.least_squares import Ridge
+        from gapless.tuning.path.path import path
 
         path(Ridge(), X, dense[:, 0] + dense[:, 1] ** 2, [0.5, 1.0])
 
@@ -380,8 +380,9 @@ def _steps() -> Iterator[Step]:
         SVC(gamma=1e-6, tol=1e-2).fit(rows, np.arange(3100) % 2).predict(rows)
 
     def scan_text() -> None:
-        from gapless.files import scan_bytes, scan_cells, scan_columns, scan_svmlight
-        from gapless.files.scan_number import powers_of_five, powers_of_two
+        from gapless.files import scan_svmlight
+        from gapless.files.csv import scan_bytes, scan_cells, scan_columns
+        from gapless.files.csv.scan_number import powers_of_five, powers_of_two
 
         powers = powers_of_five(), powers_of_two()
         lines = np.frombuffer(bytearray(b"1 1:2.5\n"), dtype=np.uint8)
@@ -417,7 +418,7 @@ def _steps() -> Iterator[Step]:
 
     def search() -> None:
         from gapless.estimators.logistic import LogisticRegression
-        from gapless.tuning.search import tune
+        from gapless.tuning.search.tune import tune
 
         bits = (thin[:, :4] != 0.0).astype(np.float64)
         with config_context(convergence="ignore"):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.judge.errors import CertificateError, DataError, ModelFileError
 
 __all__ = [

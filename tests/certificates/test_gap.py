@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gapless
-from gapless.certificates.gap import Certificate, Subproblem, assemble, certify_values, relative_gap
-from gapless.certificates.statement import problem_block, statement
+from gapless.certificates.linear import Certificate, Subproblem, assemble, certify_values, relative_gap
+from gapless.certificates.model_document import problem_block, statement
 from gapless.judge.fingerprint import digest
 
 FINGERPRINT = {"n_rows": 2, "n_features": 1, "rows": "0" * 32, "labels": "1" * 32, "weights": "2" * 32}
@@ -54,9 +54,9 @@ def test_two_points_with_known_solution():
 
 
 def test_certify_recomputes_from_the_returned_point():
-    from gapless.certificates.gap import certify
+    from gapless.certificates.linear import certify
     from gapless.losses import Hinge
-    from gapless.problems.linear_erm import LinearERM
+    from gapless.problems.linear import LinearERM
     from gapless.solvers.solution import Solution
 
     X, y, c = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.array([0.25, 0.25])

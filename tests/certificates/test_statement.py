@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from gapless.certificates.statement import (
+from gapless.certificates.model_document import (
     decode_classes,
     decode_float,
     decode_parameters,

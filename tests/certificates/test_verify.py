@@ -17,12 +17,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.gap import Certificate, assemble, certify
-from gapless.certificates.statement import problem_block, statement
+from gapless.certificates.linear import Certificate, assemble, certify
+from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.verify import verify
 from gapless.errors import CertificateError
 from gapless.losses import Hinge
-from gapless.problems.linear_erm import LinearERM
+from gapless.problems.linear import LinearERM
 from gapless.solvers.solution import Solution
 
 # x = ±1, y = ±1, C = 1/4: alpha = C, w = 1/2, P = D = 3/8

@@ -352,7 +352,7 @@ def test_doctor_knows_what_each_extra_brings():
     import tomllib
     from pathlib import Path
 
-    from gapless.cli.doctor import EXTRAS
+    from gapless.cli.commands.doctor import EXTRAS
 
     project = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     written = project["optional-dependencies"]
@@ -447,17 +447,19 @@ def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
 
 
 def test_warmup_takes_each_step_once(monkeypatch):
-    import gapless._kernel_store
-    import gapless._threads
+    import gapless._compile.kernel_store
+    import gapless._runtime.threads
     import gapless._warmup
 
     seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
     made = [gapless._warmup.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
     monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter(made))
-    monkeypatch.setattr(gapless._threads, "available_cores", lambda: 1)  # more would share it with another process
+    monkeypatch.setattr(
+        gapless._runtime.threads, "available_cores", lambda: 1
+    )  # more would share it with another process
     monkeypatch.setenv("GAPLESS_QUIET", "1")
     monkeypatch.setenv("GAPLESS_PROCESSOR", "host")
-    monkeypatch.setattr(gapless._kernel_store, "keep_to_host", lambda: None)
+    monkeypatch.setattr(gapless._compile.kernel_store, "keep_to_host", lambda: None)
     result = run("warmup")
     assert result.exit_code == 0, result.output
     assert "all kernels are compiled" in result.output

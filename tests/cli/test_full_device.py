@@ -115,7 +115,7 @@ def test_ctrl_c_while_the_judge_loads_is_no_verdict():
 
 def test_a_demo_that_is_interrupted_ends(tmp_path, monkeypatch):
     """The command in it says so and returns; the demo went on to files that there were not."""
-    from gapless.cli import demo
+    from gapless.cli.commands import demo
 
     monkeypatch.setattr(sys.modules["gapless.cli.app"], "main", lambda arguments: 130)
     with pytest.raises(typer.Exit) as ending:

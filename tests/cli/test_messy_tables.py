@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gapless import judge
-from gapless.cli import app, compare
+from gapless.cli import app
+from gapless.cli.commands import compare
 from gapless.judge.__main__ import main as judge_main
 from tests.cli.messy import CLEAN, Dialect, Table, cancer, diabetes, wine, with_dates, with_gaps
 

@@ -8,7 +8,8 @@ from scipy import stats
 from typer.testing import CliRunner
 
 import gapless
-from gapless.cli import app, compare
+from gapless.cli import app
+from gapless.cli.commands import compare
 from gapless.cli.options import split
 
 runner = CliRunner()

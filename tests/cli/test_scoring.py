@@ -9,7 +9,8 @@ from scipy import stats
 from sklearn import metrics
 from typer.testing import CliRunner
 
-from gapless.cli import app, compare, scoring
+from gapless.cli import app, scoring
+from gapless.cli.commands import compare
 from gapless.cli.scoring import Answers
 
 runner = CliRunner()

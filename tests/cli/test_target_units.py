@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import gapless
-from gapless.cli import app, compare
+from gapless.cli import app
+from gapless.cli.commands import compare
 
 runner = CliRunner()
 UNITS = {"as it is": (1.0, 0.0), "thousandths": (1000.0, 0.0), "millions": (1e-6, 0.0), "far from 0": (1.0, 1e6)}

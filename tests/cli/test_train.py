@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gapless.cli import app, compare
+from gapless.cli import app
+from gapless.cli.commands import compare
 
 runner = CliRunner()
 

@@ -216,7 +216,7 @@ def sleep_in_first_compile(seconds: float) -> None:
     """Make the first compile of this process last for at least so long."""
     from numba.core import event
 
-    import gapless._jit  # registers the clock's own listener, which must hear of the compile before this one
+    import gapless._compile.jit  # registers the clock's own listener, which must hear of the compile before this one
 
     class Sleeper(event.Listener):
         slept = False
@@ -229,7 +229,7 @@ def sleep_in_first_compile(seconds: float) -> None:
         def on_end(self, heard: Any) -> None:
             pass
 
-    assert gapless._jit is not None
+    assert gapless._compile.jit is not None
     event.register("numba:compile", Sleeper())
 
 

@@ -6,11 +6,11 @@ from scipy import sparse
 
 from gapless import Schedule, Until, descend, linear_risk
 from gapless.rows import as_rows
-from gapless.rows.straight import brought_forward, straight
-from gapless.solvers import gradient_certain
-from gapless.solvers.gradient_certain import ACROSS, FACTOR, RADIUS, SPARED, Certain
-from gapless.solvers.gradient_epochs import Engine
-from gapless.solvers.gradient_steps import OFFSET
+from gapless.rows.copies.straight import brought_forward, straight
+from gapless.solvers.descent import skip_flat_rows as gradient_certain
+from gapless.solvers.descent.engine import Engine
+from gapless.solvers.descent.skip_flat_rows import ACROSS, FACTOR, RADIUS, SPARED, Certain
+from gapless.solvers.descent.steps import OFFSET
 
 
 def rows_and_labels(n=1200, d=80, seed=0):

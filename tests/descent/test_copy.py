@@ -6,10 +6,10 @@ from scipy import sparse
 
 from gapless import LinearSVC, Until, descend, linear_risk
 from gapless.rows import as_rows
-from gapless.rows._protocol import row_axpy, row_dot
-from gapless.rows.straight import COMMON, straight
-from gapless.solvers import gradient_epochs
-from gapless.solvers.gradient_visits import Visits
+from gapless.rows.copies.straight import COMMON, straight
+from gapless.rows.verbs import row_axpy, row_dot
+from gapless.solvers.descent import engine as gradient_epochs
+from gapless.solvers.descent.visits import Visits
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from gapless import (
     linear_risk,
     verify,
 )
-from gapless.solvers.choose import DESCENTS
+from gapless.solvers.linear.solve import DESCENTS
 
 MODELS = [LinearSVC(solver="gd"), LogisticRegression(solver="sgd")]
 OTHERS = [

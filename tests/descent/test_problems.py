@@ -234,7 +234,7 @@ def test_C_and_lam_are_one_problem():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_shuffled_visits_see_everybody_once(dtype):
     from gapless.rows import as_rows
-    from gapless.solvers.gradient_visits import Visits
+    from gapless.solvers.descent.visits import Visits
 
     for n, d in ((500, 3), (3000, 100)):  # a permutation, and blocks
         visits = Visits("shuffled", as_rows(np.zeros((n, d), dtype), 0.0), seed=1)

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from gapless import LinearSVC
-from gapless.encode.plain import ready
+from gapless.encode.clean import ready
 
 X = np.arange(12.0).reshape(4, 3)
 y = np.array([0, 1, 0, 1])

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gapless.files import Encoding, Expected, read_csv
-from gapless.files.cells import Style
-from gapless.files.dates import is_date, is_time, parts_of, read_both, read_date
+from gapless.files.cells.cells import Style
+from gapless.files.cells.dates import is_date, is_time, parts_of, read_both, read_date
+from gapless.files.cells.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
 from gapless.files.labels import known_spellings, merged_spellings
-from gapless.files.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
-from gapless.judge import cells as judge_cells
-from gapless.judge.data import read_data as judge_read
+from gapless.judge.files import cells as judge_cells
+from gapless.judge.files.data_file import read_data as judge_read
 from tests.cli.messy import Dialect, Table
 
 WORDS = ["red", "light blue", "grün", "a;b", "x,y", 'say "hi"', "10 Downing St.", "1st", "N.Y."]
@@ -84,7 +84,7 @@ def value_of(value):
 @pytest.mark.parametrize("seed", range(60))
 def test_any_table_in_any_dialect(tmp_path, seed, monkeypatch):
     """By the compiled scanner and, for every third table, by the one in Python."""
-    monkeypatch.setattr("gapless.files.plain_scan.kept", lambda _: bool(seed % 3))
+    monkeypatch.setattr("gapless.files.csv.plain_scan.kept", lambda _: bool(seed % 3))
     draw = random.Random(seed)
     table, dialect = a_table(draw), a_dialect(draw)
     path = dialect.write(table, tmp_path / "data.csv")

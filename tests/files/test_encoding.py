@@ -15,7 +15,7 @@ import gapless
 from gapless import judge
 from gapless.files import Dataset, Encoding, Expected, read_csv
 from gapless.judge.errors import ModelFileError
-from gapless.judge.inputs import features, training_rows
+from gapless.judge.files.inputs import features, training_rows
 
 
 def a_table(n=200, seed=0, missing=True):

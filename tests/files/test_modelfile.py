@@ -16,7 +16,7 @@ from sklearn.linear_model import Ridge
 
 import gapless
 from gapless import LinearSVC, LogisticRegression, ModelFileError, load, save
-from gapless.files import modelfile
+from gapless.files import model_file as modelfile
 
 MEMBERS = ["model.json", "coef.bin", "intercept.bin", "dual.bin"]
 

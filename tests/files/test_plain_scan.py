@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gapless import read_data
-from gapless.files import plain_scan
-from gapless.files.csv_blocks import PACKED
-from gapless.files.plain_scan import Scanner
-from gapless.files.scan_bytes import PAD
-from gapless.files.scan_columns import FULL
-from gapless.files.scan_number import powers_of_five, powers_of_two
+from gapless.files.csv import plain_scan
+from gapless.files.csv.blocks import PACKED
+from gapless.files.csv.plain_scan import Scanner
+from gapless.files.csv.scan_bytes import PAD
+from gapless.files.csv.scan_columns import FULL
+from gapless.files.csv.scan_number import powers_of_five, powers_of_two
 
 NUMBERS = [
     "1", "-2.5", "+3", "1e5", "12345678", "123456789", "0.1234567890123456", "1234567890.123456789", "12345678901234567890",

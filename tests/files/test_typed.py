@@ -9,7 +9,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from gapless.files import Dataset, blocks, memory, read_csv, read_data
+from gapless.files import Dataset, memory, read_csv, read_data
+from gapless.files import text_blocks as blocks
 from gapless.judge.errors import DataError
 
 
@@ -214,7 +215,7 @@ def test_a_file_that_does_not_fit_is_refused_with_the_numbers(write, monkeypatch
 
 def test_memory_holds_little_more_than_the_arrays(write, monkeypatch):
     """The buffers of some hundred blocks are a few, used again: as many as there are threads, so two of these."""
-    monkeypatch.setattr("gapless._threads.available_cores", lambda: 2)
+    monkeypatch.setattr("gapless._runtime.threads.available_cores", lambda: 2)
     path = write("a,b,c,y\n" + "1.25,2.5,-3.125,0\n" * 600_000)
     monkeypatch.setattr(blocks, "CELLS", 1 << 15)
     read_csv(path)
@@ -234,7 +235,7 @@ def test_datasets_are_cut_by_rows_and_columns():
 
 def test_texts_of_any_length_across_blocks_are_told_apart(tmp_path, monkeypatch):
     """Against the csv module: the first sixteen bytes, the length and the rest of a text each have to matter."""
-    from gapless.files import blocks
+    from gapless.files import text_blocks as blocks
 
     monkeypatch.setattr(blocks, "CELLS", 1 << 12)
     random = np.random.default_rng(3)
@@ -270,7 +271,7 @@ def test_texts_of_any_length_across_blocks_are_told_apart(tmp_path, monkeypatch)
 
 def test_any_table_reads_alike_in_blocks_of_any_size(tmp_path, monkeypatch):
     """One block, and some hundred by several threads: the same rows, levels and labels; line ends of every kind."""
-    from gapless import _threads
+    from gapless._runtime import threads as _threads
 
     monkeypatch.setattr(_threads, "available_cores", lambda: 4)
     draw = random.Random(11)
@@ -343,7 +344,7 @@ def test_a_cell_in_the_last_line_does_not_decide_for_its_column(write, monkeypat
 
 
 def test_too_many_texts_are_left_out_and_too_long_records_refused(write, monkeypatch):
-    from gapless.files import csv_blocks
+    from gapless.files.csv import blocks as csv_blocks
 
     names = "".join(f"{k},n{k},{k % 2}\n" for k in range(70_000))
     data = read_csv(write("a,who,y\n" + names), typed=True)

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
-from gapless.files.whole import ABANDONED_SECONDS, beside, write_whole
+from gapless.files.atomic_write import ABANDONED_SECONDS, beside, write_whole
 
 WRITER = """
 import sys, time
-from gapless.files.whole import beside
+from gapless.files.atomic_write import beside
 with beside(sys.argv[1]) as (stream, temporary):
     stream.write(b"half of it")
     stream.flush()

@@ -172,7 +172,7 @@ def _data(path: str) -> tuple[Any, int]:
 def _judged(path: str, data: Any) -> None:
     """The judge's own reader, too, ends with rows or a DataError; where both read plain numbers, with the same rows."""
     from gapless import DataError
-    from gapless.judge.data import read_data
+    from gapless.judge.files.data_file import read_data
 
     document: dict[str, Any] = {
         "n_features": 3,

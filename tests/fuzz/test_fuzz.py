@@ -18,7 +18,7 @@ from fuzz_mutations import mutated
 from fuzz_pool import Campaign
 from fuzz_targets import Wrong, trial
 
-from gapless._threads import available_cores
+from gapless._runtime.threads import available_cores
 
 #: Libraries whose values are compared with; without them files are only read.
 PEERS = {"csv": "pandas", "svmlight": "sklearn", "arrow": "pyarrow", "parquet": "pyarrow"}

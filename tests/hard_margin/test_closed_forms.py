@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapless.solvers.hard_margin import hard_margin
+from gapless.solvers.hard_margin.solve import hard_margin
 
 #: X, y, offset, scale, w, b, 1/2 |w|^2 (with the offset where it is penalised)
 KNOWN = {

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from gapless import NotSeparable
-from gapless.solvers.hard_margin import hard_margin
-from gapless.solvers.hard_margin_gram import hard_margin_gram
+from gapless.solvers.hard_margin.gram import hard_margin_gram
+from gapless.solvers.hard_margin.solve import hard_margin
 from tests.hard_margin.problems import separable
 
 

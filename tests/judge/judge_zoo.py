@@ -13,9 +13,9 @@ import numpy as np
 from scipy import sparse
 
 import gapless
-from gapless._config import config_context
-from gapless.certificates.training_rows import RowHashes
+from gapless._runtime.config import config_context
 from gapless.certificates.verify import rows_as_named
+from gapless.readings.training_rows import RowHashes
 
 
 class Data(NamedTuple):

@@ -10,10 +10,10 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import binom
 
+from gapless.judge.arithmetic.rounding import exactly
 from gapless.judge.bounds import binomial, divergence
-from gapless.judge.rounding import exactly
-from gapless.theory.compression import one_sided
-from gapless.theory.hoeffding import clopper_pearson, kl, kl_lower, kl_upper
+from gapless.theory.generalisation.compression import one_sided
+from gapless.theory.samples.hoeffding import clopper_pearson, kl, kl_lower, kl_upper
 
 
 def fractions(k, n, p):

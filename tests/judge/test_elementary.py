@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from gapless.judge import elementary as el
-from gapless.judge import exact_elementary as ex
+from gapless.judge.arithmetic import elementary as el
+from gapless.judge.arithmetic import exact_elementary as ex
 
 F = Fraction
 

@@ -146,8 +146,8 @@ def test_a_gap_is_not_excused_by_where_the_rows_lie():
 
         assert not accepted(fit, change)
     # A point that is far from optimal, with figures that are its own.
-    from gapless.judge.kernel_machines.figures import evaluate, posed
-    from gapless.judge.kernel_machines.values import Values
+    from gapless.judge.kernel.figures import evaluate, posed
+    from gapless.judge.kernel.values import Values
     from gapless.judge.rows import as_rows
 
     n, u = 40, np.zeros(40)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 import gapless
-from gapless._config import config_context
+from gapless._runtime.config import config_context
 from gapless.judge import CertificateError, check
 
 FITS = {

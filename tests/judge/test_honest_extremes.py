@@ -10,7 +10,7 @@ import pytest
 from judge_accepts import accepted, honest, of
 
 import gapless
-from gapless.judge.gradient.figures import fine_scores
+from gapless.judge.likelihood.figures import fine_scores
 
 
 @pytest.mark.parametrize("near", [1e-8, 1e-10])

@@ -12,7 +12,7 @@ from judge_cases import file_bytes, make_case
 
 from gapless.judge import CertificateError, DataError, check
 from gapless.judge.__main__ import main
-from gapless.judge.data import read_data
+from gapless.judge.files.data_file import read_data
 
 
 @pytest.fixture

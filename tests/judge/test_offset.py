@@ -7,8 +7,8 @@ import pytest
 from judge_cases import Problem, plain_dual, plain_primal, reference_fit
 
 from gapless.judge import Task, distance_bound, evaluate
-from gapless.judge.offset import offset_bound, strong_convexity_bound
-from gapless.judge.rounding import Interval, exactly
+from gapless.judge.arithmetic.rounding import Interval, exactly
+from gapless.judge.linear.offset import offset_bound, strong_convexity_bound
 from gapless.judge.rows import as_rows
 
 CLASSIFIERS = ("hinge", "squared_hinge", "logistic")

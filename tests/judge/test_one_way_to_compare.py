@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapless import judge
-from gapless.judge.compare import above, at_most, between, capped, equal, worst
+from gapless.judge.arithmetic.compare import above, at_most, between, capped, equal, worst
 
 ROOT = Path(judge.__file__).parent
 ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)

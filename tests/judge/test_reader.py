@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from judge_cases import file_bytes, make_case, sealed
 
-from gapless.judge import ModelFileError, reader
-from gapless.judge.reader import read
+from gapless.judge import ModelFileError
+from gapless.judge.files import model_file as reader
+from gapless.judge.files.model_file import read
 
 
 @pytest.fixture(scope="module")

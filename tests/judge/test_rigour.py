@@ -22,8 +22,8 @@ from judge_cases import (
 
 from gapless.judge import Task, distance_bound, evaluate
 from gapless.judge import rows as judge_rows
-from gapless.judge.recompute import score_bounds
-from gapless.judge.rigorous import dyadic, exact_figures, float_interval, scaled
+from gapless.judge.linear.recompute import score_bounds
+from gapless.judge.linear.rigorous import dyadic, exact_figures, float_interval, scaled
 from gapless.judge.rows import as_rows
 
 F = Fraction

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gapless.judge.rounding import (
+from gapless.judge.arithmetic.rounding import (
     EVERYTHING,
     ZERO,
     Interval,

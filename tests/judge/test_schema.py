@@ -14,11 +14,11 @@ import gapless
 from gapless import judge
 from gapless.cli import app
 from gapless.judge import CertificateError, check
-from gapless.judge.data import read_data
+from gapless.judge.files.data_file import read_data
 from gapless.judge.forms import KINDS, kind_of
 from gapless.judge.schema import KINDS as THREE
 from gapless.judge.schema import entries, table_of
-from gapless.judge.tables import as_markdown
+from gapless.judge.schema_page import as_markdown
 
 ROOT = Path(__file__).parents[2]
 OLD = Path(__file__).parent / "files_0_1_0"
@@ -150,7 +150,7 @@ def test_no_two_families_judge_one_kind_of_document():
 
 def test_the_docs_have_the_tables_of_the_judge():
     page = (ROOT / "docs" / "checked.md").read_text(encoding="utf-8")
-    assert page == as_markdown(), "python -m gapless.judge.tables > docs/checked.md"
+    assert page == as_markdown(), "python -m gapless.judge.schema_page > docs/checked.md"
 
 
 # -- files of the first release

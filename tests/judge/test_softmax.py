@@ -14,11 +14,10 @@ from judge_cases import OFFSETS, Case, file_bytes, make_case
 from judge_forgeries import CHANGES, forgeries
 
 from gapless.judge import CertificateError, Task, check, read
-from gapless.judge.exact_elementary import log_sum_exp_fractions, shares_entropy_fractions
-from gapless.judge.rigorous import float_interval
-from gapless.judge.rounding import ZERO, Interval, exactly
-from gapless.judge.rows import as_rows
-from gapless.judge.softmax import (
+from gapless.judge.arithmetic.exact_elementary import log_sum_exp_fractions, shares_entropy_fractions
+from gapless.judge.arithmetic.rounding import ZERO, Interval, exactly
+from gapless.judge.linear.rigorous import float_interval
+from gapless.judge.linear.softmax import (
     entropy_bounds,
     evaluate_softmax,
     exact_softmax,
@@ -27,6 +26,7 @@ from gapless.judge.softmax import (
     shares,
     true_class,
 )
+from gapless.judge.rows import as_rows
 
 F = Fraction
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from gapless import ConvergenceWarning, LeastSquaresClassifier, LinearRegression, Ridge, verify
 from gapless.problems.least_squares import LeastSquares
-from gapless.solvers import closed_form
+from gapless.solvers.least_squares import solve as closed_form
 from gapless.solvers.loop import Stop
 from tests.shared_data import folder, needs_data
 

@@ -20,7 +20,7 @@ from gapless import (
     judge,
     verify,
 )
-from gapless.certificates.orthogonality import LeastSquaresCertificate
+from gapless.certificates.least_squares import LeastSquaresCertificate
 from tests.least_squares.test_answers import not_claimed, problem_of
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapless import losses
-from gapless._jit import compiled
+from gapless._compile.jit import compiled
 from gapless.losses import _protocol as verbs
 from gapless.losses._scalar import entropy, exp_below, log1p_share
 

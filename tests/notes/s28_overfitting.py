@@ -1,9 +1,9 @@
 """S28. Over- and underfitting on the noisy sine: a study that runs and draws itself."""
 
 import numpy as np
+from gapless.theory.overfitting import overfitting
 
 from gapless.plots import OverfittingDisplay
-from gapless.theory.overfitting import overfitting
 
 study = overfitting("depth", values=(1, 2, 4, 8), n=60, noise=0.3, repetitions=20)
 

@@ -1,10 +1,10 @@
 """S33. Learning curves, in the VC and in the bias-variance view."""
 
 import numpy as np
+from gapless.theory.learning_curve import learning_curve
 
 from gapless import LinearRegression
 from gapless.plots import LearningCurveDisplay
-from gapless.theory.learning_curve import learning_curve
 
 w, noise = np.array([1.0, -2.0, 0.5]), 0.5
 

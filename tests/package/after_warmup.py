@@ -22,8 +22,8 @@ from typing import Any
 from numba import types
 
 import gapless
-from gapless import _kernel_cache
-from gapless._threads import available_cores
+from gapless._compile import kernel_cache as _kernel_cache
+from gapless._runtime.threads import available_cores
 from tests.package import calls, rare_calls
 
 asked: list[str] = []

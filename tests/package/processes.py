@@ -25,7 +25,7 @@ class Count(event.Listener):
     def on_start(self, happening):
         Count.all += 1
         dispatcher = happening.data["dispatcher"]
-        if type(dispatcher._cache).__module__ == "gapless._kernel_cache":
+        if type(dispatcher._cache).__module__ == "gapless._compile.kernel_cache":
             Count.kernels.append(f"{dispatcher.py_func.__module__}.{dispatcher.__name__}{happening.data['args']}")
 
     def on_end(self, happening):

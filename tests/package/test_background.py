@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gapless._threads import available_cores
+from gapless._runtime.threads import available_cores
 from tests.package.processes import COUNT, FEW, TELL, answer, environment, start
 
 pytestmark = pytest.mark.skipif(

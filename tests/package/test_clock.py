@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless import LinearSVC, _clock, judge, verify
-from gapless._clock import Errand, Mutex, Stopwatch, now, stood_still
-from gapless._helpers import Helper, Job
-from gapless._threads import map_threads
+from gapless import LinearSVC, judge, verify
+from gapless._runtime import clock as _clock
+from gapless._runtime.clock import Errand, Mutex, Stopwatch, now, stood_still
+from gapless._runtime.helpers import Helper, Job
+from gapless._runtime.threads import map_threads
 
 PACKAGE = Path(gapless.__file__).parent
 
@@ -295,7 +296,7 @@ def test_a_deadline_holds_in_every_thread_of_the_pool(time):
 def test_numbas_own_compiles_are_seen():
     import numba
 
-    import gapless._jit  # noqa: F401  tells the clock
+    import gapless._compile.jit  # noqa: F401  tells the clock
 
     @numba.njit
     def inner(x):
@@ -317,7 +318,7 @@ def test_numbas_own_compiles_are_seen():
 def test_a_thread_that_compiles_leaves_this_one_alone():
     import numba
 
-    import gapless._jit  # noqa: F401
+    import gapless._compile.jit  # noqa: F401
 
     @numba.njit
     def function(x):
@@ -340,7 +341,7 @@ def test_the_certificate_says_apart_what_compiling_took(monkeypatch):
     X = random.normal(size=(40, 3))
     y = (X[:, 0] > 0).astype(int)
     warm = LinearSVC().fit(X, y).certificate_
-    from gapless.estimators import _fit
+    from gapless.fits import linear as _fit
 
     fit_parts = _fit.fit_parts
 
@@ -383,9 +384,9 @@ def test_a_file_of_an_earlier_version_has_no_compile_seconds():
 
 #: Where another clock may be read, and why.
 OTHERS = {
-    "_clock.py": {"perf_counter"},  # this one
+    "_runtime/clock.py": {"perf_counter"},  # this one
     # The date, to tell how old a file is; and for how long another process says that it compiles.
-    "_kernel_store.py": {"monotonic", "time"},
+    "_compile/kernel_store.py": {"monotonic", "time"},
 }
 CLOCKS = {"time", "timeit"}
 #: What reads the clock on the wall; the other names of datetime are of dates in tables.
@@ -434,8 +435,8 @@ def test_the_search_for_other_clocks_finds_them(source):
 def test_the_clock_loads_nothing_but_the_standard_library():
     code = """
 import json, sys
-import gapless._clock
-gapless._clock.now()
+import gapless._runtime.clock
+gapless._runtime.clock.now()
 heavy = {"numpy", "numba", "scipy", "sklearn", "llvmlite"}
 print(json.dumps(sorted(heavy & set(sys.modules))))
 """

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless import _clock, _compile_time, _kernel_cache, _warmup
-from gapless.cli import train
+from gapless import _warmup
+from gapless._compile import compile_time as _compile_time
+from gapless._compile import kernel_cache as _kernel_cache
+from gapless._runtime import clock as _clock
+from gapless.cli.commands import train
 from tests.package.processes import environment, start
 from tests.package.test_cold import COLD
 

@@ -222,7 +222,7 @@ def test_a_stochastic_step_changes_w():
 
 
 def test_convex_functions_and_their_negatives():
-    from gapless.theory import convexity
+    from gapless.theory.optimisation import convexity
 
     assert convexity.quadratic([[1.0]]).convex
     assert not convexity.quadratic([[-1.0]]).convex
@@ -230,7 +230,7 @@ def test_convex_functions_and_their_negatives():
 
 
 def test_intervals_shatter_two_points_and_never_three():
-    from gapless.theory import growth, vc
+    from gapless.theory.generalisation import growth, vc
 
     patterns = {tuple(a < x < b for x in (1, 2, 3)) for a in np.arange(0.5, 4) for b in np.arange(0.5, 4)}
     assert len(patterns) == growth.growth("intervals", 3) == 7
@@ -240,7 +240,7 @@ def test_intervals_shatter_two_points_and_never_three():
 
 
 def test_a_bag_has_not_two_thirds_of_the_rows():
-    from gapless.theory.bias_variance import distinct_share
+    from gapless.theory.samples.bias_variance import distinct_share
 
     assert distinct_share(100) == pytest.approx(1 - 0.99**100)
     assert abs(distinct_share(10**6) - 0.632) < 1e-3 < abs(distinct_share(10**6) - 0.67)

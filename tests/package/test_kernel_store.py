@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gapless import _kernel_store, _processor, _sources
+from gapless._compile import kernel_keys as _sources
+from gapless._compile import kernel_store as _kernel_store
+from gapless._compile import processor as _processor
 from tests.package import processes
 from tests.package.processes import COUNT, FEW, TELL, answer, environment, few, start
 
@@ -220,7 +222,7 @@ _kernel_cache._under_way = Slow()
 
 
 def test_doctor_counts_the_kernels_that_are_there(tmp_path, monkeypatch):
-    from gapless.cli.doctor import _kernels
+    from gapless.cli.commands.doctor import _kernels
 
     monkeypatch.setenv("GAPLESS_CACHE", str(tmp_path))
     folder = tmp_path / "kernels-of-now"

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 import gapless
-from gapless import _kernel_store, _processor
+from gapless._compile import kernel_store as _kernel_store
+from gapless._compile import processor as _processor
 from tests.package import processes
 from tests.package.processes import COUNT, answer, environment, start
 
@@ -54,7 +55,7 @@ def test_a_wheel_that_fits_gives_its_level(wheel, tmp_path):
     assert _kernel_store.backend() == f"cpu {LEVEL}"
     assert not _kernel_store.features().get("avx512f")
     assert _kernel_store.features()["avx2"]
-    from gapless.cli.doctor import _kernels
+    from gapless.cli.commands.doctor import _kernels
 
     assert _kernels()["processor"].startswith(f"{LEVEL}, a level that others share")
     # Asked for by `warmup`: from then on, the host's own.
@@ -73,7 +74,7 @@ def test_a_wheel_for_something_else_is_not_used(wheel, name):
     assert found.folder is None
     assert found.reason == f"they are for {name} of another kind, and here is {note[name]}"
     assert _kernel_store.level() == "host"
-    from gapless.cli.doctor import _kernels
+    from gapless.cli.commands.doctor import _kernels
 
     assert found.reason in _kernels()["wheel"]
 

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless._written import written
-from gapless.theory import bias_variance, global_minimum, growth, hoeffding, vc
-from gapless.theory.confusion import confusion
+from gapless._runtime.written import written
+from gapless.theory.generalisation import growth, vc
+from gapless.theory.optimisation import global_minimum
+from gapless.theory.samples import bias_variance, hoeffding
+from gapless.theory.samples.confusion import confusion
 
 X = np.array([[-2.0, 0.1], [-1.0, 0.4], [-1.5, -0.3], [1.0, 0.2], [2.0, -0.5], [1.5, 0.3]])
 SIDE = np.array([0, 0, 0, 1, 1, 1])
@@ -118,4 +120,4 @@ def test_values_go_through_written():
                 plain = isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Slice)
                 if shown not in TEXTS and not plain:
                     found.append(f"{path.relative_to(root)}:{node.lineno}: {shown}")
-    assert not found, "write {written(value)} from gapless._written: " + ", ".join(found)
+    assert not found, "write {written(value)} from gapless._runtime.written: " + ", ".join(found)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless import _results, theory
+from gapless import theory
+from gapless._runtime import results as _results
 from tests.package import surface
 
 #: A name that a page must not take for a tag.

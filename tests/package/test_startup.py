@@ -44,7 +44,7 @@ for _ in range(4):
 print(json.dumps({
     "first": seconds[0], "later": min(seconds[1:]), "primal": model.certificate_.primal,
     "compiler": "numba.np.linalg" in set(sys.modules) - before, "status": model.status_,
-    "package": gapless.__file__, "kernels": str(gapless._jit.cache_folder()),
+    "package": gapless.__file__, "kernels": str(gapless._compile.jit.cache_folder()),
 }))
 """
 
@@ -60,7 +60,7 @@ X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 2
 print(json.dumps({
     "primal": gapless.linear_risk(X, y, loss="squared_hinge", lam=1.0).value(np.zeros(3)),
     "same": bool((row_hashes(X) == judges_row_hashes(X)).all()),
-    "package": gapless.__file__, "kernels": str(gapless._jit.cache_folder()),
+    "package": gapless.__file__, "kernels": str(gapless._compile.jit.cache_folder()),
 }))
 """
 
@@ -297,7 +297,7 @@ def test_an_edited_constant_of_the_judge_is_seen_too(tmp_path):
 
 def test_the_key_of_a_kernel_covers_what_its_module_imports():
     """Found by a regular expression, for speed; here by Python's own grammar, and by what a solver is known to use."""
-    from gapless import _sources
+    from gapless._compile import kernel_keys as _sources
 
     found = 0
     for room in set(_sources.COMPILED_ROOMS) - set(_sources.VERBS):
@@ -317,5 +317,5 @@ def test_the_key_of_a_kernel_covers_what_its_module_imports():
             assert _sources.imports(module) == wanted, module
             found += len(wanted)
     assert found > 100
-    assert "gapless.problems.linear_erm" in _sources.imports("gapless.solvers.newton")
-    assert "gapless.solvers.tree_column" in _sources.imports("gapless.solvers.tree_grow")
+    assert "gapless.problems.linear" in _sources.imports("gapless.solvers.linear.newton")
+    assert "gapless.solvers.tree.column" in _sources.imports("gapless.solvers.tree.grow")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless import _kernel_cache
+from gapless._compile import kernel_cache as _kernel_cache
 from gapless.solvers.loop import audible
 from tests.package import stop_cases
 from tests.package.processes import environment
@@ -82,15 +82,15 @@ def raising(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     ("model", "place"),
     [
-        (gapless.DecisionTreeClassifier(), "gapless.estimators._tree_base.grow"),
-        (gapless.BaggingClassifier(n_estimators=2), "gapless.estimators._shared_trees.grow"),
-        (gapless.GaussianDiscriminant(), "gapless.estimators.discriminant.moments"),
+        (gapless.DecisionTreeClassifier(), "gapless.estimators.shared.tree.grow"),
+        (gapless.BaggingClassifier(n_estimators=2), "gapless.estimators.shared.bagging.grow"),
+        (gapless.GaussianDiscriminant(), "gapless.estimators.gaussian.moments"),
         (gapless.LinearDiscriminantAnalysis(), "gapless.estimators.discriminant_analysis.moments"),
-        (gapless.LeastSquaresClassifier(), "gapless.estimators._least_squares.solve"),
-        (gapless.LinearSVC(), "gapless.estimators._linear_classifier.fit_linear"),
-        (gapless.SVC(), "gapless.estimators._kernel_machine.fit_kernel"),
+        (gapless.LeastSquaresClassifier(), "gapless.estimators.shared.least_squares.solve"),
+        (gapless.LinearSVC(), "gapless.estimators.shared.linear_classifier.fit_linear"),
+        (gapless.SVC(), "gapless.estimators.shared.kernel_machine.fit_kernel"),
         (gapless.Perceptron(), "gapless.estimators.perceptron.fit_perceptron"),
-        (gapless.AdaBoostClassifier(n_estimators=3), "gapless.estimators._boosting_fit.search"),
+        (gapless.AdaBoostClassifier(n_estimators=3), "gapless.fits.boosting.search"),
     ],
     ids=lambda given: type(given).__name__ if not isinstance(given, str) else "",
 )
@@ -144,7 +144,7 @@ def test_a_handler_that_raises_keyboard_interrupt_stops_a_path_and_keeps_a_fit(m
     def pressed(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gapless.solvers.choose._plan", pressed)
+    monkeypatch.setattr("gapless.solvers.linear.solve._plan", pressed)
     with pytest.raises(KeyboardInterrupt):
         gapless.path(gapless.LinearSVC(), X, y, [0.1, 1.0])
     model = gapless.LinearSVC()

@@ -13,10 +13,10 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
-from gapless._helpers import AWAKE, Helper, Job
-from gapless._threads import aside, available_cores, map_threads, n_threads, share, team
-from gapless._watch import watch
-from tests.estimators.sets import bits, model
+from gapless._runtime.helpers import AWAKE, Helper, Job
+from gapless._runtime.spin_wait import watch
+from gapless._runtime.threads import aside, available_cores, map_threads, n_threads, share, team
+from tests.linear.sets import bits, model
 
 
 @pytest.mark.parametrize("threads", [None, 1, 2, 5])

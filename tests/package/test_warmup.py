@@ -107,7 +107,7 @@ def test_the_fits_of_train_are_there_to_be_wished_for():
     """Whatever `train` compares, the second process knows how to compile for it."""
     import numpy as np
 
-    from gapless.cli import compare, train
+    from gapless.cli.commands import compare, train
 
     fits = _warmup.first_fits()
     for y, labels in ((np.arange(4) % 2, True), (np.arange(6) % 3, True), (np.arange(4.0), False)):

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 import gapless
-from gapless import _clock
+from gapless._runtime import clock as _clock
 from gapless.certificates.fingerprint import fingerprint
 
 LIMIT, SHARE, GRACE = 0.5, 1.05, 0.2

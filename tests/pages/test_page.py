@@ -12,7 +12,7 @@ import pytest
 
 import gapless
 from gapless.pages.blocks import count, number, percent, said
-from gapless.theory.hoeffding import clopper_pearson
+from gapless.theory.samples.hoeffding import clopper_pearson
 from tests.pages.test_every_estimator import Reader, page_of, rows
 
 pytest.importorskip("jinja2")
@@ -226,7 +226,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
     place.write_text("before")
     code = f"""
         import resource
-        from gapless.files.whole import write_whole
+        from gapless.files.atomic_write import write_whole
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         try:
             write_whole({os.fspath(place)!r}, b"x" * 100_000)

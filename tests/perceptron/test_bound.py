@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from gapless import Perceptron, verify
-from gapless.certificates.mistakes import mistake_bound, most_mistakes
+from gapless.certificates.perceptron import mistake_bound, most_mistakes
 from gapless.rows import as_rows
 from tests.perceptron.cases import rosenblatt, separable
 

@@ -13,9 +13,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_cl
 
 from gapless import ConvergenceWarning, Perceptron, load, save, verify
 from gapless.rows import as_rows
-from gapless.rows.compact import compact
-from gapless.rows.packed import PackedRows
-from gapless.rows.pattern import PatternRows
+from gapless.rows.copies.binary import PatternRows
+from gapless.rows.copies.choose import compact
+from gapless.rows.copies.packed import PackedRows
 from gapless.solvers.perceptron import Run
 from tests.perceptron.cases import rosenblatt
 

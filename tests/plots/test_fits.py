@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from gapless import SVC, AdaBoostClassifier, LinearSVC, LogisticRegression, NuSVC, Perceptron, bounds
 from gapless.plots import BoostingDisplay, BoundDisplay, ConfusionDisplay, GapDisplay, MarginDisplay
-from gapless.theory.confusion import confusion
+from gapless.theory.samples.confusion import confusion
 
 
 def two(n=60, d=2, seed=0, apart=1.2):

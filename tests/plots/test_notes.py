@@ -17,7 +17,8 @@ from gapless.plots import (
     TradeoffDisplay,
     UrnDisplay,
 )
-from gapless.theory import growth, hoeffding, vc
+from gapless.theory.generalisation import growth, vc
+from gapless.theory.samples import hoeffding
 
 PLANE = [(-2.2, 2.2), (-2.2, 2.2)]
 

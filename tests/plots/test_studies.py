@@ -30,10 +30,10 @@ from gapless.plots import (
     ScheduleDisplay,
     TraceDisplay,
 )
-from gapless.theory.bias_variance import decompose
-from gapless.theory.hoeffding import clopper_pearson
-from gapless.theory.learning_curve import learning_curve
-from gapless.theory.overfitting import overfitting
+from gapless.theory.samples.bias_variance import decompose
+from gapless.theory.samples.hoeffding import clopper_pearson
+from gapless.theory.samples.learning_curve import learning_curve
+from gapless.theory.samples.overfitting import overfitting
 from gapless.tuning.calibrate import reliability
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gapless import rows as R
-from gapless._threads import team
-from gapless.rows.moments import moments, sized_residuals
+from gapless._runtime.threads import team
 from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
+from gapless.rows.second_moments import moments, sized_residuals
 
 
 @pytest.mark.parametrize("count", [0, 1, TALL - 1, TALL])

@@ -9,14 +9,14 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
-from gapless._threads import team
+from gapless._runtime.threads import team
 from gapless.losses import Hinge, Logistic
-from gapless.problems.linear_erm import LinearERM
-from gapless.rows.compact import by_length, compact, lean
-from gapless.rows.marked import MarkedRows
-from gapless.rows.packed import PackedRows
+from gapless.problems.linear import LinearERM
+from gapless.rows.copies.choose import by_length, compact, lean
+from gapless.rows.copies.packed import PackedRows
+from gapless.rows.copies.two_value import MarkedRows
 from gapless.rows.products import block_rows
-from gapless.solvers.choose import solve
+from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Stop
 
 FORMS = [("dense", None), ("csr", np.int32), ("csr", np.int64)]
@@ -120,7 +120,7 @@ def test_passes_over_rows_that_are_mostly_zeros(constant, d):
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 def test_products_of_single_precision_are_off_by_so_much(form):
-    """What `solvers/normal_equations.LIGHT` relies on, with rows of very different lengths and a common part."""
+    """What `solvers/newton_system.LIGHT` relies on, with rows of very different lengths and a common part."""
     random = np.random.default_rng(4)
     X = (random.normal(size=(6000, 150)) + 3.0 * random.normal(size=150)) * 10.0 ** random.uniform(-2, 2, (6000, 1))
     rows = R.as_rows(X if form == "dense" else sparse.csr_matrix(X), 0.0)

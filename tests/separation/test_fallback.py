@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import gapless.solvers.separation as solver
+import gapless.solvers.separation.decide as solver
 from gapless import separability, verify
-from gapless.solvers.rational import Integers, echelon, solve
-from gapless.solvers.separation_frame import Undecided
+from gapless.solvers.exact.rational import Integers, echelon, solve
+from gapless.solvers.separation.frame import Undecided
 from tests.separation.exact import proves, status_of
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gapless import LinearRegression, LogisticRegression
-from gapless.theory import bias_variance as bv
-from gapless.theory.learning_curve import learning_curve
+from gapless.theory.samples import bias_variance as bv
+from gapless.theory.samples.learning_curve import learning_curve
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(80)
 

@@ -21,9 +21,9 @@ from gapless import (
     Ridge,
     bounds,
 )
-from gapless.theory.compression import one_sided
-from gapless.theory.hoeffding import clopper_pearson
-from gapless.theory.votes import votes
+from gapless.theory.generalisation.compression import one_sided
+from gapless.theory.generalisation.votes import votes
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 
 def rows(random, n, apart=3.0):

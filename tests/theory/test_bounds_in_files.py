@@ -25,8 +25,8 @@ from gapless import (
     judge,
 )
 from gapless.judge.__main__ import main
-from gapless.theory.compression import one_sided
-from gapless.theory.hoeffding import clopper_pearson
+from gapless.theory.generalisation.compression import one_sided
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 
 def rows(random, n):

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gapless import SVC, CertificateError, LinearSVC, LogisticRegression, Perceptron
-from gapless.theory import compression as c
+from gapless.theory.generalisation import compression as c
 
 # k, N -> Campi-Garatti, classical (no errors, zeta = 1/N); delta = 0.05
 PUBLISHED = [

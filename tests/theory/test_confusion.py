@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gapless import LogisticRegression, theory
-from gapless.theory.confusion import confusion
-from gapless.theory.hoeffding import clopper_pearson
+from gapless.theory.samples.confusion import confusion
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 
 @pytest.fixture(scope="module")

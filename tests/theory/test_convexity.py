@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gapless import descend
-from gapless.theory import convexity as c
+from gapless.theory.optimisation import convexity as c
 
 
 def smooth_max(z):

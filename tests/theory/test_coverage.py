@@ -15,10 +15,10 @@ from scipy.special import betainc, ndtr
 from sklearn.base import clone
 
 from gapless import AdaBoostClassifier, BaggingClassifier, DecisionTreeClassifier, LogisticRegression, bounds
-from gapless.theory import pac_bayes as pb
-from gapless.theory.compression import one_sided, pick_to_learn
-from gapless.theory.voters import stumps
-from gapless.theory.votes import votes
+from gapless.theory.generalisation import pac_bayes as pb
+from gapless.theory.generalisation.compression import one_sided, pick_to_learn
+from gapless.theory.generalisation.voters import stumps
+from gapless.theory.generalisation.votes import votes
 
 ALL = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
 POSITIVE = 0.1 + 0.8 * (ALL @ [1.0, 1.0, 1.0, 0.6, 0.0, 0.0] > 1.7)  # P(y = 1 | x)

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from gapless.theory import global_minimum as gm
+from gapless.theory.optimisation import global_minimum as gm
 
 RANDOM = np.random.default_rng(0)
 X, Y = RANDOM.normal(size=(20, 3)), RANDOM.normal(size=20)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad, minimize_scalar
 
 from gapless import descend
-from gapless.theory.global_minimum import ends, grid_cost, grid_search, random_search, saddle, two_wells
+from gapless.theory.optimisation.global_minimum import ends, grid_cost, grid_search, random_search, saddle, two_wells
 
 
 @pytest.mark.parametrize("tilt", [0.01, 0.2, 1.0, 1.5])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from gapless.theory import growth as g
+from gapless.theory.generalisation import growth as g
 
 
 def test_published_rows():

@@ -7,7 +7,7 @@ import pytest
 
 from gapless import LinearRegression, Ridge
 from gapless.plots import LearningCurveDisplay
-from gapless.theory.learning_curve import learning_curve
+from gapless.theory.samples.learning_curve import learning_curve
 
 
 def rows(n, random):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gapless import SVC, CertificateError, LinearSVC, LogisticRegression, Ridge
-from gapless.theory import leave_one_out as loo
+from gapless.theory.generalisation import leave_one_out as loo
 from tests.shared_data import load, needs_data
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from gapless.theory.order_statistics import quantile_interval
+from gapless.theory.samples.order_statistics import quantile_interval
 
 
 def test_the_ends_are_order_statistics():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.special import digamma, gammaln, ndtr
 
-from gapless.theory import pac_bayes as pb
-from gapless.theory.hoeffding import kl, kl_upper
-from gapless.theory.votes import METHODS, _bounds, votes
+from gapless.theory.generalisation import pac_bayes as pb
+from gapless.theory.generalisation.votes import METHODS, _bounds, votes
+from gapless.theory.samples.hoeffding import kl, kl_upper
 
 
 def test_the_constant_of_the_kl_inequality():

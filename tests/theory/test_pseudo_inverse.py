@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless.theory import pseudo_inverse
+from gapless.theory.optimisation import pseudo_inverse
 
 
 class Counted:

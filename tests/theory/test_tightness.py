@@ -1,13 +1,13 @@
 """Bounds without a test set on real data, beside the published ones of votes with Dirichlet weights: the record, made again.
 
-Settings come from the lattices of `benchmarks.bounds`, by whose sizes delta is divided: all of them were run there.
+Settings come from the lattices of `benchmarks.studies.bounds`, by whose sizes delta is divided: all of them were run there.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from benchmarks.bounds import FAMILIES, LATTICES, STUDIES, rows_of
+from benchmarks.studies.bounds import FAMILIES, LATTICES, STUDIES, rows_of
 from gapless import config_context
 from tests.shared_data import folder, needs_data
 

@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from gapless import separability
-from gapless.theory import growth, vc
-from gapless.theory.ghost import largest_deviation, largest_difference
+from gapless.theory.generalisation import growth, vc
+from gapless.theory.generalisation.ghost import largest_deviation, largest_difference
 
 
 @pytest.mark.parametrize(

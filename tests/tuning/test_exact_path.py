@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.solvers.hinge_path import hinge_path
+from gapless.solvers.linear.hinge_path import hinge_path
 from tests.tuning.problems import random_problem
 
 

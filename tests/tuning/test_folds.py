@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import gapless
-from gapless.tuning.folds import make_folds
+from gapless.tuning.search.folds import make_folds
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(60, 3))

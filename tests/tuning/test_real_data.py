@@ -5,8 +5,8 @@ import pytest
 from sklearn.model_selection import StratifiedKFold
 
 from gapless import SVC, tune
-from gapless.tuning.lattice import default_lattice, from_grid
-from gapless.tuning.methods import bisection
+from gapless.tuning.search.lattice import default_lattice, from_grid
+from gapless.tuning.search.methods import bisection
 from tests import shared_data
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)

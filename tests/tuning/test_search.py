@@ -17,9 +17,9 @@ from sklearn.preprocessing import StandardScaler
 
 import gapless
 from gapless import SVC, LinearSVC, LogisticRegression, Ridge, gap_scorer, tune
-from gapless.tuning import lattice as L
-from gapless.tuning.methods import bisection, budget
-from gapless.tuning.ridge_chain import ridge_chain
+from gapless.solvers.least_squares.many_penalties import ridge_chain
+from gapless.tuning.search import lattice as L
+from gapless.tuning.search.methods import bisection, budget
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +69,8 @@ def test_shared_kernel_matrix_gives_the_scores_of_separate_fits(two, kernel):
 
 def test_chain_is_as_near_to_the_optimum_as_it_says(two):
     """The decision values of a fold against a fit to 1e-10, for every C of a chain."""
+    from gapless.solvers.kernel import folds as K
     from gapless.solvers.loop import Loop, Stop
-    from gapless.tuning import kernel_chain as K
 
     X, y = two
     s = np.where(y == 1, 1.0, -1.0)
@@ -202,8 +202,8 @@ class Clock:
 
 def test_time_limit_gives_the_best_so_far(two, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr("gapless.tuning.search.now", clock)
-    monkeypatch.setattr("gapless.tuning.evaluate.now", clock)
+    monkeypatch.setattr("gapless.tuning.search.tune.now", clock)
+    monkeypatch.setattr("gapless.tuning.search.evaluate.now", clock)
     grid = {"C": [1.0, 10.0], "gamma": list(np.geomspace(1e-3, 1, 40))}
     found = tune(SVC(), *two, grid, cv=2, time_limit=600.0)
     assert found.tuning_.status == "time_limit"
@@ -419,7 +419,7 @@ def test_gaussian_process_against_its_closed_form():
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern
 
-    from gapless.tuning import bayes
+    from gapless.tuning.search import gaussian_process as bayes
 
     random = np.random.default_rng(0)
     places, at = random.random((9, 2)), random.random((5, 2))
@@ -438,7 +438,7 @@ def test_gaussian_process_against_its_closed_form():
 
 
 def test_what_the_process_sees_keeps_the_order_and_stands_unfitted_candidates():
-    from gapless.tuning.bayes import transformed
+    from gapless.tuning.search.gaussian_process import transformed
 
     seen = transformed(np.array([0.5, np.nan, 0.9, 0.91, 0.6]))
     assert seen[1] == seen[0] == seen.min()

@@ -1,6 +1,6 @@
 """What AdaBoost claims: how each round went, and what follows from that for the training error and the margins.
 
-For every round the weighted error e_t, the stage weight a_t and Z_t (`solvers/boosting` says what they are), and the training
+For every round the weighted error e_t, the stage weight a_t and Z_t (`solvers/boosting/rounds` says what they are), and the training
 error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides:
 
     rounds     at rate 1 and equal starting weights, with edge = min_t (1/2 - e_t), the error after ln(2n)/(2 edge^2) rounds
@@ -9,7 +9,7 @@ error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides
     bracket    smallest margin <= best <= min over w of max_h sum_i w_i y_i h(x_i), where best is the largest smallest margin that
                any convex combination of these stumps and their negations has: the margin of the combination that was found is
                one of them, and against any weights w of rows no combination does better than the best stump. The w are the d_t
-               and, on data that is not large, those that are hardest for the stumps of the run (`solvers/margin_game`)
+               and, on data that is not large, those that are hardest for the stumps of the run (`solvers/boosting/margin_game`)
 
 Nothing here bounds the error on new data.
 """
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless._kernel_store import backend
-from gapless._results import result
-from gapless.certificates.stated import WithoutGap, statement_of, times_of
-from gapless.certificates.statement import decode_float, encode_float
+from gapless._compile.kernel_store import backend
+from gapless._runtime.results import result
+from gapless.certificates.base import WithoutGap, statement_of, times_of
+from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, short
 
 __all__ = ["BoostingCertificate", "enough_rounds"]

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapless._jit import compiled
-from gapless._threads import share
+from gapless._compile.jit import compiled
+from gapless._runtime.threads import share
 from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, digest, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 from gapless.rows.products import as_rows

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from gapless._results import result
+from gapless._runtime.results import result
 
 __all__ = ["UNIT", "LinearModel", "gamma", "last_step", "read_linear", "score_error"]
 

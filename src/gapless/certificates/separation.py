@@ -23,20 +23,20 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 import gapless
-from gapless._results import result
-from gapless._threads import one_blas_thread
+from gapless._runtime.results import result
+from gapless._runtime.threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.statement import encode_classes
-from gapless.encode.frames import refuse_lazy
+from gapless.certificates.model_document import encode_classes
 from gapless.encode.labels import Labels, encode_labels, one_class_error
+from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import listed, short
 from gapless.problems.separation import Separation
-from gapless.solvers.exact_signs import Direction, bounds_hold, exact_values
+from gapless.solvers.exact.signs import Direction, bounds_hold, exact_values
 from gapless.solvers.loop import audible
-from gapless.solvers.separation import separate
-from gapless.solvers.separation_frame import Undecided, integers_of
-from gapless.solvers.separation_proofs import Proof
+from gapless.solvers.separation.decide import separate
+from gapless.solvers.separation.frame import Undecided, integers_of
+from gapless.solvers.separation.proofs import Proof
 
 __all__ = ["Separability", "separability"]
 

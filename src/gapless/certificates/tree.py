@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from gapless._clock import Stopwatch
-from gapless._kernel_store import backend
-from gapless._results import result
-from gapless.certificates.stated import WithoutGap, statement_of, times_of
-from gapless.certificates.statement import decode_float, encode_float, statement
+from gapless._compile.kernel_store import backend
+from gapless._runtime.clock import Stopwatch
+from gapless._runtime.results import result
+from gapless.certificates.base import WithoutGap, statement_of, times_of
+from gapless.certificates.model_document import decode_float, encode_float, statement
 from gapless.judge.fingerprint import digest
-from gapless.solvers.tree import Limits, Tree
+from gapless.solvers.tree.tree import Limits, Tree
 
 __all__ = ["TreeCertificate", "certify_tree", "fingerprints"]
 

@@ -15,15 +15,15 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gapless import judge
+from gapless.certificates.bagging import EnsembleCertificate
 from gapless.certificates.boosting import BoostingCertificate
-from gapless.certificates.ensemble import EnsembleCertificate
 from gapless.certificates.fingerprint import digest_of_rows
-from gapless.certificates.gap import Certificate
-from gapless.certificates.gradient import GradientCertificate
+from gapless.certificates.gaussian import MomentsCertificate
+from gapless.certificates.least_squares import LeastSquaresCertificate
+from gapless.certificates.likelihood import GradientCertificate
+from gapless.certificates.linear import Certificate
 from gapless.certificates.linear_model import last_step
-from gapless.certificates.mistakes import BoundCertificate
-from gapless.certificates.moments import MomentsCertificate
-from gapless.certificates.orthogonality import LeastSquaresCertificate
+from gapless.certificates.perceptron import BoundCertificate
 from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 from gapless.solvers.loop import audible

@@ -13,9 +13,16 @@ from typing import Annotated, Any
 
 import typer
 
-from gapless.cli.bounds import bounds
-from gapless.cli.demo import demo
-from gapless.cli.doctor import doctor
+from gapless.cli.commands.bounds import bounds
+from gapless.cli.commands.demo import demo
+from gapless.cli.commands.doctor import doctor
+from gapless.cli.commands.lab import lab
+from gapless.cli.commands.predict import predict
+from gapless.cli.commands.report import report
+from gapless.cli.commands.train import train
+from gapless.cli.commands.tune import tune
+from gapless.cli.commands.verify import verify
+from gapless.cli.commands.warmup import warmup
 from gapless.cli.guard import (
     BAD_INPUT,
     INTERRUPTED,
@@ -27,13 +34,6 @@ from gapless.cli.guard import (
     opened_streams,
     say,
 )
-from gapless.cli.lab import lab
-from gapless.cli.predict import predict
-from gapless.cli.report import report
-from gapless.cli.train import train
-from gapless.cli.tune import tune
-from gapless.cli.verify import verify
-from gapless.cli.warmup import warmup
 
 app = typer.Typer(
     name="gapless",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gapless.cli.compare import CONFIDENCE, Comparison, Tried
+from gapless.cli.commands.compare import CONFIDENCE, Comparison, Tried
 from gapless.cli.output import line
 from gapless.cli.scoring import CHANCE
 

@@ -86,7 +86,7 @@ def column(text: str | None) -> str | int | None:
     """A column as typed: a number from 1 (negative: from the end) becomes a position, the rest is a name."""
     if text is None:
         return None
-    from gapless.files.columns import Numbered
+    from gapless.files.csv.columns import Numbered
 
     try:
         number = int(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from gapless._progress import Progress
+from gapless._runtime.progress import Progress
 
 __all__ = ["Progress", "search", "stage"]
 
@@ -40,7 +40,7 @@ class _Line:
         """Asked for by rich several times a second."""
         from rich.text import Text
 
-        from gapless._kernel_cache import under_way
+        from gapless._compile.kernel_cache import under_way
 
         return Text(": ".join(filter(None, (self.text, under_way(named=False)))))
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.cli import options
 
 MOST_CLASSES = 30  # whole numbers with more values than that are no classes

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 __all__ = ["Labels", "decode_labels", "encode_labels", "one_class_error"]
 

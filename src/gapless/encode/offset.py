@@ -11,7 +11,7 @@ import math
 from numbers import Real
 from typing import Any, NamedTuple
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 __all__ = ["Offset", "encode_offset"]
 

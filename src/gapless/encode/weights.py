@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.encode.labels import Labels, one_class_error
 
 __all__ = ["Costs", "check_sample_weight", "costs", "resolve_class_weight", "weightless_classes"]

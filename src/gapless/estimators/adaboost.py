@@ -12,19 +12,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._clock import Stopwatch
-from gapless._config import report_convergence
-from gapless._threads import team
+from gapless._runtime.clock import Stopwatch
+from gapless._runtime.config import report_convergence
+from gapless._runtime.threads import team
 from gapless.certificates.boosting import BoostingCertificate
-from gapless.encode.frames import refuse_lazy
 from gapless.encode.labels import Labels, encode_labels
+from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, weightless_classes
-from gapless.solvers.boosting import Rounds, by_class
-from gapless.solvers.loop import interruptible
-from gapless.solvers.stumps import Stumps, votes
-
-from ._boosted import Boosted
-from ._boosting_fit import (
+from gapless.estimators.shared.boosting import Boosted
+from gapless.estimators.shared.ensemble import SEEDS, taken, takes_weights
+from gapless.fits.boosting import (
     Clock,
     Run,
     boost,
@@ -35,7 +32,9 @@ from ._boosting_fit import (
     probabilities,
     scores,
 )
-from ._ensemble import SEEDS, taken, takes_weights
+from gapless.solvers.boosting.rounds import Rounds, by_class
+from gapless.solvers.boosting.stumps import Stumps, votes
+from gapless.solvers.loop import interruptible
 
 
 class AdaBoostClassifier(ClassifierMixin, Boosted):
@@ -233,7 +232,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         """The classifiers of the rounds. Stumps become trees when they are first asked for."""
         check_is_fitted(self, "estimator_weights_")
         if "_learners" not in self.__dict__:
-            from ._shared_trees import stump_tree
+            from gapless.estimators.shared.bagging import stump_tree
 
             base = self._base()
             self._learners = [stump_tree(base, self._stumps, t, self) for t in range(self._stumps.feature.size)]

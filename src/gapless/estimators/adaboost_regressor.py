@@ -12,18 +12,17 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._clock import Stopwatch
-from gapless._config import report_convergence
-from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
-from gapless.certificates.statement import statement
-from gapless.encode.frames import refuse_lazy
+from gapless._runtime.clock import Stopwatch
+from gapless._runtime.config import report_convergence
+from gapless.certificates.bagging import EnsembleCertificate, bag_block, mark_of_targets
+from gapless.certificates.model_document import statement
+from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.solvers.boosting import median_of, regression_losses
+from gapless.estimators.shared.boosting import Boosted
+from gapless.estimators.shared.ensemble import taken
+from gapless.fits.boosting import Clock, cut_short, noted
+from gapless.solvers.boosting.rounds import median_of, regression_losses
 from gapless.solvers.loop import interruptible
-
-from ._boosted import Boosted
-from ._boosting_fit import Clock, cut_short, noted
-from ._ensemble import taken
 
 
 class AdaBoostRegressor(RegressorMixin, Boosted):

@@ -16,17 +16,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._clock import Stopwatch
-from gapless._threads import map_threads, team
-from gapless._written import written
-from gapless.certificates.ensemble import EnsembleCertificate, bag_block, mark_of_targets
-from gapless.certificates.statement import statement
-from gapless.encode.frames import refuse_lazy
+from gapless._runtime.clock import Stopwatch
+from gapless._runtime.threads import map_threads, team
+from gapless._runtime.written import written
+from gapless.certificates.bagging import EnsembleCertificate, bag_block, mark_of_targets
+from gapless.certificates.model_document import statement
+from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
+from gapless.estimators.shared.ensemble import SEEDS, Ensemble, refuse_parameters, routing, taken, takes_weights
 from gapless.solvers.bagging import Bags
 from gapless.solvers.loop import interruptible
-
-from ._ensemble import SEEDS, Ensemble, refuse_parameters, routing, taken, takes_weights
 
 #: Learners whose predictions are held at a time: they are added in order, whatever the number of threads.
 GROUP = 8
@@ -366,7 +365,7 @@ class _Bagging(Ensemble):
         """What ``_added`` gives for trees of ours on all features, with the same bits and faster; None for anything else."""
         if not self._drawn.all_features or type(self.estimators_[0]).__module__ != "gapless.estimators.tree":
             return None
-        from ._shared_trees import summed
+        from gapless.estimators.shared.bagging import summed
 
         with team(self.n_jobs):
             return summed(self.estimators_, X)
@@ -594,7 +593,7 @@ def _shared_trees(base: Any, X: Any, y: Any) -> Any:
     """Trees of ours on columns that are ranked once; None for other learners and other data."""
     if type(base).__module__ != "gapless.estimators.tree":
         return None
-    from ._shared_trees import SharedTrees
+    from gapless.estimators.shared.bagging import SharedTrees
 
     try:
         return SharedTrees(base, X, y) if SharedTrees.serve(base, X) else None

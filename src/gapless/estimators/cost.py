@@ -13,15 +13,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from gapless._clock import now
-from gapless._results import result
-from gapless._threads import one_blas_thread, team
-from gapless.encode.width import resolve_gamma
+from gapless._runtime.clock import now
+from gapless._runtime.results import result
+from gapless._runtime.threads import one_blas_thread, team
+from gapless.encode.gamma import resolve_gamma
 from gapless.errors import short
+from gapless.estimators.shared.kernel_machine import KernelMachine
+from gapless.gram.blocks import gram
 from gapless.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
-from gapless.kernels.gram import gram
-
-from ._kernel_machine import KernelMachine
 
 __all__ = ["Cost", "estimate_cost"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._clock import Stopwatch
+from gapless._runtime.clock import Stopwatch
 from gapless.encode.labels import Labels, encode_labels
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
@@ -26,7 +26,7 @@ from gapless.solvers.gaussian import (
 )
 from gapless.solvers.loop import interruptible
 
-from .discriminant import (
+from .gaussian import (
     DiscriminantClassifier,
     describe,
     one_row_error,

@@ -6,11 +6,10 @@ from typing import Any
 
 from sklearn.utils.metaestimators import available_if
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.errors import no_probabilities_message
-from gapless.solvers.choose import DESCENTS
-
-from ._linear_classifier import LinearClassifier
+from gapless.estimators.shared.linear_classifier import LinearClassifier
+from gapless.solvers.linear.solve import DESCENTS
 
 
 def _has_no_probabilities(self: Any) -> bool:

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from gapless._written import written
-from gapless.certificates.gradient import GradientCertificate
-from gapless.certificates.slackness import Slackness
+from gapless._runtime.written import written
+from gapless.certificates.likelihood import GradientCertificate
 from gapless.errors import IllConditionedWarning, SeparationWarning
-from gapless.solvers.choose import DESCENTS
-
-from ._fit import Fitted, Task, fit_linear
-from ._linear_classifier import LinearClassifier, from_file
-from ._unpenalised import dependent_columns, fit_unpenalised, separation
+from gapless.estimators.shared.linear_classifier import LinearClassifier, from_file
+from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
+from gapless.fits.linear import Fitted, Task, fit_linear
+from gapless.readings.slackness import Slackness
+from gapless.solvers.linear.solve import DESCENTS
 
 #: scikit-learn's solvers: the optimum is the same, so the name has no effect here.
 PEERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import OutlierMixin
 
-from ._kernel_machine import KernelMachine
+from gapless.estimators.shared.kernel_machine import KernelMachine
 
 #: Scores that are so close to rho, relatively, are rho.
 ROUNDING = 1e-12

@@ -15,23 +15,22 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._config import report_convergence
-from gapless._progress import Progress, watched
-from gapless._threads import map_threads, one_blas_thread
-from gapless._written import written
-from gapless.certificates.mistakes import BoundCertificate
-from gapless.encode.frames import refuse_lazy
+from gapless._runtime.config import report_convergence
+from gapless._runtime.progress import Progress, watched
+from gapless._runtime.threads import map_threads, one_blas_thread
+from gapless._runtime.written import written
+from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
+from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.errors import no_probabilities_message
+from gapless.estimators.shared.linear_classifier import MOST_PASSES, LinearClassifier, products_of
+from gapless.estimators.shared.loading import blank_model
+from gapless.estimators.shared.notebook import Shown
+from gapless.fits.perceptron import Fitted, Task, fit_perceptron
 from gapless.rows import as_rows
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron import Run
-
-from ._linear_classifier import MOST_PASSES, LinearClassifier, products_of
-from ._loading import blank_model
-from ._notebook import Shown
-from ._perceptron_fit import Fitted, Task, fit_perceptron
 
 VARIANTS = ("plain", "pocket", "averaged", "voted")
 

@@ -9,10 +9,9 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from gapless.certificates.kernel_slackness import KernelSlackness, kernel_slackness
 from gapless.errors import no_probabilities_message
-
-from ._kernel_machine import KernelMachine
+from gapless.estimators.shared.kernel_machine import KernelMachine
+from gapless.readings.kernel_slackness import KernelSlackness, kernel_slackness
 
 
 def _has_no_probabilities(self: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from ._kernel_machine import KernelMachine
+from gapless.estimators.shared.kernel_machine import KernelMachine
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):

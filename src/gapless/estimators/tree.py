@@ -11,16 +11,15 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from gapless.certificates.statement import decode_classes, encode_classes, encode_float
+from gapless.certificates.model_document import decode_classes, encode_classes, encode_float
 from gapless.certificates.tree import TreeCertificate
 from gapless.encode.labels import Labels
 from gapless.encode.weights import resolve_class_weight
+from gapless.estimators.shared.loading import blank_model
+from gapless.estimators.shared.tree import BaseDecisionTree
+from gapless.estimators.shared.tree_text import tree_text
 from gapless.solvers.loop import interruptible
-from gapless.solvers.tree import Target
-
-from ._loading import blank_model
-from ._tree_base import BaseDecisionTree
-from ._tree_text import tree_text
+from gapless.solvers.tree.tree import Target
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.files.columns import Column
+from gapless.files.csv.columns import Column
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
 from gapless.files.frames import from_frame
 from gapless.files.memory import too_large

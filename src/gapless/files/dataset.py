@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from gapless._results import result
+from gapless._runtime.results import result
 from gapless.judge.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from gapless.files.cells import Style
+    from gapless.files.cells.cells import Style
 
 Labels = Literal["required", "optional"]
 #: How files begin that are no data files, and what to do with them.
@@ -148,7 +148,7 @@ class Expected:
 
     @property
     def label_style(self) -> Style:
-        from gapless.files.cells import Style
+        from gapless.files.cells.cells import Style
 
         return self.target_style or Style()
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless._results import result
-from gapless.files.cells import DATE, Style
+from gapless._runtime.results import result
+from gapless.files.cells.cells import DATE, Style
+from gapless.files.cells.dates import PARTS, parts_of
 from gapless.files.dataset import Dataset, Reading, data_error, listed
-from gapless.files.dates import PARTS, parts_of
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
 LARGEST = 1e150  # numbers beyond cannot be squared and added up

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from gapless.files.cells import BAD, DATE, Style, Tally, facts, sentences
-from gapless.files.columns import Column, assign, position
+from gapless.files.cells.cells import BAD, DATE, Style, Tally, facts, sentences
+from gapless.files.cells.dates import EPOCH
+from gapless.files.cells.kinds import MANY_LABELS, Options
+from gapless.files.cells.notation import numbers_among
+from gapless.files.cells.texts import as_values, usual_mark
+from gapless.files.csv.columns import Column, assign, position
 from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
-from gapless.files.dates import EPOCH
-from gapless.files.kinds import MANY_LABELS, Options
 from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels, strings
-from gapless.files.notation import numbers_among
-from gapless.files.texts import as_values, usual_mark
 from gapless.judge.errors import DataError
 
 

@@ -73,7 +73,7 @@ def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: 
     """Columns in the model's order, where both have names."""
     if expected is None or expected.names is None or names is None or names == expected.names:
         return X, names
-    from gapless.files.columns import assign
+    from gapless.files.csv.columns import assign
 
     roles = assign(names, len(names), path, labels="optional", expected=expected)
     return X[:, roles.features], list(expected.names)

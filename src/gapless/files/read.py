@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gapless.files.columns import Column
-from gapless.files.csv import read_csv
+from gapless.files.csv.columns import Column
+from gapless.files.csv.read import read_csv
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
 from gapless.files.npz import read_npz
 from gapless.files.svmlight import looks_like_svmlight, read_svmlight

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless._jit import compiled
-from gapless.files.scan_bytes import CR, LF, SPACE, TAB
-from gapless.files.scan_number import WHOLE, ZERO, number
+from gapless._compile.jit import compiled
+from gapless.files.csv.scan_bytes import CR, LF, SPACE, TAB
+from gapless.files.csv.scan_number import WHOLE, ZERO, number
 
 HASH, COLON = 35, 58
 FINE, BAD_LINE, TOO_LARGE = 0, 1, 2  # what a scan ends with

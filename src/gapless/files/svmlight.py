@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.files.blocks import Text, block_size, in_order, joined, open_text, records
-from gapless.files.csv_words import not_finite
+from gapless.files.csv.words import not_finite
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
 from gapless.files.labels import as_labels, strict_float
+from gapless.files.text_blocks import Text, block_size, in_order, joined, open_text, records
 
 LINE = re.compile(r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)")  # of " " + a stripped line
 
@@ -58,7 +58,7 @@ class _Block(NamedTuple):
 def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected | None, dtype: Any) -> Dataset:
     from scipy.sparse import csr_matrix
 
-    from gapless._threads import available_cores
+    from gapless._runtime.threads import available_cores
 
     threads = available_cores()
     texts_expected = expected is not None and expected.label_kind == "str"
@@ -134,8 +134,8 @@ def _newline(path: str) -> bytes:
 def _scan(text: Text, textual: bool) -> _Block:
     """One block; what is wrong with it is kept until its turn, because lines before it are not counted yet."""
     from gapless.files import scan_svmlight as scan
-    from gapless.files.scan_bytes import CR, LF
-    from gapless.files.scan_number import powers_of_five, powers_of_two
+    from gapless.files.csv.scan_bytes import CR, LF
+    from gapless.files.csv.scan_number import powers_of_five, powers_of_two
 
     array = text.array
     if text.count(b"\r") and not text.count(b"\n"):

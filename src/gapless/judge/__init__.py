@@ -7,10 +7,10 @@ certificate claims is true.
 from . import starting
 from .check import check
 from .errors import CertificateError, DataError, ModelFileError
+from .files.model_file import read
 from .fingerprint import fingerprint, row_hashes
-from .labels import gap_safe_labels
-from .reader import read
-from .recompute import Figures, Task, distance_bound, evaluate, row_weights
+from .linear.labels import gap_safe_labels
+from .linear.recompute import Figures, Task, distance_bound, evaluate, row_weights
 from .separation import read_proof
 from .verdict import Claim, Verdict
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from .check import Rigour, check
-from .data import read_data
 from .errors import CertificateError, DataError, ModelFileError
-from .reader import read
+from .files.data_file import read_data
+from .files.model_file import read
 from .separation import read_proof
 
 

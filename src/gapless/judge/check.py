@@ -15,9 +15,9 @@ import numpy as np
 from . import bounds, separation, training_rows
 from .document import flaw_of_tuning, nesting, plain, refuse_unreadable
 from .errors import CertificateError
+from .files.inputs import flaw_of_input, flaw_of_origin, learned, without_input
 from .forms import array_forms, flaw_of_form, kind_of
-from .inputs import flaw_of_input, flaw_of_origin, learned, without_input
-from .linear import Rigour
+from .linear.case import Rigour
 from .rows import in_float32
 from .schema import not_checked
 from .verdict import Claim, Verdict

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from .compare import capped, equal
+from .arithmetic.compare import capped, equal
+from .arithmetic.rounding import UNIT, total_of
 from .errors import CertificateError
-from .rounding import UNIT, total_of
 
 #: What class weights may differ by, relatively, however many rows there are.
 SHARE = 1e-6

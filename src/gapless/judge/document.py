@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .errors import CertificateError
-from .losses import LOSSES
-from .recompute import OFFSETS
+from .linear.losses import LOSSES
+from .linear.recompute import OFFSETS
 from .schema import Arrays, Entry, Table, Test, derived, optional, recomputed, unchecked
 
 FORMAT = "gapless model"

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import training_rows
+from .bagging import KIND as ENSEMBLE
 from .boosting import KIND as BOOSTING
 from .bounds.document import TABLES as BOUNDS
 from .bounds.document import flaw as flaw_of_bounds
 from .document import Arrays, flaw_of_parts, flaw_of_tuning
-from .ensemble import KIND as ENSEMBLE
-from .gradient import KIND as GRADIENT
-from .inputs import TABLES as INPUTS
-from .inputs import flaw_of_input, flaw_of_origin
-from .kernel_machines import KIND as KERNEL
+from .files.inputs import TABLES as INPUTS
+from .files.inputs import flaw_of_input, flaw_of_origin
+from .gaussian import KIND as MOMENTS
+from .kernel import KIND as KERNEL
 from .least_squares import KIND as LEAST_SQUARES
-from .linear import KIND as LINEAR
-from .mistakes import KIND as MISTAKES
-from .moments import KIND as MOMENTS
+from .likelihood import KIND as GRADIENT
+from .linear.case import KIND as LINEAR
+from .perceptron import KIND as MISTAKES
 from .schema import Kind, Table
 from .tree import KIND as TREE
 

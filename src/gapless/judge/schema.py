@@ -5,7 +5,7 @@
     unchecked    it is listed as not checked, with the reason that stands here
 
 `Kind` is all that the judge knows of one family of documents. Keys that no table names are refused. ``python -m
-gapless.judge.tables`` prints the tables as the docs have them.
+gapless.judge.schema_page`` prints the tables as the docs have them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""<phi(x), phi(z)>: kernels as small values, and the blocks of their Gram matrix."""
+"""<phi(x), phi(z)>: kernels as small values. The blocks of their Gram matrix are in `gram`."""
 
 from gapless.kernels.callable import Function
-from gapless.kernels.gram import Gram, gram
 from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.precomputed import Precomputed
@@ -10,4 +9,4 @@ from gapless.kernels.sigmoid import Sigmoid
 
 Kernel = Linear | Polynomial | RBF | Sigmoid | Precomputed | Function
 
-__all__ = ["RBF", "Function", "Gram", "Kernel", "Linear", "Polynomial", "Precomputed", "Sigmoid", "gram"]
+__all__ = ["RBF", "Function", "Kernel", "Linear", "Polynomial", "Precomputed", "Sigmoid"]

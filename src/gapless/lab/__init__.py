@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 from .scenes import NAMES
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 Function = Callable[[np.ndarray], np.ndarray]
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 from .drawing import Drawing, Layer, Number, Panel, line, shown, shown_gap
 from .grammar import Formula

@@ -82,7 +82,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model(wanted: Any, state: Any, name: str) -> dict[str, Any]:
-    from gapless.files.modelfile import save
+    from gapless.files.model_file import save
 
     model, target = wanted.model(state)
     if model is None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 MOST_POINTS = 2000
 MOST_FILE = 512 * 1024  #: bytes of an uploaded file

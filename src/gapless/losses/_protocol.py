@@ -22,7 +22,7 @@ from typing import Any
 
 from numba import extending
 
-from gapless._inline import inlined
+from gapless._compile.inline import inlined
 
 VERBS = ("value", "slope", "curvature", "conjugate", "dual_of", "dual_slope", "dual_step")
 _functions: dict[tuple[type, str], Callable[..., float]] = {}

@@ -13,7 +13,7 @@ import llvmlite.ir as ir
 from numba import types
 from numba.extending import intrinsic, register_jitable
 
-from gapless._inline import inlined
+from gapless._compile.inline import inlined
 
 _LOG2E = 1.4426950408889634
 #: ln 2 in two parts: the first has 21 trailing zeros, so that its product with an exponent is exact.

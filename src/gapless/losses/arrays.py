@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 
 def numbers(name: str, given: Any) -> np.ndarray:

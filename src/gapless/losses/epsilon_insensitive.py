@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.losses.arrays import answer, numbers
 
 

@@ -14,7 +14,7 @@ from gapless.errors import CertificateError
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Note, Table, Text, number, percent, said
 from gapless.pages.errors import baseline_error, seen_error, test_error
 from gapless.pages.story import Story
-from gapless.theory.bound_methods import BY_ROWS
+from gapless.theory.generalisation.bound_methods import BY_ROWS
 
 __all__ = ["bounds_of", "limits"]
 
@@ -25,7 +25,7 @@ SCALES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 def bounds_of(story: Story) -> Any:
     """What ``gapless.bounds`` gives, or the reason why it gives nothing."""
-    from gapless.theory.bounds import bounds, candidates
+    from gapless.theory.generalisation.bounds import bounds, candidates
 
     model, X, X_test, y_test = story.model, story.X, story.X_test, story.y_test
     if isinstance(story.certificate, TreeCertificate):  # trees see float32, and their rows are named so

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 from gapless.pages.blocks import Block, Folded, Note, Table, Text, number, said
 from gapless.pages.story import Story
 
@@ -99,7 +99,7 @@ def cost_interval(counts: np.ndarray, matrix: np.ndarray, delta: float) -> tuple
     equal costs give the interval of the error itself. With many, Hoeffding's interval of a mean between the least cost and the
     largest.
     """
-    from gapless.theory.hoeffding import clopper_pearson
+    from gapless.theory.samples.hoeffding import clopper_pearson
 
     n = int(counts.sum())
     values = [value for value in np.unique(matrix).tolist() if value != 0.0]

@@ -45,7 +45,7 @@ def wrong(truth: Any, found: Any) -> tuple[int, int]:
 
 def test_error(story: Story) -> Any:
     """The exact interval of the error on new rows, the only one of a page; None without new rows."""
-    from gapless.theory.hoeffding import clopper_pearson
+    from gapless.theory.samples.hoeffding import clopper_pearson
 
     if not story.has_test or story.task != "classes":
         return None
@@ -299,7 +299,7 @@ def _residuals(name: str, truth: Any, found: Any) -> list[list[str]]:
 
 
 def _quantiles(story: Story) -> Table:
-    from gapless.theory.order_statistics import quantile_interval
+    from gapless.theory.samples.order_statistics import quantile_interval
 
     off = np.abs(np.asarray(story.target_test, dtype=np.float64) - story.predicted_test)
     rows = []
@@ -353,7 +353,7 @@ def _several(story: Story) -> Table:
 
 
 def _confusion(story: Story, truth: Any, found: Any) -> Any:
-    from gapless.theory.confusion import confusion
+    from gapless.theory.samples.confusion import confusion
 
     return confusion(None, y=truth, predicted=found, delta=story.delta / story.tested)
 

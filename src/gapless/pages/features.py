@@ -22,7 +22,7 @@ SHUFFLED_ROWS, SHUFFLED_COLUMNS, SHUFFLED_WORK = 1000, 200, 50_000_000
 
 def features(story: Story) -> list[Block]:
     try:
-        from gapless.certificates.explain import explain
+        from gapless.readings.explain import explain
 
         found = explain(story.model, feature_names=story.feature_names)
     except (TypeError, ValueError, AttributeError):

@@ -41,7 +41,7 @@ def fingerprint(story: Story) -> list[Block]:
 
 
 def versions() -> list[Block]:
-    from gapless._versions import versions as installed
+    from gapless._runtime.versions import versions as installed
 
     facts = installed()
     own = facts["system"] | {

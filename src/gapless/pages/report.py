@@ -37,7 +37,7 @@ class Page:
 
     def save(self, file: str | os.PathLike[str]) -> Page:
         """Write it beside ``file`` and move it into place when it is whole: a full disk leaves what was there."""
-        from gapless.files.whole import write_whole
+        from gapless.files.atomic_write import write_whole
 
         return Page(self.title, self.html, write_whole(file, self.html.encode("utf-8")))
 

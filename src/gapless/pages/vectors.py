@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.slackness import DUAL, PRIMAL, Slackness, slackness
-from gapless.certificates.statement import decode_float
+from gapless.certificates.model_document import decode_float
 from gapless.pages.blocks import Block, Facts, Folded, Note, Table, Text, count, number, percent, plural, said
 from gapless.pages.story import Story
+from gapless.readings.slackness import DUAL, PRIMAL, Slackness, slackness
 
 __all__ = ["slackness_of", "vectors"]
 

@@ -102,7 +102,7 @@ def beside(wanted: bool = True) -> Iterator[None]:
 @contextlib.contextmanager
 def with_company() -> Iterator[None]:
     """BLAS on one thread where pictures are drawn beside: two processes that wait for the same cores are slower than one."""
-    from gapless._threads import one_blas_thread
+    from gapless._runtime.threads import one_blas_thread
 
     with contextlib.nullcontext() if _artist.get() is None else one_blas_thread():
         yield

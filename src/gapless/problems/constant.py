@@ -15,7 +15,7 @@ import numpy as np
 
 from gapless.losses import Hinge, Squared
 from gapless.losses._protocol import slope, value
-from gapless.problems.linear_erm import LinearERM
+from gapless.problems.linear import LinearERM
 from gapless.problems.multinomial import Multinomial
 
 #: Doublings of the bracket of v: beyond 2^10 no loss changes any more.

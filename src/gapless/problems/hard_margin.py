@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from gapless import rows as R
+from gapless._runtime.cached import lazy
 from gapless.losses import Hinge
-from gapless.problems._lazy import lazy
-from gapless.problems.linear_erm import BLOCK, SLICE, UNIT, LinearERM, gamma
+from gapless.problems.linear import BLOCK, SLICE, UNIT, LinearERM, gamma
 
 #: Rows near their margin for which the rounding of a score is bounded product by product.
 NEAR = 100_000

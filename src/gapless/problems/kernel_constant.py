@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.problems.kernel_dual import KernelDual
+from gapless.problems.kernel import KernelDual
 
 Point = tuple[np.ndarray, np.ndarray, np.ndarray]  #: beta, scalars, scores
 

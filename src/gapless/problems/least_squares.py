@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless import rows as R
-from gapless._jit import compiled
-from gapless._threads import map_threads, share
-from gapless.problems._lazy import lazy
-from gapless.problems.linear_erm import UNIT, gamma
-from gapless.rows.moments import Columns, Sizes, columns, residuals, sized_residuals
+from gapless._compile.jit import compiled
+from gapless._runtime.cached import lazy
+from gapless._runtime.threads import map_threads, share
+from gapless.problems.linear import UNIT, gamma
+from gapless.rows.second_moments import Columns, Sizes, columns, residuals, sized_residuals
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44

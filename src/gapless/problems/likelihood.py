@@ -36,9 +36,9 @@ from scipy.special import expit, log_expit, logsumexp, softmax
 
 from gapless import rows as R
 from gapless.problems.least_squares import CONSTANT
-from gapless.problems.linear_erm import UNIT, gamma
-from gapless.rows.moments import columns, dense_tiles, triangle
+from gapless.problems.linear import UNIT, gamma
 from gapless.rows.products import TILE
+from gapless.rows.second_moments import columns, dense_tiles, triangle
 
 Tick = Callable[[], None] | None
 

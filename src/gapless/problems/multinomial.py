@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from gapless import rows as R
-from gapless._jit import compiled
+from gapless._compile.jit import compiled
+from gapless._runtime.cached import lazy
 from gapless.losses._verbs.softmax import entropy_row, softmax_row
-from gapless.problems._lazy import lazy
-from gapless.problems.linear_erm import BLOCK, UNIT, constant_feature, gamma, largest_norm2
+from gapless.problems.linear import BLOCK, UNIT, constant_feature, gamma, largest_norm2
 
 Tick = Callable[[], None] | None
 

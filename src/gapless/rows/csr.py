@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.rows._prefetch import ahead
-from gapless.rows._protocol import rows
+from gapless.rows.copies.prefetch import ahead
+from gapless.rows.verbs import rows
 
 
 # Indices are read as unsigned: numba then need not ask whether one counts from the end.  Four sums side by side hide the

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.rows._prefetch import ahead
-from gapless.rows._protocol import rows
+from gapless.rows.copies.prefetch import ahead
+from gapless.rows.verbs import rows
 
 
 def row_dot(rows, i, theta):

@@ -15,8 +15,8 @@ import numpy as np
 from numba import types
 from numba.core import cgutils
 
-from gapless._jit import compiled, instruction
-from gapless._kernel_store import features
+from gapless._compile.jit import compiled, instruction
+from gapless._compile.kernel_store import features
 
 #: Columns up to which this is faster than a BLAS.
 NARROW = 128

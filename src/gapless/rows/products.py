@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from gapless._jit import compiled
-from gapless._threads import share
-from gapless.rows._protocol import row_axpy, row_dot, row_fill, row_norm2, row_squares
+from gapless._compile.jit import compiled
+from gapless._runtime.threads import share
+from gapless.rows.copies.packed import PackedRows
+from gapless.rows.copies.two_value import MarkedRows
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
-from gapless.rows.marked import MarkedRows
 from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
-from gapless.rows.packed import PackedRows
+from gapless.rows.verbs import row_axpy, row_dot, row_fill, row_norm2, row_squares
 
 Rows = DenseRows | CsrRows
 #: What passes read: rows, or a copy of them that is read faster (`compact`).

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
-from gapless._jit import compiled
+from gapless._compile.jit import compiled
 
 __all__ = ["Bags", "add_leaves", "in_bag_probability"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._clock import now
+from gapless._runtime.clock import now
 from gapless.solvers.solution import Event, Status, relative_gap
 
 HISTORY = 200

@@ -3,7 +3,7 @@
     visit the rows in turn;  where y_i <theta, x_i> <= 0:  theta <- theta + rate c_i y_i x_i        (a mistake)
     until a whole pass has no mistake
 
-With an offset x stands for (x, 1).  ``certificates/mistakes`` proves how many mistakes there can be.  On data that no
+With an offset x stands for (x, 1).  ``certificates/perceptron`` proves how many mistakes there can be.  On data that no
 hyperplane separates it never stops by itself; theta stays bounded all the same (Block and Levin 1970), so that on integer or
 dyadic data and in a fixed order its state must come back: ``drive`` finds that (Brent 1980), and the rows corrected on the
 way round, as often as they were, add up to sum_i m_i c_i y_i x_i = 0, which proves that nothing separates them.
@@ -25,9 +25,9 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gapless._jit import compiled
+from gapless._compile.jit import compiled
 from gapless.rows import DenseRows, Rows, n_stored, scores
-from gapless.rows._protocol import row_axpy, row_dot, row_fetch, row_truncate
+from gapless.rows.verbs import row_axpy, row_dot, row_fetch, row_truncate
 from gapless.solvers.loop import Ended, Loop
 
 __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]

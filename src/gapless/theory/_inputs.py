@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._written import written
+from gapless._runtime.written import written
 
 
 def probability(value: Any, name: str = "delta") -> float:

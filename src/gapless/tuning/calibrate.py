@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from gapless._results import result
-from gapless._written import written
+from gapless._runtime.results import result
+from gapless._runtime.written import written
 from gapless.solvers.loop import audible
+from gapless.tuning.search.folds import make_folds, take
 
-from .folds import make_folds, take
 from .intervals import MeanInterval, log_odds, mean_interval, row_scores, trained_on
 
 __all__ = ["Calibrated", "Reliability", "calibrate"]
@@ -100,7 +100,7 @@ def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray:
 
 
 def _left_out(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any, seed: int, classes: np.ndarray) -> np.ndarray:
-    from .search import _fit
+    from gapless.tuning.search.tune import _fit
 
     folds = make_folds(cv, X, y, classifier=True, seed=seed)
     found: np.ndarray | None = None
@@ -118,7 +118,7 @@ def _left_out(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any, seed: int
 
 
 def _rows_named(X: Any) -> str:
-    from .search import _digest
+    from gapless.tuning.search.tune import _digest
 
     return _digest(X)
 
@@ -391,7 +391,7 @@ def reliability(probabilities: np.ndarray, index: np.ndarray, bins: int, delta: 
     Given the rows, the labels in a bin are independent with different probabilities.  The exact binomial interval still holds for
     their mean: tails beyond the mean are largest where all are equal (Hoeffding 1956).
     """
-    from gapless.theory.hoeffding import clopper_pearson
+    from gapless.theory.samples.hoeffding import clopper_pearson
 
     if not 0.0 < float(delta) < 1.0:
         raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")

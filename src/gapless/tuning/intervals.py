@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless._results import result
+from gapless._runtime.results import result
 
 
 @result
@@ -59,7 +59,7 @@ def mean_interval(values: np.ndarray, low: float, high: float, delta: float) -> 
 
 def trained_on(model: Any, X: Any) -> bool:
     """Whether these are the rows that a model of ours was trained on, as far as its certificate says."""
-    from gapless.certificates.training_rows import is_training_data
+    from gapless.readings.training_rows import is_training_data
 
     return bool(is_training_data(model, X))
 

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from gapless._results import result
-from gapless._written import written
+from gapless._runtime.results import result
+from gapless._runtime.written import written
 
 from .calibrate import Calibrated, calibrate
 from .intervals import MeanInterval, mean_interval, row_scores, trained_on

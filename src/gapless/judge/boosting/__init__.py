@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compare import at_most, capped, equal
+from ..arithmetic.compare import at_most, capped, equal
+from ..arithmetic.rounding import total_of
 from ..document import is_count, is_number, number, read_arrays
-from ..rounding import total_of
 from ..rows import Rows, SparseRows, as_rows
 from ..schema import Kind
 from ..statement import classes_claim, same_data

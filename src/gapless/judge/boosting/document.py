@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bagging.document import flaw_of_learners, forms_of_learners, is_learners
 from ..document import (
     CLOCK,
     SHARED,
@@ -26,7 +27,6 @@ from ..document import (
     optional,
     or_none,
 )
-from ..ensemble.document import flaw_of_learners, forms_of_learners, is_learners
 from ..schema import derived, recomputed, unchecked
 
 ESTIMATORS = ("AdaBoostClassifier",)

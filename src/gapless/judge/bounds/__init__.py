@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..compare import at_most
+from ..arithmetic.compare import at_most
 from ..document import number
 from ..errors import CertificateError
 from ..verdict import Claim, Verdict

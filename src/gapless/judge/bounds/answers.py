@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel_machines.values import Values
-from ..recompute import score_bounds
+from ..kernel.values import Values
+from ..linear.recompute import score_bounds
 from ..rows import Rows, as_rows, filled
 
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..rounding import TINY, gamma
+from ..arithmetic.rounding import TINY, gamma
 
 #: Up to here the judge counts in integers.
 EXACT = 10_000

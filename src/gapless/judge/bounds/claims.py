@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic.compare import at_most, between, equal
+from ..arithmetic.rounding import Interval, exactly, gamma, total_of
 from ..classes import label_index, weights_of_rows
-from ..compare import at_most, between, equal
 from ..document import number
 from ..fingerprint import digest, row_hashes
-from ..kernel_machines.labels import safe_sides
-from ..kernel_machines.values import Values
-from ..labels import gap_safe_labels
-from ..recompute import row_weights
-from ..rounding import Interval, exactly, gamma, total_of
+from ..kernel.labels import safe_sides
+from ..kernel.values import Values
+from ..linear.labels import gap_safe_labels
+from ..linear.recompute import row_weights
 from ..rows import as_rows, filled
 from ..verdict import Claim
 from . import binomial, divergence

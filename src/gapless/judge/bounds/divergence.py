@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from ..elementary import _exp_minus, log_bounds
-from ..rounding import ZERO, Interval, exactly
+from ..arithmetic.elementary import _exp_minus, log_bounds
+from ..arithmetic.rounding import ZERO, Interval, exactly
 from .binomial import lowest
 
 TERMS = 160

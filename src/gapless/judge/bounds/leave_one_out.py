@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..compare import between, equal
+from ..arithmetic.compare import between, equal
 from ..document import number
-from ..recompute import row_weights
+from ..linear.recompute import row_weights
 from ..rows import filled
 from ..verdict import Claim
 from .answers import scores

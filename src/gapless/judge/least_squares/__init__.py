@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..linear import TIERS, Rigour
+from ..linear.case import TIERS, Rigour
 from ..schema import Kind
 from ..verdict import Claim, Verdict
 from .case import Case

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..exact_elementary import sqrt_fractions
-from ..recompute import Task
-from ..rigorous import dyadic, float_interval, integer_rows, integer_scores, scaled
+from ..arithmetic.exact_elementary import sqrt_fractions
+from ..linear.recompute import Task
+from ..linear.rigorous import dyadic, float_interval, integer_rows, integer_scores, scaled
 from .case import Case
 
 #: Columns up to which F* is computed: integers of some hundred bits a column, in cubic time.

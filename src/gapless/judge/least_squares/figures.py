@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compare import at_most, between, capped, equal
+from ..arithmetic.compare import at_most, between, capped, equal
+from ..arithmetic.rounding import UNIT, gamma
 from ..document import number
-from ..linear import ending_claim, inside, size_of, status_claim
-from ..recompute import Task, evaluate
-from ..rigorous import ExactFigures, exact_figures, float_interval
-from ..rounding import UNIT, gamma
+from ..linear.case import ending_claim, inside, size_of, status_claim
+from ..linear.recompute import Task, evaluate
+from ..linear.rigorous import ExactFigures, exact_figures, float_interval
 from ..rows import Block, DenseBlock
 from ..verdict import Claim
 from .case import MOST_COLUMNS, Case

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..recompute import Combination, score_bounds
-from ..rounding import UNIT, Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..arithmetic.rounding import UNIT, Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..linear.recompute import Combination, score_bounds
 from ..rows import filled
 from .case import MOST_COLUMNS, Case
 

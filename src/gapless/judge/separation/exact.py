@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..rounding import gamma
+from ..arithmetic.rounding import gamma
 from ..rows import Block, DenseBlock, Rows
 
 #: 2^31 - 1: products of two residues fit into int64. Ranks mod a prime are never too large.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic.compare import at_most, capped, equal
+from ..arithmetic.rounding import gamma
 from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
-from ..compare import at_most, capped, equal
 from ..document import is_count, is_number, number, read_arrays
 from ..errors import CertificateError
-from ..rounding import gamma
 from ..rows import as_rows, filled
 from ..statement import same_rows, same_targets
 from ..verdict import Claim

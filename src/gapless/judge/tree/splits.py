@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..compare import at_most, capped
+from ..arithmetic.compare import at_most, capped
+from ..arithmetic.rounding import gamma
 from ..document import number
 from ..errors import CertificateError
-from ..rounding import gamma
 from ..verdict import Claim
 
 #: What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 
-from ..scene import Scene
+from gapless.lab.scene import Scene
 
 NAMES = (
     "perceptron",

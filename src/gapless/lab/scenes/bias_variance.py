@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Panel, area, bars, line, points, shown, text
-from ..scene import Scene
-from ..state import Slider, State
+from gapless.lab.drawing import Drawing, Panel, area, bars, line, points, shown, text
+from gapless.lab.scene import Scene
+from gapless.lab.state import Slider, State
 
 AT = 60  #: places where the curves are drawn
 

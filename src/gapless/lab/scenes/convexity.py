@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Panel, area, line, points
-from ..grammar import FormulaError, parse
-from ..scene import Scene
-from ..state import BOX, Choice, Slider, State, Words
+from gapless.lab.drawing import Drawing, Panel, area, line, points
+from gapless.lab.grammar import FormulaError, parse
+from gapless.lab.scene import Scene
+from gapless.lab.state import BOX, Choice, Slider, State, Words
 
 SHOWN = {
     "square": "x^2",

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Layer, Panel, contour, image, line, points
-from ..scene import Scene
-from ..state import BOX, Choice, Slider, State
+from gapless.lab.drawing import Drawing, Layer, Panel, contour, image, line, points
+from gapless.lab.scene import Scene
+from gapless.lab.state import BOX, Choice, Slider, State
 
 CELLS = 48  #: of the surface, each way
 LEVELS = (

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Panel, image, line, points, tones_of
-from ..scene import Scene, cells, plane, rows_of
-from ..state import BOX, Choice, Slider, State
+from gapless.lab.drawing import Drawing, Panel, image, line, points, tones_of
+from gapless.lab.scene import Scene, cells, plane, rows_of
+from gapless.lab.state import BOX, Choice, Slider, State
 
 CELLS = 80  #: of the surface, each way
 MOST = 60  #: rounds of the one fit over which the slider moves

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Panel, bars, line, points
-from ..scene import Scene, level_line, plane, rows_of
-from ..state import Slider, State
+from gapless.lab.drawing import Drawing, Panel, bars, line, points
+from gapless.lab.scene import Scene, level_line, plane, rows_of
+from gapless.lab.state import Slider, State
 
 MOST = 10  #: drawn points
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Panel, contour, histogram, image, line, points, tones_of
-from ..scene import Scene, cells, falling_gap, level_line, plane, rows_of
-from ..state import BOX, Choice, Slider, State, Switch
+from gapless.lab.drawing import Drawing, Panel, contour, histogram, image, line, points, tones_of
+from gapless.lab.scene import Scene, cells, falling_gap, level_line, plane, rows_of
+from gapless.lab.state import BOX, Choice, Slider, State, Switch
 
 CELLS = 80  #: of the surface, each way
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Layer, Panel, area, line, points, tones_of
-from ..scene import Scene, falling_gap, level_line, plane, rows_of, two_clouds
-from ..state import Slider, State, Switch
+from gapless.lab.drawing import Drawing, Layer, Panel, area, line, points, tones_of
+from gapless.lab.scene import Scene, falling_gap, level_line, plane, rows_of, two_clouds
+from gapless.lab.state import Slider, State, Switch
 
 
 def study(X, y, C, hard, alone):

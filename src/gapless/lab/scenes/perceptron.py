@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Layer, Panel, line, points, tones_of
-from ..scene import Scene, level_line, plane, rows_of
-from ..state import Slider, State, Switch
+from gapless.lab.drawing import Drawing, Layer, Panel, line, points, tones_of
+from gapless.lab.scene import Scene, level_line, plane, rows_of
+from gapless.lab.state import Slider, State, Switch
 
 LAST = 100_000  #: a step beyond every run: the end
 

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Layer, Panel, histogram, line, points, tones_of
-from ..scene import Scene, level_line, plane, rows_of, two_clouds
-from ..state import Choice, Slider, State
+from gapless.lab.drawing import Drawing, Layer, Panel, histogram, line, points, tones_of
+from gapless.lab.scene import Scene, level_line, plane, rows_of, two_clouds
+from gapless.lab.state import Choice, Slider, State
 
 
 def study(X, y, third, C, missed, alarm, at):

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 import gapless
-
-from ..drawing import Drawing, Layer, Panel, Table, histogram, line, points, shown
-from ..scene import Scene, falling_gap
-from ..state import Choice, Slider, State
+from gapless.lab.drawing import Drawing, Layer, Panel, Table, histogram, line, points, shown
+from gapless.lab.scene import Scene, falling_gap
+from gapless.lab.state import Choice, Slider, State
 
 MOST_DRAWN = 600  #: points in the picture
 TONES = ("minus", "plus", "good", "third", "fourth", "accent", "bad", "ink")  #: of the classes, in order

@@ -1,0 +1,1 @@
+"""Compiled kernels: the one decorator, their keys, and where they are kept."""

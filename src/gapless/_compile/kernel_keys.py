@@ -1,0 +1,109 @@
+"""Keys of compiled kernels: hashes of all sources, versions and settings that decide what a kernel does.
+
+numba itself looks only at the file of the cached function, so that an edit of a loss would leave every solver that
+inlined the loss returning the old result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache, lru_cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1]
+#: Rooms whose files can end up inside a kernel.
+COMPILED_ROOMS = ("losses", "kernels", "gram", "rows", "problems", "solvers", "certificates", "files")
+#: Rooms whose functions are found by the type of an argument: they can be in any kernel, imported by its module or not.
+VERBS = ("losses", "rows")
+#: The files of these rooms that are compiled: what a loss says to people (its class, its numpy formulas) is in no kernel, and an
+#: edit of it leaves the kernels as they are.
+VERB_FILES = ("losses/_protocol.py", "losses/_scalar.py", "losses/_verbs", "rows")
+#: Settings of numba's that change the machine code and are not in numba's own key.
+SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LLVM_REFPRUNE_PASS")
+_IMPORT = re.compile(
+    r"^\s*(?:from\s+((?:gapless|\.)[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE
+)
+
+
+@lru_cache(maxsize=1)
+def verbs_key() -> str:
+    """A hash of the compiler, its settings, and the sources that can be in any kernel."""
+    import llvmlite
+    import numba
+    from numba.core import config
+
+    digest = hashlib.blake2b(f"{numba.__version__} {llvmlite.__version__}".encode(), digest_size=8)
+    for name in SETTINGS:
+        value = getattr(config, name, None)
+        digest.update(
+            f" {name}={getattr(value, '_raw_value', value)}".encode()
+        )  # OPT: "max" is an integer 3 of its own
+    for file in verb_files():
+        digest.update(file.relative_to(PACKAGE).as_posix().encode())
+        digest.update(_source(file))
+    return digest.hexdigest()
+
+
+def verb_files() -> list[Path]:
+    """The sources that can be in any kernel."""
+    files = [
+        PACKAGE / "_compile" / "jit.py",
+        PACKAGE / "_compile" / "inline.py",
+    ]  # flags of all kernels, and how verbs are written into them
+    files.append(PACKAGE / "judge" / "fingerprint.py")  # constants of one kernel
+    for name in VERB_FILES:
+        place = PACKAGE / name
+        files += [place] if place.suffix else sorted(place.rglob("*.py"))
+    return files
+
+
+@cache
+def module_key(module: str) -> str:
+    """A hash of the sources that can be in a kernel of this module: its own, and those it imports, near and far."""
+    closure, open_ = {module}, [module]
+    while open_:
+        for name in imports(open_.pop()) - closure:
+            closure.add(name)
+            open_.append(name)
+    digest = hashlib.blake2b(digest_size=8)
+    for name in sorted(closure):
+        digest.update(name.encode())
+        digest.update(_source(file_of(name)))
+    return digest.hexdigest()
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules of compiled rooms, but for the verbs, that a module imports."""
+    file = file_of(module)
+    here = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
+    found = set()
+    for origin, names, plain in _IMPORT.findall(_source(file).decode()):
+        if origin.startswith("."):  # of this room: one dot, as many more as rooms up
+            rest = origin.lstrip(".")
+            up = here[: len(here) + 1 - (len(origin) - len(rest))]
+            origin = ".".join([*up, rest]) if rest else ".".join(up)
+        found.add(origin or plain)
+        found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
+    rooms = set(COMPILED_ROOMS) - set(VERBS)
+    return frozenset(
+        name for name in found if name.split(".")[1:2] and name.split(".")[1] in rooms and file_of(name).is_file()
+    )
+
+
+def file_of(module: str) -> Path:
+    """The source of a module: name.py, or name/__init__.py where there is such a room."""
+    place = PACKAGE.joinpath(*module.split(".")[1:])
+    room = place / "__init__.py"
+    return room if room.is_file() else place.with_suffix(".py")
+
+
+@cache
+def _source(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:  # a zipped or frozen install: its sources cannot be edited
+        from importlib.metadata import version
+
+        return version("gapless").encode()

@@ -1,0 +1,372 @@
+"""What a least squares fit claims: the orthogonality of its residuals, or, with a penalty, a gap.
+
+Without a penalty least squares has no duality gap of ours, and none is made up.  What stands in its place, kind
+``orthogonality``, is the largest cosine between the residuals and a column (0 at the optimum), with the residual sum of
+squares, R2, rank and condition.  Where every target has alpha > 0, kind ``gap``: primal and dual of
+
+    P = 1/2 |w|^2 + sum_i c_i 1/2 (y_i - <w, x_i> - b)^2,    c_i = weight_i / alpha       (the objective over 2 alpha)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from gapless._compile.kernel_store import backend
+from gapless._runtime.results import result
+from gapless._runtime.written import written
+from gapless.certificates.base import Stated, statement_of, times_of
+from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
+from gapless.certificates.linear import certify_values, relative_gap
+from gapless.certificates.model_document import decode_float, encode_float
+from gapless.errors import above_optimum, convergence_message, short, tolerance
+from gapless.judge.fingerprint import digest
+from gapless.problems.least_squares import LeastSquares
+from gapless.problems.r_squared import r_squared
+
+__all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
+
+
+@result
+@dataclass(frozen=True)
+class Target:
+    """The figures of one target. With a gap: primal, dual, gap, relative_gap; without: orthogonality. The others of
+    these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality.
+
+    Attributes
+    ----------
+    status : how this target ended
+    rss : residual sum of squares
+    r2 : R squared
+    rounding : bound on the rounding of the gap, or of the orthogonality
+    orthogonality : largest cosine between residuals and a column; None with a penalty
+    primal : P; None without a penalty
+    dual : D; None without a penalty
+    gap : P - D; None without a penalty
+    relative_gap : gap / max(|P|, |D|); None without a penalty
+    """
+
+    status: str
+    rss: float
+    r2: float
+    rounding: float
+    orthogonality: float | None = None
+    primal: float | None = None
+    dual: float | None = None
+    gap: float | None = None
+    relative_gap: float | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the status is "converged"."""
+        return self.status == "converged"
+
+    def document(self) -> dict[str, Any]:
+        """The JSON block."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: encode_float(v) if isinstance(v, float) else v for name, v in values.items() if v is not None}
+
+    @classmethod
+    def from_document(cls, block: Mapping[str, Any]) -> Target:
+        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
+        values: dict[str, Any] = {name: v if name == "status" else decode_float(v) for name, v in block.items()}
+        return cls(**values)
+
+    def __str__(self) -> str:
+        figure = (
+            f"orthogonality {self.orthogonality:.1e}"
+            if self.relative_gap is None
+            else f"relative gap {self.relative_gap:.1e}"
+        )
+        return f"{self.status}: residual sum of squares {self.rss:.10g}, R2 {self.r2:.6g}, {figure}"
+
+
+def certify_least_squares(
+    problem: LeastSquares, solution: tuple[np.ndarray, np.ndarray], ending: str, *, tol: float, dtype: Any
+) -> tuple[tuple[Target, ...], np.ndarray | None]:
+    """The targets' figures, and the dual points (K, n) where there is a gap.
+
+    ``solution`` is (W, b) as the solver found it; what is certified is that, rounded to ``dtype``: the model as the user
+    gets it.  The dual point comes from the unrounded one, which is the better for it.
+    """
+    W, b = (np.asarray(a, dtype=dtype).astype(np.float64) for a in solution)
+    left, gradient = problem.residuals(W, b)
+    rss, tss, largest = problem.rss(left), problem.tss, problem.largest
+    r2 = r_squared(rss, tss, problem.mass, largest)
+    finite = bool(np.isfinite(rss).all())
+    targets: list[Target] = []
+    if finite and problem.alpha.min() > 0.0:
+        dual = np.empty((problem.K, problem.n)) if problem.K > 1 else None
+        best = left if np.dtype(dtype) == np.float64 else problem.residuals(*solution)[0]
+        for k in range(problem.K):
+            own = problem.own_gap(k, W[:, k], float(b[k])) if best is left else None
+            if own is None:
+                u = problem.dual_point(k, best)
+                found = problem.gap(k, W[:, k], float(b[k]), u)
+            else:
+                found, u = own
+            if not found.primal - found.dual <= tol * abs(found.primal):
+                # An early stop, whose dual point may be too long, or rounding, which centred columns have less of.
+                other = problem.dual_point(k, problem.centred_residuals(solution[0])[0])
+                for v in (u * found.stretch, other):
+                    again = problem.gap(k, W[:, k], float(b[k]), v)
+                    if again.dual > found.dual:
+                        found, u = again, v
+            primal, below = found.primal, found.dual
+            room = found.rounding if math.isfinite(below) else math.inf
+            whole = max(abs(primal), abs(below)) + float(problem.length[k]) ** 2 / float(problem.alpha[k])
+            if not room <= LOST * whole:  # the figures are rounding, and say nothing
+                primal = below = math.nan
+            sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
+            # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
+            # rounding that is large against the targets themselves excuses nothing: mass |y|^2 / alpha >= 2 P(0).
+            excused = room <= tol * problem.mass * float(largest[k]) ** 2 / float(problem.alpha[k])
+            status = "converged" if sub.gap <= room and excused else sub.status
+            targets.append(
+                Target(
+                    status, float(rss[k]), float(r2[k]), room,
+                    primal=primal, dual=below, gap=sub.gap, relative_gap=sub.relative_gap,
+                )
+            )  # fmt: skip
+            if dual is None:
+                return tuple(targets), u[None, :]
+            dual[k] = u
+        return tuple(targets), dual
+    unit = 2.0**-24 if np.dtype(dtype) == np.float32 else 0.0
+    cosine = problem.orthogonality(left, gradient)
+    room_of = problem.orthogonality_error(left, problem.residual_error(W, b, unit))
+    for k in range(problem.K):
+        reached = bool(cosine[k] <= tol + room_of[k])
+        status = "converged" if reached else "stalled" if ending in ("converged", "not_finite") else ending
+        targets.append(
+            Target(
+                status if finite else "not_finite",
+                float(rss[k]), float(r2[k]), float(room_of[k]), orthogonality=float(cosine[k]),
+            )
+        )  # fmt: skip
+    return tuple(targets), None
+
+
+#: Nothing is claimed where rounding may be more than this share of the objective, or of that of w = 0.
+LOST = 0.0025
+
+
+@result
+@dataclass(frozen=True, eq=False, repr=False)
+class LeastSquaresCertificate(Stated):
+    """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty.
+
+    Attributes
+    ----------
+    kind : "gap" with a penalty, "orthogonality" without
+    status : how the fit ended: "converged", "max_iter", "time_limit", "stalled", "interrupted", ...
+    tol : the tolerance that was asked for
+    targets : a `Target` for each column of y
+    rank : numerical rank of the columns
+    condition : condition number of the columns
+    n_iter : passes over the data
+    seconds : seconds of work, compiling left out
+    solver : the algorithm that found the model
+    fingerprint : what identifies the data: numbers of rows and features, and hashes of rows, labels and weights
+    statement : the model document without its certificate: estimator, parameters, classes, problem
+    arrays : name -> array of the model file: coefficients, offsets, dual point
+    backend : what computed it: "cpu", or the name of a device
+    """
+
+    kind: str
+    status: str
+    tol: float
+    targets: tuple[Target, ...]
+    rank: int | None
+    condition: float
+    n_iter: int
+    seconds: float
+    solver: str
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    backend: str = field(default_factory=backend)
+
+    @property
+    def worst(self) -> Target:
+        """The target with the largest orthogonality or relative gap, those that did not converge first."""
+        return max(self.targets, key=lambda t: (not t.converged, t.relative_gap or t.orthogonality or 0.0))
+
+    def _sum(self, name: str) -> float | None:
+        values = [getattr(target, name) for target in self.targets]
+        return None if None in values else math.fsum(values) if all(map(math.isfinite, values)) else float(sum(values))
+
+    @property
+    def rss(self) -> float:
+        """The residual sums of squares, of all targets."""
+        return self._sum("rss") or 0.0
+
+    @property
+    def r2(self) -> float:
+        """The mean of the targets' R2, as scikit-learn's score."""
+        return float(np.mean([target.r2 for target in self.targets]))
+
+    @property
+    def orthogonality(self) -> float | None:
+        """The largest of the targets; None where there is a gap."""
+        values = [t.orthogonality for t in self.targets if t.orthogonality is not None]
+        return max(values) if values else None
+
+    @property
+    def primal(self) -> float | None:
+        """The sum over the targets; None where there is no gap, as for dual, gap and relative_gap."""
+        return self._sum("primal")
+
+    @property
+    def dual(self) -> float | None:
+        """D, summed over the targets; None without a penalty."""
+        return self._sum("dual")
+
+    @property
+    def gap(self) -> float | None:
+        """P - D; None without a penalty."""
+        return self._sum("gap")
+
+    @property
+    def relative_gap(self) -> float | None:
+        """gap / max(|P|, |D|); None without a penalty."""
+        primal, dual = self.primal, self.dual
+        return None if primal is None or dual is None else relative_gap(primal, dual, self.gap)
+
+    @property
+    def rounding(self) -> float:
+        """With a gap the sum over the targets, else the largest."""
+        values = [target.rounding for target in self.targets]
+        return math.fsum(values) if self.kind == "gap" and all(map(math.isfinite, values)) else max(values)
+
+    @property
+    def objective(self) -> str:
+        """The formula that was minimised, with its numbers."""
+        problem, n = self.statement["problem"], int(self.fingerprint["n_rows"])
+        z = "<w, x_i> + b" if problem["offset"] == "free" else "<w, x_i>"
+        text = f"sum_i weight_i (y_i - ({z}))^2 over {n} rows"
+        alphas = sorted({decode_float(a) for a in problem["alpha"]})
+        if alphas != [0.0]:
+            text += f" + {alphas[0]:g} |w|^2" if len(alphas) == 1 else " + alpha_k |w_k|^2 for each target k"
+        return text
+
+    # ------------------------------------------------------------------ JSON
+    def document(self) -> dict[str, Any]:
+        """The model document without its arrays: JSON values only."""
+        certificate = {
+            "kind": self.kind,
+            "tol": encode_float(self.tol),
+            "status": self.status,
+            "rank": self.rank,
+            "condition": encode_float(self.condition),
+            "n_iter": int(self.n_iter),
+            **self._times(),
+            "backend": self.backend,
+            "solver": self.solver,
+            "fingerprint": dict(self.fingerprint),
+            "targets": [target.document() for target in self.targets],
+        }
+        return self._stated(certificate)
+
+    @classmethod
+    def from_document(
+        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
+    ) -> LeastSquaresCertificate:
+        """The inverse of ``document``. ``arrays`` are those of the model file."""
+        block = document["certificate"]
+        return cls(
+            kind=str(block["kind"]),
+            status=str(block["status"]),
+            tol=decode_float(block["tol"]),
+            targets=tuple(Target.from_document(target) for target in block["targets"]),
+            rank=None if block["rank"] is None else int(block["rank"]),
+            condition=decode_float(block["condition"]),
+            n_iter=int(block["n_iter"]),
+            **times_of(block),
+            solver=str(block["solver"]),
+            fingerprint=dict(block["fingerprint"]),
+            statement=statement_of(document),
+            arrays=dict(arrays or {}),
+            backend=str(block["backend"]),
+        )
+
+    # ------------------------------------------------------------ sentences
+    def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
+        """The sentence of the ConvergenceWarning; None where all is well.
+
+        ``max_iter`` and ``time_limit`` are the limits that the fit had.
+        """
+        if self.converged:
+            return None
+        worst = self.worst
+        if worst.relative_gap is not None and worst.primal is not None and worst.dual is not None:
+            text = convergence_message(
+                self.estimator, worst.status, seconds=self.seconds, relative_gap=worst.relative_gap, tol=self.tol,
+                primal=worst.primal, dual=worst.dual, rounding=worst.rounding, max_iter=max_iter,
+                time_limit=time_limit, n_iter=self.n_iter,
+            )  # fmt: skip
+            return text.replace(" (init=est resumes from this model)", "").replace(" with init=est to resume", "")
+        advice = {
+            "max_iter": "Raise max_iter or tol.",
+            "time_limit": "Raise time_limit.",
+            "interrupted": "Fit again.",
+        }.get(worst.status, "Scale the columns of X (StandardScaler, MaxAbsScaler) or raise tol.")
+        cosine = math.nan if worst.orthogonality is None else worst.orthogonality
+        return (
+            f"{self.estimator} ended as {worst.status} after {short(self.seconds)} s: the residuals have a cosine of "
+            f"{cosine:.1e} > tol={tolerance(self.tol)} with a column; at the least squares solution it is 0. {advice}"
+        )
+
+    def __str__(self) -> str:
+        rank = "" if self.rank is None else f", rank {self.rank} of {self.statement['n_features']}"
+        condition = f", condition {self.condition:.1e}" if math.isfinite(self.condition) else ""
+        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {self._took}, {self.solver}"
+        primal, dual = self.primal, self.dual
+        if primal is not None and dual is not None:
+            most = above_optimum(primal, dual, self.rounding)
+            return (
+                f"{self.estimator}: the objective is at most {most} above its optimum (primal {primal:.10g}, dual "
+                f"{dual:.10g}, relative gap {self.relative_gap:.1e}, tol {tolerance(self.tol)}; {tail})."
+            )
+        figure = f"{self.orthogonality:.1e} (tol {tolerance(self.tol)}, rounding {self.rounding:.1e})"
+        head = f"the residuals are orthogonal to the columns to {figure}"
+        if self.converged and (self.orthogonality or 0.0) > self.tol:
+            head = f"the residuals are orthogonal to the columns as far as rounding allows, {figure}"
+        return (
+            f"{self.estimator}: {head}; residual sum of squares {self.rss:.10g}, {tail}. "
+            "Least squares without a penalty has no duality gap."
+        )
+
+    def __repr__(self) -> str:
+        figure = (
+            f"relative_gap={self.relative_gap:.3g}" if self.kind == "gap" else f"orthogonality={self.orthogonality:.3g}"
+        )
+        return f"LeastSquaresCertificate({self.estimator}: {self.status}, {figure}, rss={written(self.rss)}, tol={self.tol:g})"
+
+    def _table(self) -> tuple[list[str], list[list[Any]]]:
+        """What a notebook shows: a line for each target."""
+        names = [f.name for f in fields(Target)]
+        return names, [[getattr(target, name) for name in names] for target in self.targets[:50]]
+
+
+def target_fingerprint(X: Any, Y: np.ndarray, weights: np.ndarray | None) -> dict[str, Any]:
+    """The "fingerprint" block where the targets are numbers: their float64 bytes stand for the labels.
+
+    Weights of None are ones.
+    """
+    return {
+        "n_rows": int(X.shape[0]),
+        "n_features": int(X.shape[1]),
+        "rows": digest_of_rows(X),
+        "labels": digest(Y + 0.0, "<f8"),
+        "weights": digest_of_ones(X.shape[0]) if weights is None else digest(weights + 0.0, "<f8"),
+    }
+
+
+def worst_status(targets: Sequence[Target]) -> str:
+    """``converged`` where every target is, else the status of one that is not."""
+    return next((target.status for target in targets if not target.converged), "converged")

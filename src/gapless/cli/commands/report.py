@@ -1,0 +1,100 @@
+"""gapless report: one HTML page that tells the whole story of a model."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gapless.cli import numbers, options
+from gapless.cli.guard import guarded
+from gapless.cli.output import line, print_json
+
+
+@guarded
+def report(
+    context: typer.Context,
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
+    test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
+    delta: numbers.Delta = 0.05,
+    tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
+    tested: Annotated[int, typer.Option(help="Models that the test rows compared.", min=1)] = 1,
+    title: Annotated[str | None, typer.Option(help="Title of the page.", show_default=False)] = None,
+    pictures: Annotated[bool, typer.Option("--pictures/--no-pictures", help="Pictures need matplotlib.")] = True,
+    target: options.Target = None,
+    weights: options.Weights = None,
+    drop: options.Drop = None,
+    holdout: options.Holdout = None,
+    seed: options.Seed = 0,
+    header: options.Header = None,
+    format: options.Format = "auto",
+    index_base: options.IndexBase = None,
+    encoding: options.Encoding = None,
+    decimal: options.Decimal = None,
+    date_order: options.DateOrder = None,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write one self-contained HTML page: the model, both gaps, errors, bounds, features, and how to check it all."""
+    if test is not None and holdout is not None:
+        raise typer.BadParameter("--test and --holdout exclude each other")
+    from gapless.files.dataset import Expected
+    from gapless.files.model_file import load
+    from gapless.pages.report import report as tell
+
+    estimator = load(model)
+    expected = Expected.of(estimator)
+    reading: dict[str, Any] = {
+        "header": header, "format": format, "index_base": index_base, "encoding": encoding, "expected": expected,
+        "decimal": decimal, "date_order": date_order,
+    }  # fmt: skip
+    rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
+    rows, tested_on = options.parts(rows, expected, holdout, seed)
+    if test is not None:
+        left = [*(drop or []), *([weights] if weights is not None else [])]
+        tested_on = options.read(test, target=target, drop=left, **reading)
+    page = tell(
+        estimator, rows.X, rows.y,
+        X_test=None if tested_on is None else tested_on.X,
+        y_test=None if tested_on is None else tested_on.y,
+        sample_weight=rows.weights, file=out, title=title, feature_names=rows.names, delta=delta, tried=tried, tested=tested,
+        pictures=pictures, data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
+        commands=_commands(context, estimator, model, data, out),
+    )  # fmt: skip
+    size = len(page.html.encode("utf-8"))
+    if json:
+        print_json(
+            {
+                "command": "report",
+                "model": os.fspath(model),
+                "data": os.fspath(data),
+                "out": os.fspath(out),
+                "bytes": size,
+            }
+        )
+        return
+    line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
+
+
+def _commands(context: typer.Context, estimator: Any, model: Path, data: Path, out: Path) -> tuple[str, str, str]:
+    """How to make such a model again, by the command that did or in Python; how to check this one; how to make this page."""
+    from gapless.cli.origin import READING, make_command, place, typed
+    from gapless.pages.origin import call_of
+
+    told = typed(context, (*READING, "target", "drop", "holdout", "seed"))
+    made = (estimator.certificate_.statement.get("origin") or {}).get("command")
+    make = (
+        make_command(made, model)
+        if made
+        else (
+            f"import gapless\n\nmodel = {call_of(estimator)}.fit(X, y)  # the rows of {shlex.quote(place(data))}{told}\n"
+            f"gapless.save(model, {os.fspath(model)!r})"
+        )
+    )
+    check = f"{shlex.join(['gapless', 'verify', place(model), place(data)])}{told}"
+    return make, check, make_command(typed(context), out)

@@ -1,0 +1,1 @@
+"""What estimators of a family share."""

@@ -1,0 +1,116 @@
+"""What ensembles share: copies of a base learner with seeds of their own, and what a learner can take."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils.validation import has_fit_parameter
+
+from .linear_classifier import LinearClassifier
+from .loading import blank_model
+from .notebook import Shown
+
+SEEDS = np.iinfo(np.int32).max
+
+
+def routing() -> bool:
+    """Whether scikit-learn's metadata routing is on."""
+    return bool(get_config().get("enable_metadata_routing", False))
+
+
+def refuse_parameters(owner: Any, method: str, given: dict[str, Any]) -> None:
+    """Keywords beyond those of a method go to the base learners, by metadata routing alone."""
+    if given and not routing():
+        raise ValueError(
+            f"Passing extra keyword arguments to {type(owner).__name__}.{method} is only supported if "
+            "enable_metadata_routing=True, which you can set using `sklearn.set_config`. See the User Guide "
+            "<https://scikit-learn.org/stable/metadata_routing.html> for more details. Extra parameters passed are: "
+            f"{set(given)}"
+        )
+
+
+def takes_weights(learner: Any) -> bool:
+    return bool(has_fit_parameter(learner, "sample_weight"))
+
+
+def taken(values: Any, rows: np.ndarray) -> Any:
+    """The rows of an array, a sparse matrix, a data frame or a list."""
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    return values[rows] if hasattr(values, "shape") else [values[i] for i in rows]
+
+
+class Ensemble(Shown, MetaEstimatorMixin, BaseEstimator):
+    """Parameters, copies of the base learner, and the ensemble as a sequence of them."""
+
+    _require = LinearClassifier._require
+    _invalid = LinearClassifier._invalid
+    _one_of = LinearClassifier._one_of
+
+    estimator: Any
+    random_state: Any
+    estimators_: Any
+
+    def _default(self) -> Any:
+        raise NotImplementedError
+
+    def _base(self) -> Any:
+        """The base learner, or the one that stands for None."""
+        return self._default() if self.estimator is None else self.estimator
+
+    def _check_ensemble(self) -> None:
+        base = self.estimator
+        if base is not None and not all(hasattr(base, method) for method in ("fit", "predict")):
+            self._invalid("estimator", "an object implementing 'fit' and 'predict' or None")
+        self._require("n_estimators", Integral, "an int in the range [1, inf)", lambda v: v >= 1)
+        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
+        if hasattr(self, "time_limit"):
+            self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
+        state: Any = self.random_state
+        good = state is None or isinstance(state, np.random.RandomState)
+        if not good and (not isinstance(state, Integral) or isinstance(state, bool) or not 0 <= int(state) < 2**32):
+            self._invalid(
+                "random_state",
+                "an int in the range [0, 4294967295], an instance of 'numpy.random.mtrand.RandomState' or None",
+            )
+
+    def _copy(self, base: Any, random: Any) -> Any:
+        """A copy of the base learner; every ``random_state`` in it gets a seed, as scikit-learn gives them."""
+        learner = clone(base)
+        names = sorted(learner.get_params(deep=True)) if hasattr(learner, "get_params") else []
+        wanted = [name for name in names if name == "random_state" or name.endswith("__random_state")]
+        if random is not None and wanted:
+            source = np.random.RandomState(int(random)) if isinstance(random, int) else random
+            learner.set_params(**{name: source.randint(SEEDS) for name in wanted})
+        return learner
+
+    def _names(self) -> Any:
+        return getattr(self, "feature_names_in_", None)
+
+    def _to_save(self) -> list[Any] | None:
+        """The learners that a model file holds; None where it needs none."""
+        return list(self.estimators_)
+
+    @classmethod
+    def _blank(cls, document: Any, learners: list[Any]) -> Any:
+        """From a document: parameters, with a base learner like those that were fitted, and what was seen of the features."""
+        model = blank_model(cls, document)
+        model.estimator = None
+        if learners:
+            base = clone(learners[0])
+            seeds = [name for name in base.get_params() if name == "random_state" or name.endswith("__random_state")]
+            model.estimator = base.set_params(**dict.fromkeys(seeds))
+        return model
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Any:
+        return iter(self.estimators_)

@@ -1,0 +1,1 @@
+"""What a cell of a table says: numbers, dates, yes and no, words for no value."""

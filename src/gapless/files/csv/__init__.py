@@ -1,0 +1,1 @@
+"""Tables of text: separators, quotes, columns."""

@@ -1,0 +1,480 @@
+"""A CSV file in blocks of whole records: one thread at a time reads a block and cuts it into cells; what the cells say is scanned
+side by side.
+
+A block is small enough to stay in a core's cache, its memory is used for the next one, and each worker keeps the texts it knows:
+memory that is touched for the first time costs as much as scanning it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless.files import text_blocks as blocks
+from gapless.files.cells.cells import BAD, DATE, INFINITE, NUMBER, Style, Tally
+from gapless.files.cells.cells import MISSING as NO_VALUE
+from gapless.files.cells.notation import COMMA, swapped
+from gapless.files.csv import words as csv_words
+from gapless.files.csv.columns import Roles
+from gapless.files.csv.sniff import MISSING, NOTHING
+from gapless.files.dataset import data_error
+from gapless.files.text_blocks import Room, open_text
+
+#: The texts that stand for no value, each in a word.
+PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
+FEW_ROWS = 128
+COMMA_BYTE, POINT_BYTE = 44, 46
+MOST_SPARE = 4
+LONGEST = 1 << 28  # bytes of a record
+FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
+
+
+class Plan(NamedTuple):
+    """What the blocks are scanned for."""
+
+    path: str
+    separator: str
+    newline: str
+    encoding: str
+    names: list[str] | None
+    kinds: np.ndarray  # of every column of the file
+    place: np.ndarray  # of every column in X; negative: label and weights
+    roles: Roles
+    typed: bool
+    fixed: bool  # the columns are a model's
+    head: int  # bytes before the first row
+    line: int  # of the file that the first row begins in
+    record: float  # bytes of one, about
+    end: int | None  # bytes of the file before what stands below the table
+    styles: dict[int, Style]  # of columns that are no texts; others are plain numbers
+    style: Style  # of the others
+    missing: frozenset[str]  # words for no value besides the usual ones
+    all_texts: frozenset[int]  # columns of texts however many there are
+    regression: bool  # labels are numbers, whatever texts are among them
+
+    @property
+    def texts(self) -> list[int]:
+        """The columns of texts, in the order of the file."""
+        from gapless.files.csv.scan_columns import TEXT
+
+        return [*(self.kinds >= TEXT).nonzero()[0].tolist()]
+
+    @property
+    def commas(self) -> np.ndarray:
+        """Of every column: whether its numbers have decimal commas."""
+        found = np.zeros(self.kinds.size, dtype=bool)
+        found[[j for j, style in self.styles.items() if style.kind == NUMBER and style.choice == COMMA]] = True
+        return found & (self.kinds == 1)
+
+    def style_of(self, column: int) -> Style:
+        return self.styles.get(column, self.style)
+
+
+class Problem(NamedTuple):
+    offset: int  # bytes of the file before the record
+    column: int  # -1: the whole record
+    words: str
+
+
+class Change(NamedTuple):
+    """Columns that are of another kind than their first cells said."""
+
+    kinds: dict[int, int]
+
+
+class _Block(NamedTuple):
+    """What a block gave. What is wrong with it waits until all blocks before it are known to have nothing wrong."""
+
+    number: int
+    rows: int
+    worker: int
+    whole: bool  # labels are plain whole numbers
+    problems: list[Problem]
+    change: dict[int, int]
+
+    @property
+    def fine(self) -> bool:
+        return not (self.problems or self.change)
+
+
+class Table(NamedTuple):
+    """All blocks: the rows, with the codes of each block's worker where a column holds texts, and what odd cells said."""
+
+    X: np.ndarray
+    extra: np.ndarray  # labels and weights
+    whole: bool
+    codes: list[tuple[int, int]]  # (rows, worker) of each block
+    texts: list[
+        list[list[str | None]]
+    ]  # of each worker, of each column of texts: in the order of its codes; None is no value
+    tallies: dict[int, Tally]
+    bad: dict[int, Problem]  # the first cell of a column that is no number
+
+
+def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
+    """All blocks, by so many threads; or what is wrong with the first one that is not fine. `rows` is an estimate."""
+    from gapless._runtime.threads import share, team
+
+    stream, _ = open_text(plan.path, plan.encoding, plan.end)
+    with stream:
+        source = _Source(stream, plan, rows, dtype)
+        threads = max(1, min(threads, math.ceil(os.path.getsize(plan.path) / source.size)))
+        workers = [_Worker(k, plan, source) for k in range(threads)]
+        if threads == 1:
+            workers[0].run()
+        else:
+            with team(threads):
+                share(lambda k: workers[k].run(), threads)
+    for worker in workers:
+        worker.leave()
+    done = sorted(block for worker in workers for block in worker.done)
+    for block in done:
+        if not block.fine:
+            return min(block.problems) if block.problems else Change(block.change)
+    tallies: dict[int, Tally] = {}
+    bad: dict[int, Problem] = {}
+    for worker in workers:
+        for column, tally in worker.tallies.items():
+            tallies.setdefault(column, Tally()).add(tally)
+        for column, first in worker.bad.items():
+            bad[column] = min(first, bad.get(column, first))
+    X = source.X.whole()
+    return Table(
+        X,
+        source.extra.whole(),
+        all(block.whole for block in done),
+        [(block.rows, block.worker) for block in done],
+        [worker.texts.told(plan) for worker in workers],
+        tallies,
+        bad,
+    )
+
+
+class _Task(NamedTuple):
+    """A block that is cut into cells, and the room for its rows."""
+
+    number: int
+    offset: int  # what to add to a place in the buffer: bytes of the file before it
+    begin: int
+    end: int
+    rows: int
+    X: np.ndarray
+    extra: np.ndarray
+    wrong: int  # with the record behind the last row
+    cells: int
+
+
+class _Source:
+    """Hands out the blocks in order, to one thread at a time."""
+
+    def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
+        from gapless.files.csv.plain_scan import scanner
+
+        self.stream, self.plan = stream, plan
+        # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
+        size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
+        self.size = size
+        self.scanner = scanner(os.path.getsize(plan.path))
+        self.X = Room(rows, len(plan.roles.features), dtype)
+        self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
+        self.direct = np.dtype(dtype) == np.float64
+        self.lock = threading.Lock()
+        self.rest = b""
+        self.number, self.offset = 0, 0
+        self.ended = self.stopped = False  # by the end of the file, by a worker
+
+    def next(self, worker: _Worker) -> _Task | None:
+        with self.lock:
+            while not self.ended and not self.stopped:
+                task = self._cut(worker)
+                if task is not None:
+                    return task
+        return None
+
+    def _cut(self, worker: _Worker) -> _Task | None:
+        """The next block, into the worker's memory; None where it has no record."""
+        from gapless.files.csv.scan_bytes import PAD
+        from gapless.files.csv.scan_cells import FINE
+
+        plan, rest = self.plan, self.rest
+        want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
+        if want > 2 * LONGEST:
+            line = csv_words.line_at(plan, self.offset or plan.head)
+            raise data_error(
+                f"a record of more than {LONGEST >> 20} MB; is a quote opened and not closed?", plan.path, line
+            )
+        worker.make_room(want)
+        buffer = worker.buffer
+        buffer[PAD : PAD + len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+        end = PAD + len(rest)
+        with buffer.data as view:
+            while end < PAD + want and (got := self.stream.readinto(view[end : PAD + want])):
+                end += got
+        last = self.ended = end < PAD + want
+        begin = PAD
+        mark = ord(plan.newline)
+        if last and end > begin and buffer[end - 1] != mark:
+            buffer[end] = mark
+            end += 1
+        if self.offset == 0:
+            begin = min(begin + plan.head, end)
+        rows, stop, wrong, cells = self.scanner.cut(
+            buffer, begin, end, plan.kinds.size, ord(plan.separator), mark, last, worker.ends, worker.begins
+        )
+        self.rest = buffer[stop:end].tobytes()
+        offset = self.offset - PAD
+        if wrong != FINE:
+            self.ended = True
+        elif rows == 0 and not last and stop == begin:  # no line end in it
+            self.rest = buffer[PAD:end].tobytes()
+            return None
+        self.offset += stop - PAD
+        if rows == 0 and wrong == FINE:
+            return None
+        self.number += 1
+        return _Task(self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells)
+
+
+class _Texts:
+    """The texts that a worker knows."""
+
+    def __init__(self, columns: int) -> None:
+        from gapless.files.csv.scan_columns import KNOWN, SPARSE
+
+        self.state = np.zeros(2, dtype=np.int64)
+        self.counts = np.zeros(columns, dtype=np.int64)
+        self.table = np.zeros(SPARSE * FIRST_TEXTS, dtype=np.int32)
+        self.known = np.empty((FIRST_TEXTS, KNOWN), dtype=np.uint64)
+        self.pool = np.empty(FIRST_POOL, dtype=np.uint8)
+
+    def grow(self, scanner: Any) -> None:
+        from gapless.files.csv.scan_columns import SPARSE
+
+        n, used = self.state.tolist()
+        if n < len(self.known):
+            pool = np.empty(4 * self.pool.size, dtype=np.uint8)
+            pool[:used] = self.pool[:used]
+            self.pool = pool
+            return
+        known = np.empty((4 * n, self.known.shape[1]), dtype=np.uint64)
+        known[:n] = self.known
+        self.known = known
+        self.table = np.zeros(SPARSE * len(known), dtype=np.int32)
+        scanner.place_texts(self.table, known, n)
+
+    def told(self, plan: Plan) -> list[list[str | None]]:
+        """For each column of texts, what its codes stand for."""
+        from gapless.files.csv.scan_columns import TEXT
+
+        columns = plan.texts
+        told: list[list[str | None]] = [[] for _ in columns]
+        raw = self.pool[: self.state[1]].tobytes()
+        plain = raw.decode("ascii") if raw.isascii() else None
+        missing = [NOTHING | plan.missing if plan.kinds[j] == TEXT else () for j in columns]
+        for begin, tag in self.known[: self.state[0], 3:5].tolist():
+            rest, slot = divmod(tag, len(columns))
+            end = begin + (rest >> 1)
+            text = (plain[begin:end] if plain is not None else raw[begin:end].decode("utf-8")).strip()
+            if rest & 1:
+                text = text.replace('""', '"')
+            told[slot].append(None if text in missing[slot] else text)
+        return told
+
+
+def _memory(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For so many bytes, and where their cells end and their records begin: no more of them than bytes."""
+    return np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
+
+
+_spare: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+
+
+class _Worker:
+    """Scans one block after the other."""
+
+    def __init__(self, number: int, plan: Plan, source: _Source) -> None:
+        self.number, self.plan, self.source = number, plan, source
+        self.columns = len(plan.texts)
+        self.texts = _Texts(self.columns)
+        self.done: list[_Block] = []
+        self.tallies: dict[int, Tally] = {}
+        self.bad: dict[int, Problem] = {}
+        self.commas = plan.commas
+        self.dated = [j for j, style in plan.styles.items() if style.kind == DATE and plan.kinds[j] == 1]
+        try:
+            self.buffer, self.ends, self.begins = _spare.pop()
+        except IndexError:  # others may read too: asking first would not do
+            self.buffer, self.ends, self.begins = _memory(0)
+        self.odd = np.empty((0, 4), dtype=np.uint32)
+
+    def make_room(self, size: int) -> None:
+        """For a block of so many bytes, a line end that is added and what is read for nothing."""
+        from gapless.files.csv.scan_bytes import PAD
+
+        if self.buffer.size < size + 2 * PAD + 1:
+            self.buffer, self.ends, self.begins = _memory(
+                size + size // 4 + 2 * PAD + 1
+            )  # and the usual rest of a record
+
+    def leave(self) -> None:
+        """What was touched once is kept for the next file."""
+        if self.buffer.size <= 2 * blocks.CELLS and len(_spare) < MOST_SPARE:
+            _spare.append((self.buffer, self.ends, self.begins))
+
+    def run(self) -> None:
+        try:
+            while (task := self.source.next(self)) is not None:
+                block = self._scan(task)
+                self.done.append(block)
+                if not block.fine:
+                    self.source.stopped = True
+        except BaseException:
+            self.source.stopped = True  # the others need not go on
+            raise
+
+    def _scan(self, task: _Task) -> _Block:
+        """One block by the compiled scanner; what it leaves open is read here."""
+        from gapless.files.csv import scan_columns as scan
+        from gapless.files.csv.scan_number import POINT, WHOLE, powers_of_five, powers_of_two
+
+        plan, texts, rows, roles = self.plan, self.texts, task.rows, self.plan.roles
+        X = task.X if self.source.direct else np.empty(task.X.shape)
+        cells = rows * int((plan.kinds == scan.NUMBER).sum())
+        if len(self.odd) < cells:
+            self.odd = np.empty((cells + cells // 4, 4), dtype=np.uint32)
+        facts = np.zeros(5, dtype=np.int64)
+        if self.commas.any():
+            self._swap(task)
+        while True:
+            status = self.source.scanner.scan_columns(
+                self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
+                PACKED, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
+                powers_of_five(), powers_of_two(),
+            )  # fmt: skip
+            if status != scan.FULL:
+                break
+            texts.grow(self.source.scanner)
+        problems: list[Problem] = []
+        change: dict[int, int] = {}
+        if status == scan.TOO_MANY_TEXTS:
+            column = int(facts[3])
+            if column == roles.label or column in plan.all_texts:
+                problems.append(self._problem(task, int(facts[4]), column, csv_words.too_many(plan, column)))
+            else:
+                change[column] = scan.SKIP
+        whole = not facts[2]
+        if facts[0] or self.dated:
+            whole = self._odd_cells(task, X, int(facts[0]), problems, change) and whole
+        label = task.extra[:, 0]
+        if roles.label is not None and plan.kinds[roles.label] == scan.NUMBER:
+            huge = not whole and bool((np.abs(label) > WHOLE).any())
+            if huge and not (self.buffer[task.begin : task.end] == POINT).any():
+                change[roles.label] = scan.LABEL  # what stands there is told by the text
+        if facts[1] and not change:
+            problems += self._absent(task, X)
+        if roles.weights is not None and (task.extra[:, 1] < 0).any():
+            i = int(np.argmax(task.extra[:, 1] < 0))
+            problems.append(self._problem(task, i, roles.weights, f"the weight {task.extra[i, 1]:g} is negative"))
+        if task.wrong:
+            words = csv_words.wrong(plan, task.wrong, task.cells)
+            problems.append(Problem(task.offset + task.end, -1, words))
+        if not self.source.direct:
+            task.X[:] = X
+        return _Block(task.number, rows, self.number, whole, problems, change)
+
+    def _swap(self, task: _Task) -> None:
+        """Points for commas and commas for points, where a column has decimal commas: the scanner knows points."""
+        width = self.plan.kinds.size
+        text = self.buffer[task.begin : task.end]
+        places = np.flatnonzero((text == COMMA_BYTE) | (text == POINT_BYTE)) + task.begin
+        ends = self.ends[: task.rows * width]
+        cells = np.searchsorted(ends, places)
+        inside = (cells < ends.size) & self.commas[cells % width]
+        places, cells = places[inside], cells[inside]
+        self.buffer[places[ends[cells] != places]] ^= COMMA_BYTE ^ POINT_BYTE
+
+    def _problem(self, task: _Task, row: int, column: int, words: str) -> Problem:
+        return Problem(task.offset + int(self.begins[row]), column, words)
+
+    def _decoded(self, begin: int, end: int) -> str:
+        return self.buffer[begin:end].tobytes().decode("utf-8")
+
+    def _odd_cells(
+        self,
+        task: _Task,
+        X: np.ndarray,
+        n: int,
+        problems: list[Problem],
+        change: dict[int, int],
+    ) -> bool:
+        """Number cells that Python has to read: each into its place, or what is wrong with it; whether labels are whole."""
+        from gapless.files.csv import scan_columns as scan
+
+        plan, roles = self.plan, self.plan.roles
+
+        def values(column: int) -> np.ndarray:
+            to = int(plan.place[column])
+            return X[:, to] if to >= 0 else task.extra[:, -1 - to]
+
+        whole = True
+        last, style, tally, into = -1, plan.style, Tally(), X[:, 0]
+        odd = self.odd[:n]
+        for row, column, begin, end in odd.tolist():
+            if column != last:
+                last, style, into = column, plan.style_of(column), values(column)
+                tally = self.tallies.setdefault(column, Tally())
+            token = self._decoded(begin, end).strip()
+            token = swapped(token) if self.commas[column] else token
+            value, how = tally.read(token, style)
+            into[row] = value
+            whole = whole and column != roles.label
+            if how == INFINITE:
+                problems.append(self._problem(task, row, column, csv_words.not_finite(token)))
+            elif how == BAD and column == roles.label:
+                if not plan.regression:
+                    change[column] = scan.LABEL
+            elif how == BAD or (
+                how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)
+            ):
+                first = task.offset + int(self.begins[row]) == 0
+                problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
+                if plan.typed and column != roles.weights:
+                    self.bad[column] = min(problem, self.bad.get(column, problem))
+                else:
+                    problems.append(problem)
+        for column in self.dated:
+            self._undated(column, values(column), odd)
+        return whole
+
+    def _undated(self, column: int, values: np.ndarray, odd: np.ndarray) -> None:
+        """A plain number is no date."""
+        plain = ~np.isnan(values)
+        plain[odd[odd[:, 1] == column, 0]] = False
+        tally = self.tallies.setdefault(column, Tally())
+        for value in values[plain].tolist():
+            tally.read(f"{value:g}", self.plan.style_of(column))
+        values[plain] = np.nan
+
+    def _absent(self, task: _Task, X: np.ndarray) -> list[Problem]:
+        """The first missing value where there may be none: any feature of a table that is not typed, any weight."""
+        plan, weights = self.plan, self.plan.roles.weights
+        found: list[tuple[int, int]] = []
+        if not plan.typed and np.isnan(X).any():
+            i, k = (int(each[0]) for each in np.nonzero(np.isnan(X)))
+            found.append((i, plan.roles.features[k]))
+        if weights is not None and np.isnan(task.extra[:, 1]).any():
+            found.append((int(np.argmax(np.isnan(task.extra[:, 1]))), weights))
+        if not found:
+            return []
+        i, j = min(found)
+        k = i * plan.kinds.size + j
+        begin = int(self.begins[i] if j == 0 else self.ends[k - 1] + 1)
+        cell = self._decoded(begin, int(self.ends[k])).strip()
+        cell = cell[1:-1].strip() if cell[:1] == '"' else cell
+        cell = swapped(cell) if self.commas[j] else cell
+        first = task.offset + int(self.begins[i]) == 0
+        return [self._problem(task, i, j, csv_words.no_number(cell, plan, first))]

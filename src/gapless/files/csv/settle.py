@@ -1,0 +1,182 @@
+"""What all cells of a CSV file say of its columns, after its first rows said what to look for."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gapless.files.cells.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally, facts, sentences
+from gapless.files.cells.dates import is_date
+from gapless.files.cells.notation import COMMA, POINT, is_any_number, unit_among, without_unit
+from gapless.files.csv.words import line_at, name, too_many
+from gapless.files.dataset import Expected, Reading, data_error, listed
+from gapless.files.labels import is_number
+
+if TYPE_CHECKING:
+    from gapless.files.cells.kinds import Guess, Options
+    from gapless.files.csv.blocks import Plan, Table
+
+FEW_VALUES = 12  # numbers with a text among them are texts, where there are no more values than that: nothing is lost
+LOOKED_AT = 2000  # texts of a column
+
+
+def settled(
+    plan: Plan, table: Table, guessed: Guess, options: Options, expected: Expected | None, changed: set[int]
+) -> dict[int, int]:
+    """Columns that have to be read otherwise, with their kinds; their styles are changed here. Each changes once, or back."""
+    from gapless.files.csv import scan_columns as scan
+
+    change: dict[int, int] = {}
+    for j, tally in table.tallies.items():
+        style = plan.style_of(j)
+        if tally.counts[AGAINST] and not style.asked:
+            turned = _turned(j, plan, style, tally, guessed, expected, changed)
+            if turned is not None:
+                plan.styles[j] = turned
+                guessed.sure.setdefault(j, set()).add(turned.choice)
+                change[j] = scan.NUMBER
+                continue
+        if tally.counts[BAD] and style.kind == NUMBER and expected is None and j not in changed:
+            unit = unit_among(tally.examples[BAD]) if style.unit is None else None
+            if unit is not None and sum(without_unit(text, unit) != text for text in tally.examples[BAD]) > 1:
+                plan.styles[j] = style._replace(unit=unit)
+                change[j] = scan.NUMBER
+                changed.add(j)
+                continue
+        if tally.counts[BAD] and j in plan.roles.features and _texts(j, plan, table, tally, options, expected):
+            dates = [is_date(text) for text in tally.examples[BAD]]
+            if style.kind == NUMBER and 2 * sum(dates) > len(dates) and j not in changed:
+                plan.styles[j] = Style(DATE, "dmy", missing=style.missing)
+                change[j] = scan.NUMBER
+            else:
+                plan.styles.pop(j, None)
+                change[j] = scan.TEXT
+            changed.add(j)
+    if any(plan.style_of(j).choice == COMMA for j in change):
+        change |= _followers(plan, guessed, changed)
+    if plan.typed and not plan.fixed:
+        change |= _values(plan, table, options, changed)
+    return change
+
+
+def _followers(plan: Plan, guessed: Guess, changed: set[int]) -> dict[int, int]:
+    """Columns none of whose first cells insist on a mark go with one that turned out to have decimal commas."""
+    from gapless.files.csv import scan_columns as scan
+
+    change: dict[int, int] = {}
+    for j in (np.flatnonzero(plan.kinds == scan.NUMBER)).tolist():
+        style = plan.style_of(j)
+        if style.kind == NUMBER and style.choice == POINT and not (style.asked or guessed.sure.get(j) or j in changed):
+            plan.styles[j] = style.other()
+            change[j] = scan.NUMBER
+    return change
+
+
+def _turned(
+    j: int, plan: Plan, style: Style, tally: Tally, guessed: Guess, expected: Expected | None, changed: set[int]
+) -> Style | None:
+    """The other mark, or the other order, where cells insist on it and none on this one. Where both occur the model's stays."""
+    confirmed = style.choice in guessed.sure.get(j, ()) or bool(tally.counts[SURE])
+    model = None
+    if expected is not None:
+        k = plan.roles.features.index(j) if j in plan.roles.features else None
+        known = expected.label_style if k is None else expected.styles.get(k, Style())
+        model = known.choice
+    if model is not None and style.choice != model:
+        changed.add(j)
+        return style.other()
+    if confirmed or j in changed:
+        return None
+    changed.add(j)
+    return style.other()
+
+
+def _texts(j: int, plan: Plan, table: Table, tally: Tally, options: Options, expected: Expected | None) -> bool:
+    """Whether a column with cells that are no numbers is one of texts."""
+    values = table.X[:, plan.place[j]]
+    fine = int(np.isfinite(values).sum())
+    if expected is not None:
+        if tally.counts[BAD] > fine:
+            first = table.bad[j]
+            raise data_error(first.words, plan.path, line_at(plan, first.offset), name(plan, j))
+        return False
+    if j in options.numbers:
+        if not fine:
+            raise data_error(f"no cell is a number ({tally.shown(BAD)})", plan.path, column=name(plan, j))
+        return False
+    if tally.counts[BAD] > fine:
+        return True
+    return plan.style_of(j).kind == NUMBER and len(np.unique(values[np.isfinite(values)])) <= FEW_VALUES
+
+
+def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> dict[int, int]:
+    """Columns of texts most of which are numbers or dates after all, or names of rows."""
+    from gapless.files.csv import scan_columns as scan
+
+    change: dict[int, int] = {}
+    for slot, j in enumerate(plan.texts):
+        if j not in plan.roles.features:
+            continue
+        # Each thread has seen fewer than that, or it would have said so; all of them together may have seen more.
+        parts = [worker[slot] for worker in table.texts]
+        if sum(map(len, parts)) > scan.MOST_TEXTS and len({*chain.from_iterable(parts)}) > scan.MOST_TEXTS:
+            if j in plan.all_texts:
+                raise data_error(too_many(plan, j), plan.path, column=name(plan, j))
+            change[j] = scan.SKIP
+        if j in changed or j in change or j in options.texts:
+            continue
+        texts = {text for worker in table.texts for text in worker[slot][:LOOKED_AT] if text}
+        some = [text for text in texts if any(map(str.isdigit, text))]
+        if 2 * len(some) <= len(texts):
+            continue
+        dates = sum(map(is_date, some))
+        numbers = sum(map(is_any_number, some))
+        if 2 * max(dates, numbers) > len(texts) and len(texts) > FEW_VALUES:
+            plan.styles[j] = Style(DATE, "dmy") if dates > numbers else Style()
+            plan.styles[j] = plan.styles[j]._replace(missing=plan.missing)
+            change[j] = scan.NUMBER
+            changed.add(j)
+    return change
+
+
+def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | None] | None) -> list[str]:
+    """What is said of the columns: how they were read, what was taken as missing, which texts are numbers."""
+    about: dict[str, list[str]] = {}
+    for j in sorted({*plan.styles, *table.tallies}):
+        if plan.kinds[j] == 1:
+            style, tally = plan.style_of(j), table.tallies.get(j, Tally())
+            about[str(name(plan, j))] = facts(
+                style, tally, len(table.X), style.choice in guessed.sure.get(j, ()), guessed.doubts.get(j), plan.fixed
+            )
+    said = sentences(about, {str(name(plan, j)): tally for j, tally in table.tallies.items() if plan.kinds[j] == 1})
+    if plan.fixed:
+        return said
+    if guessed.absent:
+        said.append(f"{listed(sorted(guessed.absent))} stand for no value")
+    for k, each in enumerate(levels or []):
+        j = plan.roles.features[k]
+        if each is None or j in plan.all_texts:
+            continue
+        numbers = [text for text in each[:LOOKED_AT] if is_number(text) or is_any_number(text)]
+        if 10 * len(numbers) >= min(len(each), LOOKED_AT):
+            some = f"{len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)})"
+            said.append(f"{name(plan, j)!r}: {some}, read as texts (--number reads them as numbers)")
+    return said
+
+
+def reading_of(
+    plan: Plan, table: Table, levels: list[list[str] | None] | None, missing: frozenset[str]
+) -> Reading | None:
+    """How the cells were read, for a model file; None: plain numbers and texts."""
+    columns = [*plan.roles.features, *([] if plan.roles.label is None else [plan.roles.label])]
+    plain = all(plan.style_of(j)[:3] == Style()[:3] and j not in table.tallies for j in columns)
+    if plain and not missing:
+        return None
+    styles = [
+        None if levels is not None and levels[k] is not None else plan.style_of(j)
+        for k, j in enumerate(plan.roles.features)
+    ]
+    target = Style() if plan.roles.label is None else plan.style_of(plan.roles.label)
+    return Reading(styles, target, missing)

@@ -1,0 +1,104 @@
+"""One class against the others with C = inf: the hard margin, or the proof that there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gapless._runtime.clock import now
+from gapless._runtime.written import written
+from gapless.certificates.linear import certify
+from gapless.certificates.separation import separability
+from gapless.errors import NotSeparable
+from gapless.problems.hard_margin import HardMargin
+from gapless.solvers.hard_margin.solve import solve_hard_margin
+from gapless.solvers.solution import Solution
+
+
+def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
+    """Coefficients, dual point, scores, claim and history of class k against the others; NotSeparable with its witness."""
+    positive = data.labels.positives[k]
+
+    def build(X: Any, index: np.ndarray) -> HardMargin:
+        y = np.where(index == positive, np.int8(1), np.int8(-1))
+        return HardMargin.of(X, y, task.offset.kind, task.offset.scale)
+
+    problem = build(data.X, data.index)
+    small = problem if data.groups is None else build(*data.small()[:2])
+    solution = solve_hard_margin(small, stop, callback=data.callback, interruption=data.interruption)
+    if solution.status == "not_finite":
+        raise ValueError(
+            f"{task.estimator}(C=inf): the squares of the values of X overflow or vanish in float64, so that no margin can be "
+            "computed. Scale the columns of X (StandardScaler, MaxAbsScaler)."
+        )
+    if solution.status in ("infeasible", "stalled") and not _feasible(small, solution.theta):
+        solution = _decided(task, data, k, small, solution)
+    theta = solution.theta
+    u = problem.repair(data.expand(solution.u))
+    for _ in range(3):  # the coefficients as the user gets them must keep every margin, too
+        w, b = problem.split(theta)
+        theta = problem.join(w, b)
+        if math.isfinite(problem.primal(theta)):
+            break
+        repaired = problem.repaired(theta)
+        if repaired is None:
+            break
+        theta = repaired
+    if not math.isfinite(
+        problem.primal(theta)
+    ):  # the larger class, by weight: its score is the share by which it is larger
+        w, b = np.zeros(problem.d), float(np.average(problem.y, weights=data.cost.c)) if problem.rows.constant else 0.0
+        theta = problem.join(w, b)
+        u = np.zeros_like(u)  # a dual bound needs |b*| <= B, and B needs a margin that is kept
+    z = problem.scores(theta)
+    claim = certify(
+        problem, replace(solution, u=u), tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z
+    )  # fmt: skip
+    return {
+        "coef": w[None, :].copy(), "intercept": np.array([b]), "dual": u[None, :], "scores": z[None, :], "claim": claim,
+        "history": solution.history,
+    }  # fmt: skip
+
+
+def _feasible(problem: HardMargin, theta: np.ndarray) -> bool:
+    return math.isfinite(problem.primal(theta))
+
+
+def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution) -> Solution:
+    """Exact arithmetic has the last word: NotSeparable, or the separating plane where the margin is too thin for floats."""
+    started = now()
+    positive, labels = data.labels.positives[k], data.labels
+    # The proof speaks of the user's data: all rows, and labels that they can write down.
+    y = labels.classes[labels.index] if labels.n_classes == 2 else labels.index == positive
+    weights = None
+    if data.cost.rows is not None:
+        weights = data.weights * (data.class_weight[labels.index] > 0.0)
+    found = separability(data.given, y, fit_intercept=task.offset.kind != "none", sample_weight=weights)
+    if found.status != "complete":
+        raise NotSeparable(_message(task, labels, positive, found), found)
+    theta = small.repaired(small.join(np.asarray(found.w), float(found.b)))
+    if theta is None or not _feasible(small, theta):
+        raise ValueError(
+            f"{task.estimator}(C=inf): the classes are separated, but by so thin a margin ({found.margin:.3g}) that float64 "
+            "cannot keep it. Scale the columns of X, or use a large finite C."
+        )
+    u = np.zeros(small.n) if solution.status == "infeasible" else solution.u
+    seconds = solution.seconds + now() - started
+    return replace(
+        solution, theta=theta, u=u, status="stalled", seconds=seconds, solver=solution.solver + "+separation"
+    )
+
+
+def _message(task: Any, labels: Any, positive: int, found: Any) -> str:
+    classes = labels.classes.tolist()
+    two = len(classes) == 2
+    what = f"{written(classes[0])} from {written(classes[1])}" if two else f"{written(classes[positive])} from the rest"
+    y = "y" if two else f"y == {written(classes[positive])}"
+    through = " through the origin" if task.offset.kind == "none" else ""
+    return (
+        f"{task.estimator}(C=inf): no hyperplane{through} separates {what} with a margin: multipliers of {found.rows.size} rows "
+        f"prove it (error.rows, error.multipliers; verify(error.witness, X, {y}) checks them). Use a finite C."
+    )

@@ -1,0 +1,48 @@
+"""Two classes and a kernel with C = inf: the hard margin, or the proof that there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from gapless._runtime.clock import now
+from gapless.certificates.kernel import LOST, Pair
+from gapless.certificates.linear import certify_values
+from gapless.gram.blocks import Gram
+from gapless.problems.hard_margin_kernel import Margins, kept
+from gapless.solvers.hard_margin.gram import hard_margin_gram
+from gapless.solvers.loop import Interruption, Stop
+
+#: Rows of the largest hard margin: their kernel matrix is factored.
+MOST_ROWS = 6_000
+
+
+def fit_hard(
+    name: str, gram: Gram, y: np.ndarray, weights: np.ndarray, pair: tuple[int, int], stop: Stop,
+    interruption: Interruption | None,
+) -> tuple[Margins, Pair]:  # fmt: skip
+    """The point and its claim; NotSeparable with its witness. A search that was stopped before it had a point gives the class of
+    the larger weight."""
+    started = now()
+    if y.size > MOST_ROWS:
+        raise MemoryError(
+            f"{name}(C=inf) factors the matrix of {y.size} x {y.size} kernel values, {24.0 * y.size**2 / 2**30:.1f} GB. Use a "
+            "large finite C."
+        )
+    every = np.arange(y.size)
+    aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
+    found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
+    b = found.b if found.u.any() else float(np.average(y, weights=weights))
+    best = kept(gram, y, found.u, b)
+    ending = "stalled" if found.status == "converged" else found.status
+    base = certify_values(
+        best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,
+        seconds=now() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
+    )  # fmt: skip
+    if not best.rounding <= LOST * max(abs(best.primal), abs(best.dual)):  # the figures are rounding, and say nothing
+        nan = math.nan
+        base = replace(base, status="not_finite", primal=nan, dual=nan, gap=nan, relative_gap=nan)
+    slack = float(np.maximum(0.0, 1.0 - y * (best.scores + best.b)).max(initial=0.0))
+    return best, Pair(**base.__dict__, negative=pair[1], violation=slack)

@@ -1,0 +1,196 @@
+"""The same way of the data where there is no penalty: encode -> likelihood -> Newton -> certify by the gradient -> decode."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless import rows as R
+from gapless._runtime.clock import Stopwatch
+from gapless._runtime.threads import one_blas_thread, team
+from gapless.certificates.likelihood import GradientCertificate, certify_gradient
+from gapless.certificates.model_document import problem_block, statement
+from gapless.certificates.separation import Separability, decide
+from gapless.errors import separation_message, unproved_message
+from gapless.problems.likelihood import Basis, Likelihood, no_basis
+from gapless.solvers.likelihood import solve_unpenalised, too_large
+from gapless.solvers.loop import Ended, Interruption, Loop
+from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.solution import Event, Solution
+
+from .linear import Encoded, Fitted, Task, encode
+
+#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
+TRUSTED = 1e8
+#: Multiplications up to which the columns are made orthonormal.
+MOST_WORK = 1e11
+#: The most columns that a warning names.
+NAMED = 6
+#: Numbers of X up to which a fit that ran out of steps is asked whether its classes are separated.
+ASKED = 2_000_000
+
+
+class Outcome(NamedTuple):
+    """What the solver itself says of its ending, and the coordinates it worked in: what the warnings need."""
+
+    ending: str
+    basis: Basis
+
+
+def fit_unpenalised(
+    task: Task,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    feature_names: Any = None,
+    start: Any = None,
+    callback: Callable[[Event], None] | None = None,
+    interruption: Interruption | None = None,
+) -> Fitted:
+    """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
+    stopwatch = Stopwatch()
+    # Where nothing is penalised, neither is the offset.
+    task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
+    data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    labels, cost = data.labels, data.cost
+    if labels.n_classes > 2:
+        task = replace(task, loss="softmax")
+    _refuse_size(data)
+    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        small, solution = _solve(task, data, stopwatch)
+        coef, intercept = small.split(solution.theta, task.dtype)
+        problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
+        claims = certify_gradient(problem, coef, intercept, solution.status, task.stop.relative_gap)
+        scores = np.full((coef.shape[0], cost.n_rows), np.nan)
+        lines = np.column_stack([coef, intercept]).astype(float)
+        scores[:, slice(None) if cost.rows is None else cost.rows] = R.scores_many(problem.rows, lines).T
+    certificate = GradientCertificate(
+        tol=task.stop.relative_gap,
+        **claims,
+        n_iter=solution.n_iter,
+        seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds,
+        solver=solution.solver,
+        fingerprint=data.fingerprint(),
+        statement=statement(
+            task.estimator,
+            task.parameters,
+            labels.classes,
+            X.shape[1],
+            problem_block(task.loss, task.offset.kind, math.inf, data.class_weight),
+            feature_names=feature_names,
+            dtype=task.dtype,
+        ),
+        arrays={"coef": coef, "intercept": intercept},
+    )
+    outcome = Outcome(solution.status, small.basis)
+    if wants_proof(certificate, outcome, task.on_separation, data):
+        certificate = replace(certificate, separation=_separation(data, task.offset.kind == "free", feature_names))
+    return Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
+
+
+def _refuse_size(data: Encoded) -> None:
+    n, d = data.X.shape
+    if n * d * float(min(n, d)) > MOST_WORK:
+        raise NotImplementedError(_too_large(f"{n} rows of {d} columns"))
+
+
+def _too_large(what: str) -> str:
+    return f"C=inf on {what} is more than Newton's method can factor here; use a large finite C, whose certificate is a gap."
+
+
+def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood, Solution]:
+    """The problem with equal rows merged, in its coordinates, and its solution."""
+    loop = Loop(task.stop, interruption=data.interruption, started=stopwatch.started)
+    K, offset = data.labels.n_classes, task.offset.kind == "free"
+    try:
+        problem = Likelihood.build(*data.small(), K, offset, TRUSTED, loop.tick)
+    except Ended:
+        # Not even coordinates: the model of the offset alone, which needs none.
+        X, index, c = data.small()
+        problem = Likelihood(R.as_rows(X, float(offset)), index, c, K, no_basis(X.shape[1], c, offset))
+        return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
+    if too_large(problem):
+        raise NotImplementedError(
+            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {DIRECT})")
+        )
+    stop = task.stop
+    if stop.seconds is not None:
+        stop = replace(stop, seconds=max(0.0, stop.seconds - stopwatch.seconds))
+    theta = None
+    if data.start is not None:
+        arrays = getattr(data.start, "certificate_", data.start).arrays
+        if arrays["coef"].shape == (K if K > 2 else 1, problem.d):
+            theta = problem.coordinates(arrays["coef"].astype(float), arrays["intercept"].astype(float))
+    solution = solve_unpenalised(
+        problem, stop, start=theta, callback=data.callback, interruption=data.interruption
+    )  # fmt: skip
+    return problem, solution
+
+
+def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separation: str, data: Encoded) -> bool:
+    """Whether to ask if the classes are separated: where no optimum was found and the fit was not stopped by the clock."""
+    if certificate.reach < 1.0:  # the optimum exists
+        return False
+    if outcome.ending == "max_iter":  # perhaps only slow: where it costs little
+        return data.X.shape[0] * data.X.shape[1] <= ASKED
+    return outcome.ending == "stalled" or (outcome.ending == "infeasible" and on_separation != "ignore")
+
+
+def _separation(data: Encoded, offset: bool, names: Any) -> Separability | None:
+    with one_blas_thread(), np.errstate(all="ignore"):
+        try:
+            return decide(data.X, data.labels, data.cost.rows, offset, data.fingerprint(), names)
+        except ArithmeticError:
+            return None
+
+
+def separation(certificate: GradientCertificate, outcome: Outcome) -> str | None:
+    """What to say where the optimum does not exist, or seems not to; None where it does, or the fit was stopped."""
+    proof = certificate.separation
+    if proof is not None and proof.status != "overlap":
+        return separation_message(
+            proof.status,
+            margin=proof.margin,
+            columns=proof.named_columns,
+            rows_on_plane=int(proof.on_plane.size),
+            n_rows=proof.n_counted,
+        )
+    if certificate.status == "infeasible":
+        return separation_message("complete", advice="Use a finite C.")
+    if proof is None and outcome.ending == certificate.status == "stalled" and not certificate.reach < 1.0:
+        return unproved_message(certificate.estimator, certificate.n_iter, certificate.loss, certificate.reach)
+    return None
+
+
+def dependent_columns(certificate: GradientCertificate, outcome: Outcome) -> str | None:
+    """The sentence of an IllConditionedWarning; None where the columns determine the coefficients well."""
+    weak = outcome.basis.weak
+    if not len(weak) or outcome.ending not in ("converged", "stalled"):
+        return None
+    size = np.abs(weak).max(axis=0)
+    found = np.flatnonzero(size >= 0.1 * size.max())
+    found = found[np.argsort(-size[found], kind="stable")]
+    names = certificate.statement["feature_names"]
+    shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:NAMED].tolist()))
+    more = "" if found.size <= NAMED else f" and {found.size - NAMED} more"
+    if certificate.condition <= TRUSTED:
+        rank = f"rank {certificate.rank} of {size.size}"
+        what = f"linearly dependent up to rounding ({rank}): the coefficients of least norm are given"
+    else:
+        what = (
+            f"nearly linearly dependent (condition {certificate.condition:.1e}, columns scaled to equal length, above "
+            f"{TRUSTED:.0e}): digits of coef_ that are shown can be wrong"
+        )
+    proof = ""
+    if not certificate.converged:
+        proof = " Rounding in them leaves the optimum unproved."
+    return (
+        f"the columns {shown}{more} are {what}.{proof} Probabilities hardly depend on this. Remove one of these columns, or use "
+        "a finite C."
+    )

@@ -1,0 +1,336 @@
+"""Blocks of the Gram matrix, in float64, within a budget of memory.
+
+    block(rows, columns)         K[rows, columns]
+    product(rows, v, at)         sum_j v_j K[at, rows_j]
+    product_among(rows, v)       the same at the rows themselves
+
+Nothing of size n x n is made unless it is given or fits the budget. Work is cut by shape, so that the bits do not depend
+on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless._runtime.threads import share
+from gapless.gram.bits import BitTiles, zeros_and_ones
+from gapless.gram.bytes import ByteTiles
+from gapless.gram.float32_error import UNKNOWN
+from gapless.gram.tiles import COLUMNS, Tick, Tiles
+from gapless.kernels.callable import Function
+from gapless.kernels.linear import Linear
+from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import RBF
+from gapless.kernels.sigmoid import Sigmoid
+
+#: Rows and columns of a tile: 4 MB of float64.
+TILE_ROWS = 256
+TILE_COLUMNS = 2048
+#: Where values of a Gaussian may be off by more than this share, they come from differences, which cost n^2 d at most.
+LOOSE, MOST = 1e-9, 4e9
+
+
+class Gram:
+    """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
+
+    n: int
+    kernel: Any
+    #: No computed value of K is further than this from the exact one.
+    error: float = 0.0
+    #: The same against what ``sizes`` sums, where there is such a bound.
+    relative_error: float | None = None
+    #: Tiles in single precision that are there already.
+    single: Any = None
+
+    def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
+        self.kernel, self.n, self.cache_bytes = kernel, n, cache_bytes
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        raise NotImplementedError
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        """K[rows, columns] in one piece."""
+        raise NotImplementedError
+
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
+        """K[rows, columns], all columns by default."""
+        rows = np.asarray(rows)
+        width = self.n if columns is None else len(columns)
+        out = np.empty((rows.size, width))
+        tiles = _tiles(rows.size, width)
+
+        def fill(k: int) -> None:
+            (r, s), (a, b) = tiles[k]
+            out[r:s, a:b] = self.values(rows[r:s], slice(a, b) if columns is None else columns[a:b])
+
+        share(fill, len(tiles), tick)
+        return out
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        """sum_j coefficients_j K[i, rows_j] for i in ``at`` (all by default); a matrix of coefficients gives a column each."""
+        rows, coefficients = np.asarray(rows), np.asarray(coefficients, dtype=np.float64)
+        height = self.n if at is None else len(at)
+        out = np.zeros((height, *coefficients.shape[1:]))
+        starts = range(0, height, TILE_COLUMNS)
+
+        def fill(k: int) -> None:
+            a, b = starts[k], min(height, starts[k] + TILE_COLUMNS)
+            place = slice(a, b) if at is None else at[a:b]
+            for r in range(0, rows.size, TILE_ROWS):
+                part = self.values(rows[r : r + TILE_ROWS], place)
+                out[a:b] += part.T @ coefficients[r : r + TILE_ROWS]
+
+        share(fill, len(starts), tick)
+        return out
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        """sum_j weights_j |K[i, rows_j]| for i in ``at``, or what bounds it; weights >= 0."""
+        return self.product(rows, weights, at)
+
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """product(rows, coefficients, rows)"""
+        return self.product(rows, coefficients, rows, tick)
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
+        """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
+        return Pieces(self, order)
+
+
+class Pieces:
+    """Tiles that a Gram matrix itself gives, in float64: precomputed, callable, and sparse rows too wide to be laid out."""
+
+    dtype = np.dtype(np.float64)
+    rates = UNKNOWN
+
+    def __init__(self, gram: Gram, order: np.ndarray) -> None:
+        self.gram, self.order = gram, order
+
+    @property
+    def n(self) -> int:
+        return self.order.size
+
+    def first(self, n: int) -> Pieces:
+        return Pieces(self.gram, self.order[:n])
+
+    def add(
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
+    ) -> None:
+        """out += K[at, columns] v"""
+        out += self.gram.product(self.order[columns], v, self.order if at is None else self.order[at], tick)
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles."""
+        out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS))
+        out[:, : index.size] = self.gram.block(self.order[index], self.order[index], tick)
+        return out
+
+
+def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    return [
+        ((r, min(height, r + TILE_ROWS)), (a, min(width, a + TILE_COLUMNS)))
+        for r in range(0, height, TILE_ROWS)
+        for a in range(0, width, TILE_COLUMNS)
+    ]
+
+
+class _Points(Gram):
+    """Of rows x, laid out for `tiles`; sparse rows that are too wide for that by a sparse product, then the kernel's map."""
+
+    def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
+        super().__init__(kernel, X.shape[0], cache_bytes)
+        self.laid_out: Tiles | None = None
+        if zeros_and_ones(X):
+            self.X = X
+            self.laid_out = BitTiles.packed(kernel, X, np.float64)
+            self.norms2 = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+        elif (laid_out := ByteTiles.packed(kernel, X, np.float64)) is not None:
+            self.X, self.laid_out = X, laid_out
+            self.norms2 = laid_out.step**2 * laid_out.squares
+        elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
+            centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if isinstance(kernel, RBF) else None
+            self.laid_out = Tiles.of(kernel, X, np.float64, centre)
+            self.X = self.laid_out.rows[:, : X.shape[1]]
+            self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
+        else:
+            self.X = X.tocsr().astype(np.float64, copy=False)
+            self.norms2 = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+        sizes = self.X.shape[1], float(self.norms2.max(initial=0.0))
+        self.error = kernel.error(*sizes)
+        self.relative_error = None if isinstance(kernel, Sigmoid) else kernel.relative_error(*sizes)
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        if isinstance(self.kernel, RBF):
+            return super().sizes(rows, weights, at)
+        lengths, out = np.sqrt(self.norms2), np.empty(len(at))
+        for start in range(0, len(at), TILE_ROWS):
+            part = slice(start, start + TILE_ROWS)
+            out[part] = self.kernel.size(np.outer(lengths[at[part]], lengths[rows])) @ weights
+        return out
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.kernel.diagonal(self.norms2)
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        left, right = self.X[rows], self.X[columns]
+        if sparse.issparse(left):
+            inner = np.ascontiguousarray((right @ np.ascontiguousarray(left.toarray().T)).T)
+        else:
+            inner = left @ right.T
+        return self.kernel.of(np.asarray(inner, dtype=np.float64), self.norms2[rows], self.norms2[columns])
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        if self.laid_out is None or np.ndim(coefficients) > 1:
+            return super().product(rows, coefficients, at, tick)
+        out = np.zeros(self.n if at is None else len(at))
+        self.laid_out.add(out, np.asarray(rows), np.asarray(coefficients, dtype=np.float64), at, tick)
+        return out
+
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        if self.laid_out is None:
+            return super().product_among(rows, coefficients, tick)
+        out = np.zeros(rows.size)
+        self.laid_out.add_among(out, rows, coefficients, tick)
+        return out
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
+        return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.taken(order, dtype)
+
+
+class _LinearPoints(_Points):
+    """<x, z>: a product with all rows goes through w = sum v x."""
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        w = self.X[rows].T @ np.asarray(coefficients, dtype=np.float64)
+        return np.asarray((self.X if at is None else self.X[at]) @ w)
+
+
+class _Matrix(Gram):
+    """Given whole."""
+
+    def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
+        super().__init__(kernel, K.shape[0], cache_bytes)
+        self.K = K
+        # of the symmetric part and its shift
+        self.error, self.relative_error = 2.0**-52 * float(np.abs(K).max(initial=0.0)), 2.0**-51
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        shift = np.zeros(self.n)
+        shift[rows] = abs(self.kernel.shift) * weights
+        return np.abs(np.asarray(self.K[at][:, rows], dtype=np.float64)) @ weights + shift[at]
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return np.diagonal(self.K) + self.kernel.shift
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        found = np.asarray(self.K[rows][:, columns], dtype=np.float64)
+        if self.kernel.shift:
+            found = found + self.kernel.shift * (_index(rows)[:, None] == _index(columns)[None, :])
+        return found
+
+
+class _Differences(_Matrix):
+    """A Gaussian's, from differences of rows: |x|^2 + |z|^2 - 2<x, z> says nothing of rows that are far from 0 and not from
+    each other."""
+
+    def __init__(self, kernel: RBF, X: Any, cache_bytes: int) -> None:
+        X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+        n, d = X.shape
+        square = np.zeros((n, n))
+        with np.errstate(over="ignore"):
+            for column in X.T:
+                square += (column[:, None] - column[None, :]) ** 2
+            exponent = kernel.gamma * square
+        super().__init__(Precomputed(), np.exp(-exponent), cache_bytes)
+        # Beyond e^-745 a value is 0; below that its exponent is off by (d + 4) units.
+        self.relative_error = 2.0**-49 + 745.0 * (d + 4) * 2.0**-53
+        self.error = self.relative_error
+
+
+def _index(rows: np.ndarray | slice) -> np.ndarray:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)
+
+
+class _Called(Gram):
+    """By a function of the user, block by block, where the whole does not fit the budget."""
+
+    def __init__(self, kernel: Function, X: Any, cache_bytes: int) -> None:
+        super().__init__(kernel, X.shape[0], cache_bytes)
+        self.X = X
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        parts = []
+        for start in range(0, self.n, 64):
+            some = np.arange(start, min(self.n, start + 64))
+            parts.append(np.diagonal(self.values(some, some)))
+        return np.concatenate(parts)
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        return self.kernel.values(self.X[rows], self.X[columns])
+
+
+def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
+    """The Gram matrix of the rows of X (dense or CSR); X is the matrix itself where the kernel is precomputed."""
+    if isinstance(kernel, Precomputed):
+        return _Matrix(kernel, X.toarray() if sparse.issparse(X) else np.asarray(X), cache_bytes)
+    if isinstance(kernel, Function):
+        if 8 * X.shape[0] ** 2 <= cache_bytes:
+            whole = kernel.values(X, X)
+            return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
+        return _Called(kernel, X, cache_bytes)
+    found = (_LinearPoints if isinstance(kernel, Linear) else _Points)(kernel, X, cache_bytes)
+    n, d = X.shape
+    loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > LOOSE
+    loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is
+    return _Differences(kernel, X, cache_bytes) if loose and 8 * n * n <= cache_bytes and n * n * d <= MOST else found
+
+
+class Part(Gram):
+    """The Gram matrix of some of the rows; pairs of classes share what the whole has."""
+
+    def __init__(self, whole: Gram, index: np.ndarray) -> None:
+        super().__init__(whole.kernel, index.size, whole.cache_bytes)
+        self.whole, self.index, self.error = whole, index, whole.error
+        self.relative_error = whole.relative_error
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.whole.diagonal[self.index]
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        return self.whole.values(self.index[rows], self.index[columns])
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        place = self.index if at is None else self.index[at]
+        return self.whole.product(self.index[np.asarray(rows)], coefficients, place, tick)
+
+    def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        return self.whole.product_among(self.index[rows], coefficients, tick)
+
+    def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
+        return self.whole.sizes(self.index[rows], weights, self.index[at])
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Any:
+        return self.whole.tiles(self.index[order], dtype)
+
+    def block(self, rows: np.ndarray, columns: np.ndarray | None = None, tick: Tick | None = None) -> np.ndarray:
+        return self.whole.block(self.index[rows], self.index if columns is None else self.index[columns], tick)

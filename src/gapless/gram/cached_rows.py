@@ -1,0 +1,181 @@
+"""Tiles that keep rows of the Gram matrix, where a kernel value costs more than reading it again: long rows of X.
+
+A row is kept when the scores of most points need it for the first time, as long as the budget has room; the solvers ask for
+the same few rows again and again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gapless._compile.jit import compiled
+from gapless._runtime.threads import share
+from gapless.gram.bytes import ByteTiles
+from gapless.gram.float32_error import TERMS, Rates
+from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, no_rates
+
+
+class Kept:
+    """``smaller``: of the first of these points; what it keeps is not made again, until `forget`."""
+
+    used: int
+
+    def __init__(self, tiles: Tiles, budget: int, smaller: Kept | None = None) -> None:
+        self.tiles, self.smaller = tiles, smaller
+        if smaller is not None:
+            budget -= smaller.used * smaller.n * tiles.dtype.itemsize
+        most = max(0, min(tiles.n, budget // (tiles.n * tiles.dtype.itemsize)))
+        self.rows = np.empty((most, tiles.n), tiles.dtype)  # no memory is taken before it is written
+        self.place = np.full(tiles.n, -1)
+        self.used = 0
+
+    @property
+    def n(self) -> int:
+        return self.tiles.n
+
+    @property
+    def dtype(self) -> Any:
+        return self.tiles.dtype
+
+    @property
+    def rates(self) -> Rates:
+        return self.tiles.rates
+
+    def add(
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
+        off: np.ndarray | None = None,
+    ) -> None:
+        """out += K[at, columns] v, and its bound as in `Tiles.add`"""
+        if at is None or 2 * at.size > self.n:
+            self._keep(columns[self.place[columns] < 0], tick)
+        known = self.place[columns] >= 0
+        slots, w = self.place[columns[known]], v[known].astype(self.dtype)
+        if slots.size:
+            n = out.size
+            every = np.arange(0) if at is None else at
+            ends, rates, bound = sums_of(slots.size), no_rates(self.dtype), NO_BOUND
+            if off is not None:
+                order, ends, rates, _ = self.rates.grouped(columns[known], v[known], apart=True)
+                slots, w, bound = slots[order], w[order], off
+
+            def fill(k: int) -> None:
+                add_rows(self.rows, slots, w, ends, rates, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
+
+            share(fill, -(-n // CHUNK), tick)
+        if not known.all():
+            self.tiles.add(out, columns[~known], v[~known], at, tick, off)
+
+    def keeps(self, columns: np.ndarray) -> bool:
+        """All but a few."""
+        return 10 * int(np.count_nonzero(self.place[columns] < 0)) <= columns.size
+
+    def _keep(self, columns: np.ndarray, tick: Tick | None) -> None:
+        columns = columns[: self.rows.shape[0] - self.used]
+        if columns.size == 0:
+            return
+        begun = np.zeros(columns.size, bool)
+        if self.smaller is not None:
+            begun[columns < self.smaller.n] = self.smaller.place[columns[columns < self.smaller.n]] >= 0
+        for known in (True, False):
+            some = columns[begun == known]
+            rows = self.rows[self.used : self.used + some.size]
+            self.tiles.fill_columns(some, rows, tick, self._copied(some, rows) if known else 0)
+            self.place[some] = np.arange(self.used, self.used + some.size)
+            self.used += some.size
+
+    def _copied(self, columns: np.ndarray, rows: np.ndarray) -> int:
+        """How many values of these rows are those of the smaller one; they are copied."""
+        if self.smaller is None:
+            return 0
+        old, places, side = self.smaller.rows, self.smaller.place[columns], 64
+        n = self.smaller.n
+
+        def copy(k: int) -> None:
+            rows[k * side : (k + 1) * side, :n] = old[places[k * side : (k + 1) * side]]
+
+        share(copy, -(-columns.size // side))
+        return n
+
+    def forget(self) -> None:
+        self.smaller = None
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made
+        as far as no kept row has their values."""
+        if isinstance(self.tiles, ByteTiles):  # as fast as gathering them
+            return self.tiles.square(index, tick)
+        out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
+        known = self.place[index] >= 0
+        there, missing = np.flatnonzero(known), np.flatnonzero(~known)
+        parts = range(0, there.size, ROWS)
+        share(lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick)
+        if missing.size:
+            new = self.tiles.square(index[missing], tick)
+            cuts = range(0, missing.size, ROWS)
+            share(
+                lambda k: _place(new, missing, there, out, cuts[k], min(missing.size, cuts[k] + ROWS)), len(cuts), tick
+            )
+        return out
+
+
+@compiled
+def _gather(rows, place, index, which, out):
+    """Those rows of out that are kept."""
+    for k in range(which.size):
+        row, into = rows[place[index[which[k]]]], out[which[k]]
+        for j in range(index.size):
+            into[j] = row[index[j]]
+
+
+@compiled
+def _place(new, missing, there, out, start, stop):
+    """Rows of a symmetric matrix: among themselves as new, beside the others as their mirror image."""
+    for i in range(start, stop):
+        row, found = out[missing[i]], new[i]
+        for j in range(missing.size):
+            row[missing[j]] = found[j]
+    side = 16
+    for first in range(0, there.size, side):
+        for i in range(start, stop):
+            for j in range(first, min(there.size, first + side)):
+                out[missing[i], there[j]] = out[there[j], missing[i]]
+
+
+def sums_of(terms: int) -> np.ndarray:
+    """Where the sums of some terms end that may be rounded in single precision."""
+    return np.append(np.arange(TERMS, terms, TERMS), terms)
+
+
+@compiled(vectorise=True)
+def add_rows(rows, slots, v, ends, rates, at, out, off, start, stop):
+    """out += v'rows[slots], sums up to each of the ``ends`` in the precision of v; off as in `single`."""
+    sums = np.zeros(stop - start, v.dtype)
+    k = 0
+    for group in range(ends.size):
+        while k < ends[group]:
+            w = v[k]
+            row = rows[slots[k]]
+            if at.size:
+                for i in range(stop - start):
+                    sums[i] += w * row[at[start + i]]
+            else:
+                part = row[start:stop]
+                for i in range(part.size):
+                    sums[i] += w * part[i]
+            k += 1
+        if rates is not None and rates.size:
+            rate = rates[group]
+            for i in range(stop - start):
+                size = abs(float(sums[i]))
+                off[start + i, 0] += rate * size
+                off[start + i, 1] += size
+        for i in range(stop - start):
+            out[start + i] += sums[i]
+            sums[i] = 0.0

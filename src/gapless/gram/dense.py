@@ -1,0 +1,115 @@
+"""The Gram matrix as a whole, where it is small: made once, each value for two, and read again and again."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gapless._compile.jit import compiled
+from gapless._runtime.threads import share
+from gapless.gram.blocks import Gram
+from gapless.gram.cached_rows import add_rows, sums_of
+from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, mirror, no_rates
+
+
+class Whole(Gram):
+    def __init__(self, gram: Gram, laid_out: Tiles) -> None:
+        super().__init__(gram.kernel, gram.n, gram.cache_bytes)
+        self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
+        self.laid_out = laid_out
+
+    @cached_property
+    def K(self) -> np.ndarray:
+        """With columns up to a whole number of tiles; symmetric to the last bit."""
+        K = self.laid_out.square(np.arange(self.n))
+        mirror(K, 0, self.n)
+        return K
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self._diagonal
+
+    def values(self, rows: np.ndarray | slice, columns: np.ndarray | slice) -> np.ndarray:
+        return self.K[:, : self.n][rows][:, columns]
+
+    def product(
+        self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
+    ) -> np.ndarray:
+        if np.ndim(coefficients) > 1:
+            return super().product(rows, coefficients, at, tick)
+        out = np.zeros(self.n if at is None else len(at))
+        _add(self.K, np.asarray(rows), np.asarray(coefficients, float), at, out, tick)
+        return out
+
+    def tiles(self, order: np.ndarray, dtype: Any) -> Held:
+        if dtype == self.K.dtype and (order == np.arange(self.n)).all():
+            return Held(self.K, self.n)
+        K = np.empty((order.size, -(-order.size // COLUMNS) * COLUMNS), dtype)
+        gather(self.K, order, K)
+        return Held(K, order.size)
+
+
+class Held:
+    """Tiles of a matrix that is there."""
+
+    def __init__(self, K: np.ndarray, n: int) -> None:
+        self.K, self.n = K, n
+
+    @property
+    def dtype(self) -> Any:
+        return self.K.dtype
+
+    def first(self, n: int) -> Held:
+        return Held(self.K, n)
+
+    def add(
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
+    ) -> None:
+        """out += K[at, columns] v, in double precision: v may be large, and what is left of its sums small"""
+        _add(self.K, columns, np.asarray(v, float), at, out, tick)
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles."""
+        if index.size == self.K.shape[0]:
+            return self.K
+        out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
+        gather(self.K, index, out, tick)
+        return out
+
+
+def gather(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
+    """out = K[index, index], with zeros beyond."""
+    starts = range(0, index.size, ROWS)
+    share(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
+
+
+def _add(
+    K: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, out: np.ndarray, tick: Tick | None
+) -> None:
+    every = np.arange(0) if at is None else np.asarray(at)
+    ends = sums_of(columns.size)
+
+    def fill(k: int) -> None:
+        add_rows(
+            K, columns, v, ends, no_rates(v.dtype), every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)
+        )
+
+    share(fill, -(-out.size // CHUNK), tick)
+
+
+@compiled
+def _gather(K, index, out, start, stop):
+    """out[i, j] = K[index_i, index_j] for some i; columns beyond the index are 0."""
+    for i in range(start, stop):
+        row, into = K[index[i]], out[i]
+        for j in range(index.size):
+            into[j] = row[index[j]]
+        for j in range(index.size, into.size):
+            into[j] = 0.0

@@ -1,0 +1,94 @@
+"""f(x) = sum_j v_j K(x, x_j) of new rows x: blocks of a product with all support vectors, then the kernel's map.
+
+float32 rows are computed in float32, float64 rows in float64; the sums are float64 either way. Work is cut by shape, so that
+the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless._runtime.threads import share
+from gapless.gram.bits import BitTiles, zeros_and_ones
+from gapless.gram.bytes import ByteTiles
+from gapless.gram.tiles import Tiles
+from gapless.kernels.callable import Function
+from gapless.kernels.linear import Linear
+from gapless.kernels.precomputed import Precomputed
+from gapless.kernels.rbf import RBF
+
+#: Rows and support vectors of a tile: it stays in the second-level cache.
+TILE_ROWS = 512
+TILE_VECTORS = 1024
+
+
+def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
+    """(rows of X, lines of coefficients); ``vectors`` are the support vectors, for a precomputed kernel their columns of X."""
+    return scores_of_parts(kernel, X, vectors, coefficients, [slice(0, coefficients.shape[1])])[0]
+
+
+def scores_of_parts(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray, parts: list[slice]) -> np.ndarray:
+    """The same for each part of the support vectors: (parts, rows of X, lines of coefficients)."""
+    columns = np.ascontiguousarray(coefficients.T, dtype=np.float64)
+    out = np.zeros((len(parts), X.shape[0], columns.shape[1]))
+    if columns.shape[0] == 0:
+        return out
+
+    def add(a: int, b: int, K: Any) -> None:
+        for k, part in enumerate(parts):
+            out[k, a:b] += K[:, part] @ columns[part]
+
+    if isinstance(kernel, Precomputed):
+        share_rows(X.shape[0], lambda a, b: add(a, b, np.asarray(X[a:b][:, vectors], np.float64)))
+        return out
+    if isinstance(kernel, Function):
+        share_rows(X.shape[0], lambda a, b: add(a, b, kernel.values(X[a:b], vectors)))
+        return out
+    if isinstance(kernel, Linear):
+        for k, part in enumerate(parts):
+            w = np.asarray(vectors[part].T @ columns[part])
+            share_rows(X.shape[0], lambda a, b, k=k, w=w: _add(out[k, a:b], X[a:b], w))
+        return out
+    if zeros_and_ones(vectors) and zeros_and_ones(X):
+        BitTiles.packed(kernel, vectors, np.float64).add_to(out, X, columns, parts)
+    elif not sparse.issparse(X) and not sparse.issparse(vectors):
+        dtype = np.float32 if X.dtype == np.float32 else np.float64
+        V = np.asarray(vectors)
+        tiles = ByteTiles.packed(kernel, V, dtype)
+        laid_out = None if tiles is None else ByteTiles.packed(kernel, X, dtype, tiles.step)
+        if tiles is not None and laid_out is not None:
+            tiles.add_to(out, laid_out.rows, columns, parts)
+            return out
+        centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
+        Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns, parts)
+    else:
+        for k, part in enumerate(parts):
+            _add_sparse(kernel, X, vectors[part], columns[part], out[k])
+    return out
+
+
+def _add_sparse(kernel: Any, X: Any, vectors: Any, columns: np.ndarray, out: np.ndarray) -> None:
+    V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
+    right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
+
+    def fill(a: int, b: int) -> None:
+        left = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
+        left = np.asarray(left, dtype=np.float64)
+        norms = np.einsum("ij,ij->i", left, left)
+        for start in range(0, V.shape[0], TILE_VECTORS):
+            part = slice(start, start + TILE_VECTORS)
+            inner = np.ascontiguousarray((V[part] @ left.T).T)
+            _add(out[a:b], kernel.of(inner, norms, right[part]), columns[part])
+
+    share_rows(X.shape[0], fill)
+
+
+def _add(out: np.ndarray, K: Any, columns: np.ndarray) -> None:
+    out += K @ columns
+
+
+def share_rows(n: int, fill: Any) -> None:
+    share(lambda k: fill(k * TILE_ROWS, min(n, (k + 1) * TILE_ROWS)), -(-n // TILE_ROWS))

@@ -1,0 +1,344 @@
+"""Tiles of a Gram matrix that are made, used and forgotten in the cache: a product (`panels`), the kernel's map, a sum.
+
+    add(out, columns, v, at)     out[at] += K[at, columns] v
+    add_among(out, index, v)     out += K[index, index] v, each value made once
+    square(index)                K[index, index]
+
+A tile is never in memory as a whole matrix: the working sets of a solver, and all scores, cost kernel values and nothing
+else. Rows of 0 and 1 count bits instead (`bits`), and what has no such form takes its pieces from the Gram matrix itself.
+Work is cut by shape, so that the bits do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless._compile.jit import compiled
+from gapless._runtime.threads import share
+from gapless.gram import panels as P
+from gapless.gram.float32_error import TERMS, Rates
+from gapless.kernels.linear import Linear
+from gapless.kernels.polynomial import Polynomial
+from gapless.kernels.rbf import RBF
+from gapless.kernels.sigmoid import Sigmoid
+
+#: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
+ROWS, COLUMNS = 128, 256
+#: Columns beyond which a row is long.
+LONG = 200
+#: Rows that a thread takes at a time.
+CHUNK = 1024
+#: Rows that a thread predicts at a time, and of a tile that several columns are multiplied by: whole groups of `panels`.
+NEW, HEIGHT = 168 * P.GROUP, 21 * P.GROUP
+#: Columns of such a tile.
+ACROSS = 9 * COLUMNS
+#: Pieces of a symmetric product's side, at most.
+PIECES = 32
+
+#: For products whose bound nobody asks for.
+NO_BOUND = np.zeros((0, 2))
+
+
+def no_rates(dtype: Any) -> np.ndarray | None:
+    """The rates of such products. In double precision nobody ever asks: None, and nothing is compiled for a bound."""
+    return None if dtype == np.float64 else np.zeros(0)
+
+
+Tick = Callable[[], None]
+#: How the map of a kernel is named in compiled code.
+MAPS = {Linear: 0, RBF: 1, Polynomial: 2, Sigmoid: 3}
+
+
+class Tiles:
+    """Rows whose products, mapped, are kernel values.  A Gaussian's rows have two more columns, so that their product with
+    (2 gamma z, 1, -gamma |z|^2) is the exponent."""
+
+    def __init__(self, kernel: Any, rows: np.ndarray, centre: np.ndarray | None = None) -> None:
+        self.kernel, self.rows, self.centre = kernel, rows, centre
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> Tiles:
+        """Rows of X, less a centre: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
+        n, d = X.shape
+        tiles = cls(kernel, np.empty((n, d + (2 if isinstance(kernel, RBF) else 0)), dtype), centre)
+        tiles.lay_out_all(X)
+        return tiles
+
+    def lay_out_all(self, X: Any) -> None:
+        """The rows that stand on the left of all products."""
+
+        def fill(k: int) -> None:
+            part = slice(k * CHUNK, (k + 1) * CHUNK)
+            self.lay_out(X[part], self.rows[part])
+
+        share(fill, -(-X.shape[0] // CHUNK))
+
+    def lay_out(self, X: Any, rows: np.ndarray) -> None:
+        """Rows of X, as rows of tiles."""
+        X = X.toarray() if sparse.issparse(X) else X
+        if isinstance(self.kernel, RBF):
+            X = np.ascontiguousarray(X, None if X.dtype == np.float32 else np.float64)
+            X = (
+                X if X.flags.writeable else X.copy()
+            )  # a kernel is compiled once more for arrays that cannot be written to
+            _lay_out(X, np.zeros(X.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
+        else:
+            rows[:] = X
+
+    @property
+    def n(self) -> int:
+        return self.rows.shape[0]
+
+    @property
+    def dtype(self) -> Any:
+        return self.rows.dtype
+
+    @property
+    def long(self) -> bool:
+        """A value costs more than reading it again."""
+        return self.rows.shape[1] > LONG
+
+    def taken(self, order: np.ndarray, dtype: Any) -> Tiles:
+        """The Gram matrix of rows in this order, in this precision."""
+        rows = np.empty((order.size, self.rows.shape[1]), dtype)
+
+        def fill(k: int) -> None:
+            rows[k * CHUNK : (k + 1) * CHUNK] = self.rows[order[k * CHUNK : (k + 1) * CHUNK]]
+
+        share(fill, -(-order.size // CHUNK))
+        return Tiles(self.kernel, rows)
+
+    def first(self, n: int) -> Tiles:
+        """The Gram matrix of the first n rows."""
+        return Tiles(self.kernel, self.rows[:n])
+
+    def add(
+        self,
+        out: np.ndarray,
+        columns: np.ndarray,
+        v: np.ndarray,
+        at: np.ndarray | None = None,
+        tick: Tick | None = None,
+        off: np.ndarray | None = None,
+    ) -> None:
+        """out += K[at, columns] v; ``out`` is float64, and as long as ``at``.
+
+        The two columns of ``off`` grow by the sums of which `single` makes a bound on what ``out`` is off by.
+        """
+        if columns.size == 0:
+            if tick is not None:
+                tick()
+            return
+        rates, mixed = no_rates(self.dtype), -1
+        if off is not None:
+            order, _, rates, mixed = self.rates.grouped(columns, v, apart=False)
+            columns, v = columns[order], v[order]
+        right = self._right(columns)
+        w = self._padded(v, right)
+        n = self.n if at is None else at.size
+        bound = NO_BOUND if off is None else off
+        chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # of few rows all threads shall have some
+
+        def fill(k: int) -> None:
+            part = slice(k * chunk, min(n, (k + 1) * chunk))
+            self._add(self.rows[part if at is None else at[part]], right, w, rates, mixed, out[part], bound[part])
+
+        share(fill, -(-n // chunk), tick)
+
+    def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
+        """out += K[index, index] v: every value stands for two, its own and its mirror image."""
+        if index.size == 0:
+            return
+        step = max(4 * ROWS, -(-index.size // (PIECES * COLUMNS)) * COLUMNS)
+        starts = range(0, index.size, step)
+        every = self._right(index)
+        weights = self._padded(v, every)
+        wide = weights.size // every.shape[0]
+        half = [(i, j) for i in range(len(starts)) for j in range(i + 1)]
+        found = [(np.zeros(0), np.zeros(0))] * len(half)
+
+        def fill(k: int) -> None:
+            i, j = half[k]
+            rows, columns = (slice(starts[b], starts[b] + step) for b in (i, j))
+            own, other = np.zeros(index[rows].size), np.zeros(0)
+            w, right = weights[columns], every[columns.start // wide : columns.stop // wide]
+            left = self.rows[index[rows]]
+            if i == j:
+                self._add(left, right, w, no_rates(self.dtype), -1, own, NO_BOUND)
+            else:
+                other = np.zeros(w.size)
+                self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
+            found[k] = own, other[: index[columns].size]
+
+        share(fill, len(half), tick)
+        for (i, j), (own, other) in zip(half, found):
+            out[starts[i] : starts[i] + step] += own
+            if i != j:
+                out[starts[j] : starts[j] + step] += other
+
+    @cached_property
+    def rates(self) -> Rates:
+        """How far values in single precision can be off."""
+        return Rates.of(self.kernel, self.rows)
+
+    def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray, parts: list[slice]) -> None:
+        """out[k] += K(X, rows[parts[k]]) columns[parts[k]], for other rows X."""
+        right = self._right(np.arange(self.n))
+        single = columns.shape[1] == 1 and len(parts) == 1
+        weights = self._padded(columns.ravel(), right) if single else columns.astype(self.dtype, copy=False)
+        pieces = pieces_of(parts, self.n)
+        wide = self._width(right) // right.shape[0]
+
+        def fill(k: int) -> None:
+            some = slice(k * NEW, (k + 1) * NEW)
+            X_some = X[some]
+            left = np.empty((X_some.shape[0], self.rows.shape[1]), self.rows.dtype)
+            self.lay_out(X_some, left)
+            if single:
+                self._add(left, right, weights, no_rates(self.dtype), -1, out[0, some].reshape(-1), NO_BOUND)
+                return
+            memory = np.empty(HEIGHT * ACROSS, self.dtype)
+            for a in range(0, left.shape[0], HEIGHT):
+                rows = left[a : a + HEIGHT]
+                into = out[:, some][:, a : a + HEIGHT]
+                for start, inside in pieces:
+                    panels = right[start // wide : -(-(start + ACROSS) // wide)]
+                    tile = memory[: rows.shape[0] * self._width(panels)].reshape(rows.shape[0], -1)
+                    self._fill(rows, panels, tile)
+                    for part, of in inside:
+                        into[part] += tile[:, of.start - start : of.stop - start] @ weights[of]
+
+        share(fill, -(-X.shape[0] // NEW))
+
+    def _add(
+        self,
+        left: np.ndarray,
+        right: np.ndarray,
+        w: np.ndarray,
+        rates: np.ndarray | None,
+        mixed: int,
+        out: np.ndarray,
+        off: np.ndarray,
+    ) -> None:
+        P.add(left, right, w, rates, mixed, *self.map, out, off)
+
+    def _add_both(
+        self, left: np.ndarray, right: np.ndarray, w: np.ndarray, v: np.ndarray, out: np.ndarray, across: np.ndarray
+    ) -> None:
+        P.add_both(left, right, w, v, *self.map, out, across)
+
+    def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+        P.fill(left, right, *self.map, out)
+
+    def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
+        """K[index, index], with columns up to a whole number of tiles."""
+        out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
+        right, left = self._right(index), self.rows[index]
+        height = 2 * ROWS if self.long else ROWS
+        starts = range(0, index.size, height)
+
+        def fill(k: int) -> None:
+            a, b = starts[k], min(index.size, starts[k] + height)
+            if not self.long:
+                self._fill(left[a:b], right, out[a:b])
+            else:  # long rows: what is above the diagonal is the mirror image of what is below
+                self._fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
+                mirror(out, a, b)
+
+        share(fill, len(starts), tick)
+        out[:, index.size :] = 0.0
+        return out
+
+    def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """K[rows, columns], on this thread."""
+        right = self._right(columns)
+        out = np.empty((rows.size, self._width(right)), self.dtype)
+        self._fill(self.rows[rows], right, out)
+        return out[:, : columns.size]
+
+    def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
+        """out = K[start:, columns] transposed, from that place on."""
+        if columns.size == 0:
+            return
+        right = self._right(columns)
+
+        def fill(k: int) -> None:
+            part = slice(start + k * CHUNK, min(self.n, start + (k + 1) * CHUNK))
+            P.fill_across(self.rows[part], right, *self.map, out[:, part])
+
+        share(fill, -(-(self.n - start) // CHUNK), tick)
+
+    @property
+    def map(self) -> tuple[int, int | None, float]:
+        """Its kind, degree and shift. Without a degree (None) polynomials and tanh are not compiled."""
+        kind = MAPS[type(self.kernel)]
+        degree = None if kind <= 1 else getattr(self.kernel, "degree", 0)
+        return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
+
+    def _right(self, index: np.ndarray) -> np.ndarray:
+        """The rows that stand on the right of a product, in panels."""
+        return panels_of(self.kernel, self.rows, index)
+
+    def _padded(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """As many numbers as the right has columns, the last ones 0."""
+        full = np.zeros(self._width(right), self.dtype)
+        full[: v.size] = v
+        return full
+
+    def _width(self, right: np.ndarray) -> int:
+        return right.shape[0] * TERMS
+
+
+def pieces_of(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, slice]]]]:
+    """Where each tile starts, and what of it belongs to which part."""
+    pieces = []
+    for start in range(0, n, ACROSS):
+        cut = [slice(max(start, part.start), min(start + ACROSS, part.stop)) for part in parts]
+        pieces.append((start, [(k, of) for k, of in enumerate(cut) if of.start < of.stop]))
+    return pieces
+
+
+def panels_of(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """Rows of the left as what stands on the right of them."""
+    panels = np.empty((-(-index.size // TERMS), rows.shape[1], TERMS), rows.dtype)
+    gaussian = isinstance(kernel, RBF)
+    scale = 2.0 * kernel.gamma if gaussian else float(getattr(kernel, "gamma", 1.0))
+    some = CHUNK // TERMS
+
+    def fill(k: int) -> None:
+        part = slice(k * some, (k + 1) * some)
+        P.pack(rows, index[k * CHUNK : (k + 1) * CHUNK], scale, gaussian, panels[part])
+
+    share(fill, -(-panels.shape[0] // some))
+    return panels
+
+
+@compiled(vectorise=True)
+def _lay_out(X, centre, width, rows):
+    d = centre.size
+    for i in range(X.shape[0]):
+        x, row = X[i], rows[i]
+        norm2 = 0.0
+        for j in range(d):
+            off = x[j] - centre[j]
+            norm2 += off * off
+        for j in range(d):
+            row[j] = x[j] - centre[j]
+        row[d] = -width * norm2
+        row[d + 1] = 1.0
+
+
+@compiled
+def mirror(out, a, b):
+    """out[j, i] = out[i, j] for i in [a, b) and j < i, in squares that the cache holds."""
+    side = 16
+    for first in range(0, b, side):
+        for start in range(a, b, side):
+            for j in range(first, min(b, first + side)):
+                for i in range(max(start, j + 1), min(b, start + side)):
+                    out[j, i] = out[i, j]

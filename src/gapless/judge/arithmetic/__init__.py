@@ -1,0 +1,1 @@
+"""Comparisons, rounding bounds and elementary functions of the judge."""

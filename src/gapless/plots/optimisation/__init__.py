@@ -1,0 +1,1 @@
+"""Pictures of objectives and of what minimises them."""

@@ -1,0 +1,42 @@
+"""Ask the memory for an entry before it is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.ir as ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from gapless._compile.inline import inlined
+
+
+def ahead(array: Any, i: Any) -> None:
+    """Bring array[i] into the cache. It changes nothing but the time."""
+
+
+@intrinsic
+def _prefetch(typingctx, array, i):
+    def build(context, builder, signature, arguments):
+        kind = signature.args[0]
+        view = context.make_array(kind)(context, builder, arguments[0])
+        index = context.cast(builder, arguments[1], signature.args[1], types.intp)
+        entry = cgutils.get_item_pointer(context, builder, kind, view, [index], wraparound=False)
+        pointer = builder.bitcast(entry, ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
+            "llvm.prefetch.p0",
+        )
+        # Read, keep in all caches, data.
+        builder.call(function, [pointer, ir.Constant(i32, 0), ir.Constant(i32, 3), ir.Constant(i32, 1)])
+        return context.get_dummy_value()
+
+    return types.void(array, i), build
+
+
+@inlined(ahead)
+def _ahead(array, i):
+    return lambda array, i: _prefetch(array, i)

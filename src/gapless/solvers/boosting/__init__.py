@@ -1,0 +1,1 @@
+"""AdaBoost: rounds, stumps, and the game that boosting plays."""

@@ -1,0 +1,1 @@
+"""Descent that can be watched: gradient, stochastic and mini-batch steps."""

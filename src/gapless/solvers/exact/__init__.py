@@ -1,0 +1,1 @@
+"""Arithmetic without rounding: fractions, a simplex method, signs."""

@@ -1,0 +1,1 @@
+"""The hard margin: C = infinity."""

@@ -1,0 +1,177 @@
+"""Block pivoting for the hard margin where thousands of rows lie on it: wide sparse data.
+
+    maximise over alpha >= 0    sum alpha - 1/2 |sum alpha y x|^2      subject to  sum alpha y = 0 (free offset)
+
+Coordinate descent (the hinge with a c that binds nobody) says within a few passes nearly which rows have alpha > 0.  With
+that set F held on the margin all is linear,
+
+    X_F X_F' nu + b 1 = y_F,     1'nu = 0 (free offset; otherwise there is no b),
+
+solved by conjugate gradients, whose matrix is never formed.  Then everybody who is wrong changes sides at once: negative
+alpha leave F, rows below their margin join it.  Where the number of those does not fall, descent goes on for longer first.
+(Portugal, Judice and Vicente, 1994; Kim and Park, 2011, for least squares.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless import rows as R
+from gapless.losses import Hinge
+from gapless.problems.hard_margin import HardMargin
+from gapless.problems.linear import LinearERM
+from gapless.solvers.linear.coordinate_descent import coordinate_descent
+from gapless.solvers.loop import Ended, Loop, Stop
+
+PASSES = 60
+TRIES = 5
+ROUNDS = 30
+#: Residuals of the linear systems: few digits say who is wrong at first, the last few are for the end.
+TOLERANCES = (1e-4, 1e-8, 1e-15)
+#: Steps of conjugate gradients in one solve.
+STEPS = 3000
+
+
+def pivoting(problem: HardMargin, loop: Loop) -> None:
+    """Records its points in ``loop``; returns when the sets have settled or will not."""
+    u = np.zeros(problem.n)
+    for attempt in range(TRIES):
+        u = _descend(problem, loop, u, min(PASSES * 3**attempt, max(1, loop.stop.passes - loop.n_iter)))
+        _record(problem, loop, u, None)
+        if loop.n_iter >= loop.stop.passes:
+            loop.end("max_iter")
+        if _pivot(problem, loop, u):
+            return
+
+
+def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.ndarray:
+    """Passes of coordinate descent from u."""
+    c = np.full(problem.n, 1e15 / max(float(np.median(problem.norms2)), 1e-300))
+    rows, offset = problem.rows, problem.offset
+    if problem.free:
+        # A constant as long as the rows, penalised: nearly the same rows hold it, and descent is much quicker than to sum u = 0.
+        rows, offset = rows._replace(constant=float(np.sqrt(np.mean(problem.norms2 - 1.0)))), "penalised"
+    soft = LinearERM(rows, problem.y, c, Hinge(), offset)
+    inner = Loop(Stop(1e-14, passes), interruption=loop.interruption)
+    inner.tick = loop.tick  # type: ignore[method-assign]
+    try:
+        coordinate_descent(soft, inner, u if u.any() else None)
+    except Ended:
+        if loop.status is not None:
+            raise
+    loop.advance(inner.n_iter)
+    return u if inner.best_u is None else inner.best_u
+
+
+def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
+    """True where the sets settled: the point is the optimum up to rounding."""
+    y = problem.y
+    held = u != 0.0
+    nu, b = u.copy(), 0.0
+    level, fewest, patience = 0, problem.n + 1, 4
+    for _ in range(ROUNDS):
+        index = np.flatnonzero(held)
+        if index.size == 0 or (problem.free and abs(int(y[index].sum())) == index.size):
+            return False
+        nu[~held] = 0.0
+        nu[index], b = _Inner(problem, index, loop).solve(y[index].astype(float), nu[index], TOLERANCES[level])
+        loop.advance()
+        margins = _record(problem, loop, nu, b)
+        alpha = nu * y
+        size = float(np.abs(alpha).max(initial=0.0))
+        if not np.isfinite(size):
+            return False
+        room = max(1e-11, 100.0 * TOLERANCES[level])
+        leaves, joins = held & (alpha < -room * size), ~held & (margins < 1.0 - room)
+        wrong = int(leaves.sum() + joins.sum())
+        if wrong == 0:
+            level, fewest, patience = level + 1, problem.n + 1, 4
+            if level == len(TOLERANCES):
+                _record(problem, loop, nu, b, last=True)
+                return True
+            continue
+        if wrong >= fewest:
+            patience -= 1
+            if patience == 0:
+                return False
+        fewest = min(fewest, wrong)
+        held = (held & ~leaves) | joins
+    return False
+
+
+class _Inner:
+    """X_F X_F' as an operator, the constant feature of a penalised offset included.
+
+    With a free offset nu stays on 1'nu = 0, and what is left of the residual there is b: steps are projected, in the metric of
+    the preconditioner (Gould, Hribar and Nocedal, 2001).
+    """
+
+    def __init__(self, problem: HardMargin, index: np.ndarray, loop: Loop) -> None:
+        part = R.take(problem.rows, index)
+        self.part = part._replace(constant=0.0) if problem.free else part
+        self.weight = 1.0 / np.maximum(R.norms2(self.part), 1e-300)
+        self.free, self.tick = problem.free, loop.tick
+
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        return R.scores(self.part, R.combine(self.part, p, self.tick), self.tick)
+
+    def offset(self, residual: np.ndarray) -> float:
+        """The constant that the residual may keep."""
+        return float(self.weight @ residual / self.weight.sum()) if self.free else 0.0
+
+    def solve(self, right: np.ndarray, x: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:
+        """Conjugate gradients from x until the residual is ``tolerance`` of the right side; restarted to shed rounding."""
+        size, b = float(np.linalg.norm(right)), 0.0
+        for _ in range(3):
+            if self.free:
+                x = x - self.weight * (float(x.sum()) / float(self.weight.sum()))
+            residual = right - self.apply(x)
+            b = self.offset(residual)
+            reached = float(np.linalg.norm(residual - b))
+            if reached <= tolerance * size:
+                break
+            x = x + self._steps(residual, max(tolerance * size, 1e-10 * reached))
+        return x, b
+
+    def _steps(self, residual: np.ndarray, target: float) -> np.ndarray:
+        x = np.zeros_like(residual)
+        residual = residual - self.offset(residual)
+        z = self.weight * residual
+        p, rho = z.copy(), float(residual @ z)
+        best = np.inf
+        for step in range(STEPS):
+            length = float(np.linalg.norm(residual))
+            if length <= target or not np.isfinite(length):
+                break
+            if step % 200 == 199:
+                if length > 0.5 * best:
+                    break  # singular, or as good as it gets
+                best = length
+            q = self.apply(p)
+            a = rho / float(p @ q)
+            x += a * p
+            residual = residual - a * q
+            residual = residual - self.offset(residual)
+            z = self.weight * residual
+            rho, old = float(residual @ z), rho
+            p = z + (rho / old) * p
+        return x
+
+
+def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None, last: bool = False) -> np.ndarray:
+    """Record the point that u gives, made feasible; its margins with the offset b, or with the best one."""
+    alpha = np.maximum(u * problem.y, 0.0)
+    dual = problem.repair(problem.rescaled(problem.repair(alpha * problem.y)))
+    theta = problem.combine(u, loop.tick)
+    if problem.free:
+        theta[-1] = 0.0 if b is None else b
+    z = problem.scores(theta, loop.tick)
+    if problem.free and b is None:
+        z += problem.best_offset(z)
+    feasible = problem.repaired(theta)
+    primal = problem.primal(feasible) if feasible is not None else np.inf
+    theta, value = theta if feasible is None else feasible, problem.dual(dual, primal)
+    loop.record(theta, dual, primal, value, ends=False)
+    if last:
+        loop.prefer(theta, dual, primal, value)
+    return problem.y * z

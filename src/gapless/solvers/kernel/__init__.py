@@ -1,0 +1,1 @@
+"""The kernel dual: SVC, NuSVC, SVR, NuSVR, OneClassSVM."""

@@ -1,0 +1,78 @@
+"""C-SVC where pairs get nowhere: kernels of huge or tiny values, large C.  For problems whose matrix can be factored.
+
+K = LL' (Cholesky with pivots, of K over its largest diagonal value) are the inner products of the rows of L, and for rows the
+problem is solved by an interior point, whatever the scale of C (`choose.solve`); where C does not bind it is a hard margin.
+u goes down by the factor that K went up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg.lapack import dpstrf
+
+from gapless.errors import NotSeparable
+from gapless.losses import Hinge
+from gapless.problems.kernel import KernelDual, figures
+from gapless.problems.linear import LinearERM
+from gapless.solvers.hard_margin.gram import hard_margin_gram
+from gapless.solvers.kernel.float64_scores import Figures
+from gapless.solvers.linear.solve import solve
+from gapless.solvers.loop import Loop
+
+#: Above this cost, with K scaled to 1, the bound on alpha hardly binds.
+LARGE = 1e7
+
+
+def factored(problem: KernelDual, loop: Loop) -> np.ndarray | None:
+    """A beta of a C-SVC with one variable to a point, near the optimum; None where K has no factor."""
+    every = np.arange(problem.n_points)
+    K = problem.gram.block(every, every, tick=loop.tick)
+    top = float(np.max(np.diagonal(K), initial=0.0))
+    if not (np.isfinite(K).all() and top > 0.0):
+        return None
+    K /= top
+    left = loop.stop
+    if left.seconds is not None:
+        left = replace(left, seconds=max(0.0, left.seconds - loop.seconds))
+    found = []
+    if float(problem.c.max()) * top > LARGE:
+        try:
+            margin = hard_margin_gram(K, problem.sign, stop=replace(left, relative_gap=1e-10, passes=1000))
+            found.append(np.abs(margin.u) / top)
+        except (NotSeparable, ValueError):
+            pass
+    factor, order, rank, _ = dpstrf(K, lower=1)
+    if rank > 0 and (not found or (found[0] > problem.c).any()):
+        L = np.empty((K.shape[0], rank))
+        L[order - 1] = np.tril(factor)[:, :rank]
+        linear = LinearERM.build(L, problem.sign.astype(np.int8), problem.c * top, Hinge(), "free")
+        solution = solve(linear, replace(left, relative_gap=1e-9, passes=1000), interruption=loop.interruption)
+        found.append(np.abs(solution.u) / top)
+    best, least = None, np.inf
+    for beta in found:
+        beta = problem.repair(beta)
+        gap = figures(problem, beta, problem.scores(beta, loop.tick))[3]
+        if gap < least:
+            best, least = beta, gap
+    return best
+
+
+def stretched(
+    problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Figures
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where no alpha is bounded and C is large, hinges of a few units of rounding cost more than all else: (w, b) longer by as
+    much has none.  The better one of the two; ``known`` are the figures of this one."""
+    if problem.kind != "c_svc" or (beta >= problem.c).any():
+        return beta, scores
+    scalars, _, _, gap = known
+    worst = float(problem.hinges(scalars, scores).max(initial=0.0))
+    if not 0.0 < worst < 1e-6:
+        return beta, scores
+    factor = (1.0 + 4.0 * np.finfo(float).eps) / (1.0 - 1.01 * worst)
+    longer = beta * factor
+    if (longer >= problem.c).any():
+        return beta, scores
+    own = problem.scores(longer)
+    return (longer, own) if figures(problem, longer, own)[3] < gap else (beta, scores)

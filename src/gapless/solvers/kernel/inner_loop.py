@@ -1,0 +1,143 @@
+"""Pairs of a working set that fits the cache: the inner loop of sequential minimal optimisation.
+
+    i: the largest v_i that can rise;   j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) of those lower that can fall
+
+Every loop over all variables runs in vector registers.  A maximum is taken in lanes, each of every 128th entry, since the
+compiler does not vectorise a maximum of one number; then only the entries of the best lane are searched for it.  What is not
+allowed has a huge number taken off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gapless._compile.jit import compiled
+from gapless.gram.class_pairs import bring_row
+
+#: Lanes of a maximum; columns come in whole numbers of them.
+LANES = 128
+
+
+def pairs(
+    K: np.ndarray,
+    diagonal: np.ndarray,
+    v: np.ndarray,
+    u: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    allowed: np.ndarray,
+    wanted: float,
+    most: int,
+) -> int:
+    """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K."""
+    return pairs_as_needed(K, None, None, None, None, diagonal, v, u, low, high, allowed, wanted, most)
+
+
+@compiled(vectorise=True, finite=True)
+def _largest(lanes, half):
+    """The maximum of the lanes; ``half`` is written to."""
+    a, b = lanes[: LANES // 2], lanes[LANES // 2 :]
+    for j in range(LANES // 2):
+        half[j] = max(a[j], b[j])
+    p, q, r, s = half[0], half[1], half[2], half[3]
+    for j in range(4, LANES // 2, 4):
+        p = max(p, half[j])
+        q = max(q, half[j + 1])
+        r = max(r, half[j + 2])
+        s = max(s, half[j + 3])
+    return max(max(p, q), max(r, s))
+
+
+@compiled(vectorise=True, finite=True)
+def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
+    """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`). None: all rows are
+    there, and no bringing is compiled."""
+    zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
+    never = v.dtype.type(-3e38)
+    flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
+    m, width = u.size, v.size
+    rises, falls, bend = np.empty(width, v.dtype), np.empty(width, v.dtype), np.empty(width, v.dtype)
+    for j in range(width):
+        rises[j] = falls[j] = never
+        bend[j] = one
+    for j in range(m):
+        bend[j] = diagonal[j]
+        if allowed[j]:
+            rises[j] = zero if u[j] < high[j] else never
+            falls[j] = zero if u[j] > low[j] else never
+    lanes, half = np.empty(LANES, v.dtype), np.empty(LANES // 2, v.dtype)
+    for j in range(LANES):
+        lanes[j] = never
+    for k in range(0, width, LANES):
+        vs, can = v[k : k + LANES], rises[k : k + LANES]
+        for j in range(LANES):
+            lanes[j] = max(lanes[j], vs[j] + can[j])
+    for step in range(most):
+        top, i = _largest(lanes, half), -1
+        for j in range(LANES):
+            if lanes[j] == top:
+                for k in range(j, width, LANES):
+                    if v[k] + rises[k] == top:
+                        i = k
+                        break
+                break
+        if i < 0 or rises[i] < zero:
+            return step
+        if there is not None and not there[i]:
+            bring_row(first, between, second, i, K[i])
+            there[i] = True
+        Ki, vi, Kii = K[i], v[i], diagonal[i]
+        least = flat * Kii
+        for j in range(LANES):
+            lanes[j] = zero
+        for k in range(0, width, LANES):
+            vs, can, Ks, bends = v[k : k + LANES], falls[k : k + LANES], Ki[k : k + LANES], bend[k : k + LANES]
+            for j in range(LANES):
+                off = max(zero, vi - vs[j] + can[j])
+                lanes[j] = max(lanes[j], off * off / max(least, Kii + bends[j] - two * Ks[j]))
+        top, i2 = _largest(lanes, half), -1
+        if top <= zero:
+            return step
+        for j in range(LANES):
+            if lanes[j] == top:
+                best = -one
+                for k in range(j, width, LANES):  # computed again, it need not be the same to the last bit
+                    off = max(zero, vi - v[k] + falls[k])
+                    gain = off * off / max(least, Kii + bend[k] - two * Ki[k])
+                    if gain > best:
+                        best, i2 = gain, k
+                break
+        if i2 < 0:
+            return step
+        if step % 8 == 0 or vi - v[i2] <= wanted:
+            for j in range(LANES):
+                lanes[j] = never
+            for k in range(0, width, LANES):
+                vs, can = v[k : k + LANES], falls[k : k + LANES]
+                for j in range(LANES):
+                    lanes[j] = max(lanes[j], can[j] - vs[j])
+            if vi + _largest(lanes, half) <= wanted:
+                return step
+        if there is not None and not there[i2]:
+            bring_row(first, between, second, i2, K[i2])
+            there[i2] = True
+        Kj = K[i2]
+        move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))
+        room_i, room_j = high[i] - u[i], u[i2] - low[i2]
+        move = min(move, min(room_i, room_j))
+        # At the end of its room a variable is exactly at its bound.
+        u[i] = high[i] if move == room_i else u[i] + move
+        u[i2] = low[i2] if move == room_j else u[i2] - move
+        for k in (i, i2):
+            rises[k] = zero if u[k] < high[k] else never
+            falls[k] = zero if u[k] > low[k] else never
+        by = v.dtype.type(move)
+        for j in range(LANES):
+            lanes[j] = never
+        for k in range(0, width, LANES):
+            vs, can, Ks, Ls = v[k : k + LANES], rises[k : k + LANES], Ki[k : k + LANES], Kj[k : k + LANES]
+            for j in range(LANES):
+                now = vs[j] - by * (Ks[j] - Ls[j])
+                vs[j] = now
+                lanes[j] = max(lanes[j], now + can[j])
+    return most

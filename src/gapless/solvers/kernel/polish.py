@@ -1,0 +1,139 @@
+"""Active-set polish for kernel machines: from nearly optimal to machine precision.
+
+At the optimum every variable of `KernelDual` is at 0 (h < 0), at c (h > 0) or free (h = 0).  With the sets known, all is
+linear: on the free ones F, with nu = s beta,
+
+    K_FF nu + b 1 (+ t s) = s tau - (scores of those at c),      1'nu = T0   (nu forms: and s'nu = T1)
+
+solved as a correction of the nu at hand, in the least-norm sense where free rows are dependent.  Variables that leave their
+box or sit on the wrong side of their kink change sets, and the system is solved again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from gapless.problems.kernel import KernelDual, figures
+from gapless.solvers.linear.active_set import solver_of
+from gapless.solvers.loop import Loop
+
+ROUNDS = 30
+#: Free variables beyond which the system is not made.
+LARGEST = 2000
+NOISE = 1e-10
+#: More changes than this share of the variables, and the sets are no guess to go by.
+ASTRAY = 0.25
+
+
+class Polished(NamedTuple):
+    beta: np.ndarray
+    scores: np.ndarray
+    gap: float
+    settled: bool  #: the sets hold: this is the optimum up to rounding
+
+
+def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = ROUNDS) -> Polished:
+    """The best point seen, the given one included."""
+    beta = problem.repair(beta)
+    best = Polished(beta, scores, figures(problem, beta, scores)[3], False)
+    c = problem.c
+    free = (beta > NOISE * c) & (beta < (1.0 - NOISE) * c)
+    upper = beta >= (1.0 - NOISE) * c
+    seen: set[bytes] = set()
+    before = 0
+    for _ in range(rounds):
+        key = np.packbits(free).tobytes() + np.packbits(upper).tobytes()
+        if np.count_nonzero(free) > LARGEST or key in seen:
+            return best
+        seen.add(key)
+        fixed = np.where(upper, c, np.where(free, beta, 0.0))
+        scores = _moved(problem, loop, scores, fixed - beta)
+        solved, scores = _solve_free(problem, loop, fixed, np.flatnonzero(free), scores)
+        if solved is None:
+            return best
+        inside = problem.repair(solved)
+        own = _moved(problem, loop, scores, inside - solved)
+        scalars, primal, _, gap = figures(problem, inside, own)
+        if gap < best.gap:
+            best = Polished(inside, own, gap, False)
+            loop.record(scalars, inside, primal, primal - gap, ends=False)
+        h = problem.hinges(scalars, own)
+        noise = 1e-9 * max(1.0, float(np.abs(own).max(initial=0.0)), float(np.abs(problem.tau).max(initial=0.0)))
+        below, above = free & (solved < -NOISE * c), free & (solved > (1.0 + NOISE) * c)
+        wrong = (~free & ~upper & (h > noise)) | (upper & (h < -noise))
+        if not (below | above | wrong).any():
+            # More free rows than the kernel has directions cannot all lie at their kinks, and none at all need not keep the
+            # equalities: then the sets are not right.
+            kept = (np.abs(inside - solved) <= NOISE * c).all()
+            return best._replace(settled=bool(kept and (np.abs(h[free]) <= noise).all()))
+        changes = int(np.count_nonzero(below | above | wrong))
+        if changes > max(ASTRAY * problem.n, 20) and changes >= before:
+            return best
+        before = changes
+        # A variable that leaves its box is put at the bound it left by; one on the wrong side is let go.
+        upper = (upper & ~wrong) | above
+        free = (free & ~below & ~above) | wrong
+        beta, scores = inside, own
+    return best
+
+
+def _moved(problem: KernelDual, loop: Loop, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
+    u = problem.u(step)
+    rows = np.flatnonzero(u)
+    return scores + problem.gram.product(rows, u[rows], tick=loop.tick) if rows.size else scores
+
+
+def _solve_free(
+    problem: KernelDual, loop: Loop, beta: np.ndarray, free: np.ndarray, scores: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray]:
+    """beta with its free part such that h = 0 there, and its scores; None where the system cannot be solved."""
+    if free.size == 0:
+        return beta, scores
+    s = problem.sign[free]
+    at = free if problem.at is None else problem.at[free]
+    K = problem.gram.block(at, at, tick=loop.tick)
+    edge = np.stack([np.ones(free.size), s], axis=1) if problem.nu_form else np.ones((free.size, 1))
+    if problem.nu_form and (s == s[0]).all():  # one side has no free variable: its scalar is an interval
+        edge = edge[:, :1]
+    m = edge.shape[1]
+    system = np.zeros((free.size + m, free.size + m))
+    system[: free.size, : free.size] = K
+    system[: free.size, free.size :] = edge
+    system[free.size :, : free.size] = edge.T
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(K), 1e-300))
+    scale[np.diag(K) <= 0.0] = 1.0
+    scale = np.append(scale, np.full(m, 1.0 / max(float(scale.max()), 1e-150)))
+    scaled = system * scale[:, None] * scale[None, :]
+    solve = solver_of(scaled)
+    beta, shift = beta.copy(), np.zeros(m)
+    for refinement in range(3):
+        missing = _missing(problem, beta, s, m)
+        residual = s * problem.tau[free] - scores[at] - edge @ shift
+        loop.tick()
+        try:
+            step = solve(np.append(residual, missing) * scale) * scale
+        except LinAlgError:
+            return None, scores
+        if not np.all(np.isfinite(step)):
+            return None, scores
+        change = np.zeros(problem.n)
+        change[free] = s * step[: free.size]
+        beta += change
+        shift += step[free.size :]
+        scores = _moved(problem, loop, scores, change)
+        if refinement and np.abs(step[: free.size]).max() <= 1e-14 * np.abs(beta[free]).max(initial=0.0):
+            break
+    return beta, scores
+
+
+def _missing(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:
+    """What the free variables must still add to the equalities."""
+    if not problem.nu_form:
+        return np.array([problem.totals[0] - float(problem.sign @ beta)])
+    plus, minus = problem.missed(beta)
+    if m == 1:
+        return np.array([plus if s[0] > 0 else -minus])
+    return np.array([plus - minus, plus + minus])

@@ -1,0 +1,1 @@
+"""Linear problems: hinge, squared hinge, logistic loss, with a penalty."""

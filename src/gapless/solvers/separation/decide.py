@@ -1,0 +1,187 @@
+"""Complete, quasi or overlap: linear programs on growing subsets of rows say which, `separation_proofs` proves it.
+
+    given  the rows a of `problems/separation`
+    find   theta and alpha >= 0 with A theta >= 0, A'alpha = 0 and, in each row, a'theta > 0 or alpha > 0 (Goldman, Tucker)
+
+One linear program on a subset R tells which rows are which (its dual is in Konis, 2007):
+
+    minimise sum mu   subject to   A'alpha = 0,  alpha + mu >= 1,  alpha, mu >= 0
+
+At every optimum mu is 0 or 1: mu = 0 and alpha >= 1 on the rows that every such theta has on its plane, mu = 1 on those that
+the theta found, the multiplier of A'alpha = 0, has at a'theta >= 1.  Rows that theta gets wrong join R.  Where the rows of the
+first kind have full rank, a subset's overlap is the whole's: there is no need to look at the others.
+
+Where columns are many a machine is tried first: it often separates, and an exact look at its signs settles it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from gapless import losses
+from gapless.problems.linear import LinearERM
+from gapless.problems.multinomial import Multinomial
+from gapless.problems.separation import Separation
+from gapless.solvers.exact.rational import Integers
+from gapless.solvers.exact.signs import Direction, exact_signs
+from gapless.solvers.exact.simplex import classify_exactly, fits
+from gapless.solvers.linear.solve import solve, solve_multinomial
+from gapless.solvers.loop import Stop
+from gapless.solvers.separation.columns import Sharp
+from gapless.solvers.separation.frame import Frame, Undecided, linear_program
+from gapless.solvers.separation.proofs import (
+    Proof,
+    complete,
+    complete_by,
+    exactly,
+    overlap,
+    quasi,
+)
+
+#: A row of length 1 counts as on the plane below this, and as in a space if no further from it.
+NEAR = 1e-7
+#: Rows of the first subset, as a multiple of the coefficients and at least; rows that may join at a time, likewise.
+FIRST, LEAST, JOIN = 4, 1200, 400
+ROUNDS = 80
+#: Coefficients from which on a machine is tried first, rows for each of them up to which, and its cost of an error.
+MANY, PER_COEFFICIENT, COST = 150, 10, 1e4
+#: Its passes, or steps of Newton's method: no clock, so that a slow machine finds the same.
+PASSES, NEWTON = 300, 40
+#: Coefficients up to which all classes are taken at once.
+SOFTMAX = 5_000
+
+
+def separate(problem: Separation, seed: int = 0) -> Proof:
+    """Decide, and prove. Undecided where rounding leaves no way to a proof."""
+    try:
+        return _separate(problem, np.random.default_rng(seed), Frame)
+    except Undecided as error:
+        undecided = error
+    try:  # perhaps columns are dependent but for rounding
+        return _separate(problem, np.random.default_rng(seed), Sharp)
+    except Undecided:
+        if not fits(problem.n_pairs, problem.size):
+            raise undecided from None
+    A = problem.gather(np.arange(problem.n_pairs))
+    whole = Integers(A.toarray() if sparse.issparse(A) else A)
+    theta, alpha = classify_exactly(whole.values)
+    return exactly(problem, whole, theta, alpha)
+
+
+def _separate(problem: Separation, random: np.random.Generator, coordinates: type[Frame]) -> Proof:
+    guess = None
+    if coordinates is Frame and problem.size >= MANY and problem.n <= PER_COEFFICIENT * problem.size:
+        guess = _by_machine(problem)
+        if np.isfinite(guess).all() and np.all(exact_signs(problem, Direction(guess)) > 0):
+            return complete_by(problem, guess)
+    R = _first(problem, random, guess)
+    for _ in range(ROUNDS):
+        frame = coordinates(problem, R)
+        A = frame.gather(R)
+        theta, alpha = _classify(A)
+        theta = theta.reshape(problem.K - 1, problem.width)
+        held = alpha > 0.5
+        space = _Space(A[held])
+        if space.rank == problem.size:
+            return overlap(problem, frame, R[held], random)
+        wrong = _wrong(problem, frame, theta, space, R)
+        if wrong.size == 0 and held.all():  # no row leaves the space
+            return overlap(problem, frame, R, random)
+        if wrong.size == 0:
+            if held.any():
+                return quasi(problem, frame, theta, R[held], R[~held], random)
+            return complete(problem, frame, theta, R)
+        R = np.concatenate([R, wrong])
+    raise Undecided(f"the rows did not settle in {ROUNDS} rounds")
+
+
+def _by_machine(problem: Separation) -> np.ndarray:
+    """theta of a support vector machine, or of softmax, on rows of length 1: nearly without a penalty."""
+    everything = np.arange(problem.n)
+    frame = Frame(problem, problem.pairs(everything), shifted=False)
+    x, cost = frame.examples(everything), np.full(problem.n, COST)
+    if problem.K > 2 and problem.size <= SOFTMAX:
+        softmax = Multinomial.build(x, problem.index, cost, problem.K, "none")
+        W = softmax.split(solve_multinomial(softmax, Stop(1e-2, NEWTON)).theta)[0]
+    else:  # one class against the rest
+        lines = []
+        for k in (1,) if problem.K == 2 else range(problem.K):
+            y = np.where(problem.index == k, np.int8(1), np.int8(-1))
+            machine = LinearERM.build(x, y, cost, losses.BY_NAME["squared_hinge"], "none")
+            lines.append(machine.split(solve(machine, Stop(1e-2, PASSES), solver="coordinate_descent").theta)[0])
+        W = np.array(lines)
+    theta = W if problem.K == 2 else W[1:] - W[0]
+    return frame.back(np.asarray(theta, dtype=np.float64))
+
+
+def _first(problem: Separation, random: np.random.Generator, theta: np.ndarray | None) -> np.ndarray:
+    """All pairs where they are few, else a sample; with a theta that fails, half of it where it fails most."""
+    most = max(FIRST * problem.size, LEAST)
+    if problem.n_pairs <= (2 if theta is None else 1) * most:
+        return np.arange(problem.n_pairs)
+    if theta is not None:
+        value = problem.values(theta).ravel()
+        worst = np.argpartition(value, most // 2)[: most // 2]
+        return np.union1d(worst, random.choice(problem.n_pairs, most // 2, replace=False))
+    rows = np.sort(random.choice(problem.n, max(1, most // (problem.K - 1)), replace=False))
+    return problem.pairs(rows)
+
+
+def _classify(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(theta, alpha) of the program above."""
+    m = A.shape[0]
+    T = sparse.csc_matrix(A.T) if sparse.issparse(A) else np.ascontiguousarray(A.T)
+    stacked = sparse.hstack([T, -T], format="csc") if sparse.issparse(T) else np.hstack([T, -T])
+    bounds = np.zeros((2 * m, 2))
+    bounds[:m, 1], bounds[m:, 1] = np.inf, 1.0
+    cost = np.concatenate([np.zeros(m), np.ones(m)])
+    found = linear_program(cost, stacked, -np.asarray(A.sum(axis=0)).ravel(), bounds)
+    return -found.eqlin.marginals, 1.0 + found.x[:m] - found.x[m:]
+
+
+class _Space:
+    """The span of some rows, and which rows lie in it (up to NEAR)."""
+
+    def __init__(self, A: Any) -> None:
+        self.rank, self.Q = 0, np.zeros((A.shape[1], 0))
+        if A.shape[0] == 0:
+            return
+        dense = A.toarray() if sparse.issparse(A) else A
+        if dense.shape[0] > 2 * dense.shape[1]:  # the same space, from a factor of fewer rows
+            dense = np.linalg.qr(dense, mode="r")
+        _, sigma, Vt = linalg.svd(dense, full_matrices=False)
+        self.rank = int((sigma > NEAR * max(1.0, float(sigma.max(initial=0.0)))).sum())
+        self.Q = Vt[: self.rank].T
+
+    def has(self, A: Any) -> np.ndarray:
+        """Whether each row lies in the space."""
+        if sparse.issparse(A):
+            A = A.toarray()
+        left = A - (A @ self.Q) @ self.Q.T
+        return np.sqrt(np.einsum("ij,ij->i", left, left)) <= NEAR
+
+
+def _wrong(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, R: np.ndarray) -> np.ndarray:
+    """Pairs that join: the worst of those with a'theta < 0, and those at 0 that the space does not explain."""
+    value = frame.values(theta / max(1e-300, float(np.abs(theta).max()))).ravel()
+    new = np.ones(value.size, dtype=bool)
+    new[R] = False
+    most = max(JOIN, problem.size)
+    below = np.flatnonzero(new & (value < -NEAR))
+    near = np.flatnonzero(new & (np.abs(value) <= NEAR))
+    joined = below[np.argsort(value[below], kind="stable")[:most]]
+    unexplained: list[np.ndarray] = []
+    step = max(1, (1 << 21) // problem.size)
+    for start in range(0, near.size, step):
+        part = near[start : start + step]
+        unexplained.append(part[~space.has(frame.gather(part))])
+        if sum(map(len, unexplained)) >= most:
+            break
+    wrong = np.concatenate([joined, *unexplained])[: 2 * most].astype(np.int64)
+    if 0 < wrong.size < most:  # those that are next to it come along: they would be the wrong ones of the next round
+        above = np.flatnonzero(new & (value > NEAR))
+        wrong = np.concatenate([wrong, above[np.argsort(value[above], kind="stable")[: most - wrong.size]]])
+    return wrong

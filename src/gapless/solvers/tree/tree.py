@@ -1,0 +1,314 @@
+"""A decision tree as arrays: what grows it, and the way from rows to leaves.
+
+    columns = prepare(X)                                        ranks or bins of every column, once
+    target = Target.classes(index, K)  or  Target.values(y)
+    tree = grow(columns, target, weights, Limits(), seed)       as often as wanted, in any thread; a weight of 0 is no row
+    leaves(pack(tree), X)                                       tree.value[leaf] is what it predicts
+
+The same arguments give the same bits. Of cuts that are equally good (scores equal but for rounding) the one of the lowest
+column and, there, of the lowest threshold is taken. Nothing is known of how far a greedy tree is from the best one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gapless._compile.jit import compiled
+from gapless._runtime.results import result
+from gapless._runtime.threads import share
+
+from .codes import Columns, prepare
+from .grow import CLASSES, MANY, ONE, grow_nodes
+
+__all__ = ["Columns", "Limits", "Packed", "Target", "Tree", "finite", "grow", "leaves", "pack", "prepare"]
+
+LEAF = -1
+#: Rows that one thread takes at a time.
+ROWS = 16_384
+
+
+class Limits(NamedTuple):
+    """Where growth stops; scikit-learn's parameters as numbers."""
+
+    max_depth: int = 2**31 - 1
+    min_split: int = 2
+    min_leaf: int = 1
+    min_weight: float = 0.0  #: the least weight of a leaf
+    max_features: int = 2**31 - 1
+    max_leaves: int = -1  #: best first, up to so many leaves; -1: depth first
+    min_decrease: float = 0.0
+    at_random: bool = False  #: one threshold a column, drawn at random
+    entropy: bool = False
+
+
+class Target(NamedTuple):
+    """What is predicted: one number a row, one of K classes, or several of either."""
+
+    mode: int
+    centred: bool
+    y: np.ndarray
+    k_of: np.ndarray
+    Y: np.ndarray
+    parts: np.ndarray  #: where each output's classes start
+    M: int
+    unit: float = 1.0  #: numbers are y / unit, a power of two: their squares neither overflow nor vanish
+
+    @classmethod
+    def classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> Target:
+        """Class numbers of shape (n,), or (n, outputs) with the number of classes of each output."""
+        index = np.asarray(index)
+        if index.ndim == 2 and index.shape[1] == 1:
+            index, n_classes = index[:, 0], int(np.atleast_1d(n_classes)[0])
+        if index.ndim == 1:
+            K = int(np.atleast_1d(n_classes)[0])
+            if K == 2:
+                return cls(ONE, False, index.astype(np.float64), _NO_K, _NO_Y, np.array([0, 1]), 1)
+            return cls(CLASSES, False, _NO_y, index.astype(np.int32), _NO_Y, np.array([0, K]), K)
+        parts = np.concatenate([[0], np.cumsum(n_classes)]).astype(np.int64)
+        Y = np.zeros((index.shape[0], int(parts[-1])))
+        for o in range(index.shape[1]):
+            Y[np.arange(index.shape[0]), parts[o] + index[:, o]] = 1.0
+        return cls(MANY, False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
+
+    @classmethod
+    def values(cls, y: np.ndarray) -> Target:
+        """Numbers of shape (n,) or (n, outputs)."""
+        y = np.array(y, dtype=np.float64)
+        largest = float(np.abs(y).max(initial=0.0))
+        unit = 2.0 ** (math.frexp(largest)[1]) if not 1e-60 < largest < 1e60 and largest > 0.0 else 1.0
+        y = y / unit if unit != 1.0 else y
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim == 1:
+            return cls(ONE, True, np.ascontiguousarray(y), _NO_K, _NO_Y, np.array([0, 1]), 1, unit)
+        outputs = y.shape[1]
+        return cls(MANY, True, _NO_y, _NO_K, np.ascontiguousarray(y), np.arange(outputs + 1), outputs, unit)
+
+
+_NO_y, _NO_K, _NO_Y = np.empty(0), np.empty(0, dtype=np.int32), np.empty((0, 0))
+
+
+@result
+class Tree(NamedTuple):
+    """Node 0 is the root; a node's children are its ``left`` and ``right``, -1 where it is a leaf.
+
+    Depth first, children stand after their parent, the left one next to it; this is scikit-learn's numbering.
+
+    Attributes
+    ----------
+    feature : int32; -2 for leaves
+    threshold : float64; left is x <= threshold; -2 for leaves, NaN for a split of categories
+    left : int32
+    right : int32
+    missing_left : uint8: whether NaN goes left
+    value : float64, (nodes, classes of all outputs, or outputs): shares of the classes, or means
+    impurity : impurity of each node
+    weighted_n : sum of the weights of each node
+    n_samples : int64, rows of positive weight
+    categories : uint32, (nodes, words): bit c of a split's set is 1 where the category of rank c goes left
+    depth : levels below the root
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    value: np.ndarray
+    impurity: np.ndarray
+    weighted_n: np.ndarray
+    n_samples: np.ndarray
+    categories: np.ndarray
+    depth: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.feature.size
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(np.count_nonzero(self.left < 0))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of its arrays in bytes."""
+        return sum(a.nbytes for a in self if isinstance(a, np.ndarray))
+
+    def __str__(self) -> str:
+        return f"{self.n_nodes:,} nodes, {self.n_leaves:,} of them leaves, {self.depth} levels"
+
+
+def grow(
+    columns: Columns,
+    target: Target,
+    weights: np.ndarray | None,
+    limits: Limits,
+    seed: int = 0,
+    tick: Callable[[], None] | None = None,
+) -> Tree:
+    """One tree on the rows whose weight is positive; ``tick`` is called between kernels, and may raise."""
+    nodes, sets, depth = grow_nodes(columns, target, weights, limits, seed, tick)
+    value, impurity = nodes.value, nodes.impurity
+    if target.mode == ONE and not target.centred:
+        value = np.concatenate([1.0 - value, value], axis=1)
+    if target.unit != 1.0:
+        value, impurity = value * target.unit, impurity * target.unit * target.unit
+    return Tree(
+        nodes.feature, nodes.threshold, nodes.left, nodes.right, nodes.goes_left, value, impurity, nodes.weight,
+        nodes.samples, sets, depth,
+    )  # fmt: skip
+
+
+# -- from rows to leaves
+
+
+class Packed(NamedTuple):
+    """A tree as the walk reads it, level by level, the two children of a node side by side: the next node is
+    ``left + (x > threshold)``, and nothing has to be guessed.
+
+    x <= t for a float32 x and a float64 t is x <= the largest float32 that is not above t."""
+
+    nodes: np.ndarray  #: int32, (nodes, 4): feature, bits of the threshold, left child, number in the tree
+    thresholds: np.ndarray  #: the same memory as float32; infinite for a leaf, which is its own left child
+    missing_left: np.ndarray
+    categorical: np.ndarray  #: uint8: whether the split is one of categories
+    sets: np.ndarray
+    plain: bool  #: no categories
+
+
+@compiled(allocates=False)
+def _level_by_level(left: Any, right: Any, number: Any, first: Any) -> None:
+    """The node at each place, and the place of its left child, or its own where it has none."""
+    number[0] = 0
+    end = 1
+    for place in range(number.size):
+        node = number[place]
+        first[place] = place
+        if left[node] >= 0:
+            first[place] = end
+            number[end], number[end + 1] = left[node], right[node]
+            end += 2
+
+
+def pack(tree: Tree) -> Packed:
+    number, first = np.empty(tree.n_nodes, dtype=np.int64), np.empty(tree.n_nodes, dtype=np.int64)
+    _level_by_level(np.array(tree.left), np.array(tree.right), number, first)  # copies: a file's cannot be written to
+    leaf = tree.left[number] < 0
+    threshold = tree.threshold[number]
+    with np.errstate(over="ignore"):
+        below = threshold.astype(np.float32)
+        below = np.where(below > threshold, np.nextafter(below, np.float32(-np.inf)), below)
+    nodes = np.empty((number.size, 4), dtype=np.int32)
+    nodes[:, 0] = np.where(leaf, 0, tree.feature[number])
+    nodes[:, 1] = np.where(leaf, np.float32(np.inf), below).astype(np.float32).view(np.int32)
+    nodes[:, 2] = first
+    nodes[:, 3] = number
+    categorical = (~leaf & np.isnan(threshold)).astype(np.uint8)
+    return Packed(
+        nodes, nodes.view(np.float32), tree.missing_left[number], categorical, tree.categories[number],
+        not categorical.any(),
+    )  # fmt: skip
+
+
+@compiled(inner=True)
+def _step(X: Any, i: int, at: Any, nodes: Any, thresholds: Any) -> Any:
+    return np.uint64(np.uint32(nodes[at, 2])) + np.uint64(X[i, np.uint32(nodes[at, 0])] > thresholds[at, 1])
+
+
+@compiled(allocates=False)
+def _walk(X: Any, nodes: Any, thresholds: Any, start: int, stop: int, out: Any) -> None:
+    """Leaves of the rows start to stop, eight rows at a time: while one waits for its node the others go on."""
+    i = start
+    while i + 8 <= stop:
+        a, b, c, d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        e, f, g, h = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        moving = True
+        while moving:
+            a, b = _step(X, i, a, nodes, thresholds), _step(X, i + 1, b, nodes, thresholds)
+            c, d = _step(X, i + 2, c, nodes, thresholds), _step(X, i + 3, d, nodes, thresholds)
+            e, f = _step(X, i + 4, e, nodes, thresholds), _step(X, i + 5, f, nodes, thresholds)
+            g, h = _step(X, i + 6, g, nodes, thresholds), _step(X, i + 7, h, nodes, thresholds)
+            a1, b1 = _step(X, i, a, nodes, thresholds), _step(X, i + 1, b, nodes, thresholds)
+            c1, d1 = _step(X, i + 2, c, nodes, thresholds), _step(X, i + 3, d, nodes, thresholds)
+            e1, f1 = _step(X, i + 4, e, nodes, thresholds), _step(X, i + 5, f, nodes, thresholds)
+            g1, h1 = _step(X, i + 6, g, nodes, thresholds), _step(X, i + 7, h, nodes, thresholds)
+            moving = ((a ^ a1) | (b ^ b1) | (c ^ c1) | (d ^ d1) | (e ^ e1) | (f ^ f1) | (g ^ g1) | (h ^ h1)) != 0
+            a, b, c, d, e, f, g, h = a1, b1, c1, d1, e1, f1, g1, h1
+        out[i], out[i + 1], out[i + 2], out[i + 3] = nodes[a, 3], nodes[b, 3], nodes[c, 3], nodes[d, 3]
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = nodes[e, 3], nodes[f, 3], nodes[g, 3], nodes[h, 3]
+        i += 8
+    while i < stop:
+        at = np.uint64(0)
+        to = _step(X, i, at, nodes, thresholds)
+        while to != at:
+            at = to
+            to = _step(X, i, at, nodes, thresholds)
+        out[i] = nodes[at, 3]
+        i += 1
+
+
+@compiled(allocates=False)
+def _walk_with_care(
+    X: Any, nodes: Any, thresholds: Any, missing_left: Any, categorical: Any, sets: Any, start: int, stop: int, out: Any
+) -> None:
+    """The same with missing values and categories; a category is its rank, one never seen is NaN."""
+    for i in range(start, stop):
+        at = 0
+        while nodes[at, 2] != at:
+            x = X[i, nodes[at, 0]]
+            if x != x:
+                goes_left = missing_left[at] == 1
+            elif categorical[at] == 1:
+                c = np.int64(x)
+                goes_left = (sets[at, c // 32] >> np.uint32(c % 32)) & np.uint32(1) == 1
+            else:
+                goes_left = x <= thresholds[at, 1]
+            at = nodes[at, 2] + (0 if goes_left else 1)
+        out[i] = nodes[at, 3]
+
+
+def leaves(tree: Packed, X: np.ndarray, *, missing: bool | None = True, of: np.ndarray | None = None) -> Any:
+    """The leaf of each row of X (float32, rows one after the other), or what ``of`` has for it.
+
+    ``missing``: whether X can have NaN; None: unknown, and where some value is not finite the answer is None."""
+    n = X.shape[0]
+    out = np.empty(n, dtype=np.int32)
+    answer = out if of is None else np.empty(n, dtype=of.dtype)
+    strange = []
+
+    def work(part: int) -> None:
+        start, stop = part * ROWS, min(n, (part + 1) * ROWS)
+        if missing is None and not finite(X[start:stop]):
+            strange.append(part)
+            return
+        if tree.plain and not missing:
+            _walk(X, tree.nodes, tree.thresholds, start, stop, out)
+        else:
+            _walk_with_care(
+                X, tree.nodes, tree.thresholds, tree.missing_left, tree.categorical, tree.sets, start, stop, out
+            )
+
+        if of is not None:
+            of.take(out[start:stop], out=answer[start:stop], mode="clip")
+
+    share(work, -(-n // ROWS))
+    return None if strange else answer
+
+
+@compiled(vectorise=True, allocates=False)
+def _sum_of_zeros(X: Any) -> Any:
+    total = np.float32(0.0)
+    for i in range(X.shape[0]):
+        total += X[i] * np.float32(0.0)
+    return total
+
+
+def finite(X: np.ndarray) -> bool:
+    """Whether every value of a float32 array in one piece is finite: 0 times it is 0, and so is their sum."""
+    return bool(_sum_of_zeros(X.reshape(-1)) == 0.0)

@@ -1,0 +1,1 @@
+"""Shapes of objectives: convexity, critical points, global minima."""

@@ -1,0 +1,1 @@
+"""What a sample says of where it was drawn from."""

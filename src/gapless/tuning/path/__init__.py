@@ -1,0 +1,1 @@
+"""Every C, or many: `path`."""

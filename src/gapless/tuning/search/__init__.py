@@ -1,0 +1,1 @@
+"""Choosing parameters: `tune`."""

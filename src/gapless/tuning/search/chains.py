@@ -1,0 +1,292 @@
+"""How the fits of one chain are made: each way gives a view of a fitted model for every candidate, or None where it does not
+suit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from gapless.encode.labels import encode_labels
+from gapless.encode.weights import check_sample_weight, costs, resolve_class_weight
+from gapless.estimators.least_squares import Ridge
+from gapless.estimators.svc import SVC
+from gapless.solvers.kernel import folds as K
+from gapless.solvers.least_squares import many_penalties as R
+from gapless.solvers.loop import Loop
+
+from .folds import take
+
+#: The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
+FINEST = 1e-3
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Candidates in the order of their fits, on one fold."""
+
+    group: int
+    fold: int
+    members: tuple[int, ...]
+    folds: int
+
+
+class View(ClassifierMixin, BaseEstimator):
+    """The answers of a fitted classifier on the test rows, where a scorer asks for them."""
+
+    def __init__(self, classes: np.ndarray, scores: np.ndarray, called: np.ndarray, gap: float) -> None:
+        self.classes, self.scores, self.called, self.gap = classes, scores, called, gap
+        self.classes_ = classes
+        self.relative_gap = gap
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.called
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        return self.scores
+
+
+class RegressionView(RegressorMixin, BaseEstimator):
+    """The same of a regression."""
+
+    relative_gap = math.nan
+
+    def __init__(self, called: np.ndarray) -> None:
+        self.called = called
+        self.called_ = called
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.called
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A model, its earlier steps, and what it is asked about."""
+
+    model: Any
+    relative_gap: float
+
+
+# -- kernel machines ---------------------------------------------------------------------------------------------
+
+
+def kernel_way(
+    ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
+) -> list[Any] | None:
+    """SVC with a finite C: on one matrix of all rows."""
+    machines = [_final(model) for model in models]
+    first = machines[0]
+    if type(first) is not SVC or any(math.isinf(float(m.C)) for m in machines):
+        return None
+    if (
+        first.kernel not in ("rbf", "poly", "precomputed")
+        or first.max_iter not in (-1, None)
+        or first.time_limit is not None
+    ):
+        return None
+    if first.init is not None or first.decision_function_shape not in ("ovr", "ovo") or first.break_ties:
+        return None
+    for machine in machines:
+        machine._check_parameters()
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n > ev.most_rows:
+        return None
+    rows = _rows(X)
+    weights = check_sample_weight(ev.weights if ev.weights is None else ev.weights[train], train.size)
+    task = first._task()
+    kernel = K.kernel_of(task, rows[train], weights)
+    key = (kernel, None) if front is None else (kernel, chain.group, chain.fold)
+    held = ev.matrix(key, chain, lambda: K.whole_matrix(kernel, rows))
+    labels = encode_labels(take(ev.y, train))
+    cost = costs(1.0, weights, resolve_class_weight(task.class_weight, labels, weights), labels.index)
+    c = np.zeros(n)
+    c[train] = cost.restore(cost.c)
+    index = np.full(n, -1)
+    index[train] = labels.index
+    pairs = [(1, 0)] if labels.n_classes == 2 else list(combinations(range(labels.n_classes), 2))
+    Cs = [float(machine.C) for machine in machines]
+    columns = np.empty((len(Cs), test.size, len(pairs)))
+    gaps = np.zeros(len(Cs))
+    with np.errstate(all="ignore"):
+        for line, (i, j) in enumerate(pairs):
+            member = ((index == i) | (index == j)) & (c > 0.0)
+            y = np.where(index == i, 1.0, -1.0)
+            present = np.unique(y[member])
+            if present.size < 2:
+                columns[:, :, line] = present[0] if present.size else 0.0
+                continue
+            fits = K.chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, FINEST)
+            for at, point in enumerate(fits):
+                columns[at, :, line] = point.scores[test]
+                gaps[at] = max(gaps[at], point.relative_gap)
+    return [_votes(labels.classes, part, gap) for part, gap in zip(columns, gaps)]
+
+
+def _votes(classes: np.ndarray, columns: np.ndarray, gap: float) -> View:
+    """What SVC makes of the scores of pairs."""
+    if columns.shape[1] == 1:
+        scores = columns.ravel()
+        return View(classes, scores, classes[(scores > 0.0).astype(np.intp)], gap)
+    votes, sums = np.zeros((len(columns), classes.size)), np.zeros((len(columns), classes.size))
+    for column, (i, j) in zip(columns.T, combinations(range(classes.size), 2)):
+        votes[:, i] += column > 0.0
+        votes[:, j] += column <= 0.0
+        sums[:, i] += column
+        sums[:, j] -= column
+    shaped = votes + sums / (3.0 * (np.abs(sums) + 1.0))
+    return View(classes, shaped, classes[votes.argmax(axis=1)], gap)
+
+
+def _rows(X: Any) -> Any:
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X)
+    found = np.asarray(X)
+    return np.ascontiguousarray(found, dtype=found.dtype if found.dtype in (np.float32, np.float64) else np.float64)
+
+
+# -- ridge -------------------------------------------------------------------------------------------------------
+
+
+def ridge_way(
+    ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
+) -> list[Any] | None:
+    """Ridge with numbers for alpha."""
+    machines = [_final(model) for model in models]
+    first = machines[0]
+    if type(first) is not Ridge or len(machines) < 2 or first.time_limit is not None:
+        return None
+    alphas = [machine.alpha for machine in machines]
+    rows = _rows(X)
+    if not R.suits(rows, alphas):
+        return None
+    for machine in machines:
+        machine._check_common()
+    y = np.asarray(ev.y, dtype=np.float64)
+    weights = None if ev.weights is None else ev.weights[train]
+    found = []
+    Y = y[train].reshape(train.size, -1)
+    for W, b in R.ridge_chain(rows[train], Y, weights, alphas, bool(first.fit_intercept)):
+        loop.tick()
+        called = np.asarray(rows[test] @ W) + b
+        found.append(RegressionView(called.ravel() if y.ndim == 1 else called))
+    return found
+
+
+# -- anything ----------------------------------------------------------------------------------------------------
+
+
+def warm_way(
+    ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
+) -> list[Any]:
+    """fit, each from the one before where the model can; the last way, which suits everything."""
+    rows, y = take(X, train), take(ev.y, train)
+    fitting: dict[str, Any] = {} if ev.weights is None else {"sample_weight": ev.weights[train]}
+    found: list[Any] = []
+    before: Any = None
+    for model in models:
+        loop.tick()
+        last = _final(model)
+        can = hasattr(last, "get_params") and "init" in last.get_params(deep=False) and len(models) > 1
+        if can and before is not None:
+            last.set_params(init=before)
+        last.fit(rows, y, **fitting)
+        if can:
+            last.set_params(init=None)
+            # Where a fit ends by its gap it ends at the same place from any start; a perceptron does not.
+            before = last if _gap_of(last) is not None else None
+        asked = _Asked(last, take(X, test))
+        found.append(asked)
+    return found
+
+
+def _gap_of(model: Any) -> float | None:
+    """The relative gap of a fitted model; None where its certificate has none, as those of perceptrons and boosted models."""
+    return getattr(getattr(model, "certificate_", None), "relative_gap", None)
+
+
+class _Asked:
+    """A fitted model that is asked about rows which its earlier steps have transformed already."""
+
+    def __init__(self, model: Any, rows: Any) -> None:
+        self._model, self._rows = model, rows
+        certificate = getattr(model, "certificate_", None)
+        gap = getattr(certificate, "relative_gap", None)
+        self.relative_gap = math.nan if gap is None else float(gap)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = getattr(self._model, name)
+        if name not in ("predict", "decision_function", "predict_proba", "predict_log_proba"):
+            return found
+
+        def answer(X: Any) -> Any:
+            return found(self._rows)
+
+        answer.__name__ = name  # scorers look at it
+        return answer
+
+    def __sklearn_tags__(self) -> Any:
+        return self._model.__sklearn_tags__()
+
+
+def constant_view(ev: Any, train: np.ndarray, test: np.ndarray) -> Any:
+    """The answers of the one class that a fold trains on."""
+    from sklearn.dummy import DummyClassifier
+
+    rows = np.zeros((test.size, 1))
+    return _Asked(DummyClassifier().fit(np.zeros((train.size, 1)), take(ev.y, train)), rows)
+
+
+def _final(model: Any) -> Any:
+    from sklearn.pipeline import Pipeline
+
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
+# -- scores ------------------------------------------------------------------------------------------------------
+
+
+def score_of(ev: Any, view: Any, train: np.ndarray, test: np.ndarray) -> list[Any]:
+    """[score, relative gap, errors, rows]; errors are counted where the rows have no weights."""
+    truth = take(ev.y, test)
+    wrong = math.nan
+    weights = None if ev.weights is None else ev.weights[test]
+    if ev.classifier:
+        called = np.asarray(view.predict(None if not isinstance(view, _Asked) else view._rows)).ravel()
+        off = called != np.asarray(truth).ravel()
+        wrong = float(np.count_nonzero(off))
+        if ev.scoring is None:
+            score = 1.0 - (float(np.mean(off)) if weights is None else _mean(off, weights))
+            return [score, float(view.relative_gap), wrong if weights is None else math.nan, float(test.size)]
+    if ev.scoring is None:
+        from sklearn.metrics import r2_score
+
+        called = view.predict(None if not isinstance(view, _Asked) else view._rows)
+        score = r2_score(np.asarray(truth, dtype=np.float64), called, sample_weight=weights)
+    else:
+        rows = view._rows if isinstance(view, _Asked) else take(ev.X, test)
+        try:
+            score = ev.scoring(view, rows, truth)
+        except AttributeError as error:  # a scorer of probabilities, and a model that gives none
+            if "predict_proba" not in str(error):
+                raise
+            raise ValueError(
+                f"{type(_final(ev.model)).__name__} gives no probabilities, which the score needs"
+            ) from None
+    return [float(score), float(view.relative_gap), wrong if weights is None else math.nan, float(test.size)]
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+    total = float(weights.sum())
+    if total <= 0.0:
+        raise ValueError("the test rows of a fold have no weight")
+    return float(values @ weights) / total
