@@ -12,8 +12,8 @@ from benchmarks.core import limits
 
 limits.limit_threads()  # before numpy is loaded
 
-from benchmarks.core import datasets, memory, table
-from benchmarks.studies import (
+from benchmarks.core import datasets, memory, table  # noqa: E402
+from benchmarks.studies import (  # noqa: E402
     costs,
     descent,
     ensembles,

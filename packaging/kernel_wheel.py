@@ -1,8 +1,8 @@
 """A wheel with compiled kernels inside: `python packaging/kernel_wheel.py dist/gapless-*-py3-none-any.whl`.
 
 It is written beside the plain wheel, for this Python, this numba and one portable level of processors, and says so in its
-name: gapless-VERSION-1.LEVEL.numbaVERSION-cp311-cp311-linux_x86_64.whl. `gapless._compile.kernel_store` uses its kernels where all of
-that fits, and compiles where it does not.
+name: gapless-VERSION-1.LEVEL.numbaVERSION-cp311-cp311-linux_x86_64.whl. `gapless._compile.kernel_store` uses its kernels
+where all of that fits, and compiles where it does not.
 """
 
 from __future__ import annotations

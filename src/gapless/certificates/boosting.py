@@ -1,7 +1,7 @@
 """What AdaBoost claims: how each round went, and what follows from that for the training error and the margins.
 
-For every round the weighted error e_t, the stage weight a_t and Z_t (`solvers/boosting/rounds` says what they are), and the training
-error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides:
+For every round the weighted error e_t, the stage weight a_t and Z_t (`solvers/boosting/rounds` says what they are), and the
+training error of the vote so far, which is at most Z_1 ... Z_t.  For two classes besides:
 
     rounds     at rate 1 and equal starting weights, with edge = min_t (1/2 - e_t), the error after ln(2n)/(2 edge^2) rounds
     is at most

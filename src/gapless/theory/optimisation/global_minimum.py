@@ -1,6 +1,7 @@
 """Local against global search, and when a local minimum is a global one.
 
-`at_point` decides that for models with more directions than data (rank(A) = n, see `theory/optimisation/critical.py`); `wide`, `deep` and
+`at_point` decides that for models with more directions than data (rank(A) = n, see
+`theory/optimisation/critical.py`); `wide`, `deep` and
 `skip` are networks that do and do not have them.
 
 Descent ends where its start leads it: in one of two wells, or, from a start on the ridge, on a saddle.  A search over
