@@ -1,7 +1,7 @@
 """The house as a table: family x room, the words that a family once had, and what a room holds beside its families.
 
-A family has one word, in every room: a file ``word.py``, files ``word_*.py``, or a folder ``word/``. Where a family has nothing in a
-room, the table says why. `tests/package/test_house.py` holds the tree to it, and ARCHITECTURE.md shows it.
+A family has one word, in every room: a file ``word.py``, files ``word_*.py``, or a folder ``word/``. Where a family has
+nothing in a room, the table says why. `tests/package/test_house.py` holds the tree to it, and ARCHITECTURE.md shows it.
 """
 
 from __future__ import annotations
@@ -156,12 +156,27 @@ SHARED = {
 
 #: Words that families had before. No file or folder is called by them.
 FORMER = {
-    "linear_erm": "linear", "linear_risk": "descent", "kernel_machine": "kernel", "kernel_machines": "kernel", "kernel_dual": "kernel",
-    "unpenalised": "likelihood", "newton_unpenalised": "likelihood", "orthogonality": "least_squares", "closed_form": "least_squares",
-    "mistakes": "perceptron", "moments": "gaussian", "discriminant": "gaussian", "ensemble": "bagging", "ensembles": "boosting and bagging",
-    "gradient": "likelihood (its certificate) or descent (its solvers)", "trees": "tree", "stated": "base", "normal_equations": "newton_system",
-    "convert": "units_of_C", "gap": "linear",
-}  # fmt: skip
+    "linear_erm": "linear",
+    "linear_risk": "descent",
+    "kernel_machine": "kernel",
+    "kernel_machines": "kernel",
+    "kernel_dual": "kernel",
+    "unpenalised": "likelihood",
+    "newton_unpenalised": "likelihood",
+    "orthogonality": "least_squares",
+    "closed_form": "least_squares",
+    "mistakes": "perceptron",
+    "moments": "gaussian",
+    "discriminant": "gaussian",
+    "ensemble": "bagging",
+    "ensembles": "boosting and bagging",
+    "gradient": "likelihood (its certificate) or descent (its solvers)",
+    "trees": "tree",
+    "stated": "base",
+    "normal_equations": "newton_system",
+    "convert": "units_of_C",
+    "gap": "linear",
+}
 #: (path below the repository, why its name may be a former word).
 FORMER_KEPT = {
     "src/gapless/plots/models/mistakes.py": "the public MistakesDisplay",
