@@ -190,7 +190,8 @@ def test_of_two_cold_processes_one_compiles_each_kernel(tmp_path):
 @ON_POSIX
 def test_a_killed_process_holds_up_nobody(tmp_path):
     """It takes the locks of all kernels, and is killed: the next process does not wait for PATIENCE."""
-    code = "from gapless._compile import kernel_store as s\nimport fcntl\nfcntl.lockf(s._lock_file(s.cache_folder()), fcntl.LOCK_EX)\n"
+    code = "import fcntl\nfrom gapless._compile import kernel_store as s\n"
+    code += "fcntl.lockf(s._lock_file(s.cache_folder()), fcntl.LOCK_EX)\n"
     env = environment(GAPLESS_CACHE=str(tmp_path))
     holder = start(code + "print('{}', flush=True)\nimport time\ntime.sleep(400)", env)
     assert holder.stdout.readline() == "{}\n"
