@@ -6,8 +6,6 @@ values, four words to half a cache line; what is read next is asked for ahead.  
 occur, so that the coefficients that most rows need lie side by side; the rare ones, most of whose visits are the only one or
 the first of few, in the order in which the rows come upon them, so that those of one row lie side by side.  Rows are filled up to
 whole threes with zeros in column 0, which change no sum.
-
-Where only some of the rows are read for a while, these are moved to the front, side by side again (`brought_forward`).
 """
 
 from __future__ import annotations
@@ -102,38 +100,16 @@ def straight(rows: Rows, order: np.ndarray) -> tuple[StraightRows, np.ndarray]:
     _by_frequency(often, np.zeros(int(often.max(initial=0)) + 1, np.int64), place)
     if d > COMMON and isinstance(rows, CsrRows):
         _by_first_row(rows.indices, rows.indptr, order, place)
-    ends = _laid_out((lengths[order] + 2) // 3 * 4, np.arange(order.size))
+    sizes = (lengths[order] + 2) // 3 * 4
+    ends = np.empty((sizes.size, 2), np.int64)
+    ends[:, 1] = np.cumsum(sizes)
+    ends[:, 0] = ends[:, 1] - sizes
+    ends = ends.ravel()
     values = np.empty(int(ends[-1]) if order.size else 0)
     words = values.view(np.uint64)
     parts = [*range(0, order.size, PART), order.size]
     share(lambda k: fill(rows, order, parts[k], parts[k + 1], place, ends, words, values), len(parts) - 1)
     return StraightRows(words, values, ends, d, rows.constant), place
-
-
-def brought_forward(rows: StraightRows, wanted: np.ndarray) -> StraightRows:
-    """The same rows under the same numbers, where those ``wanted`` lie before all others."""
-    sizes = rows.ends[1::2] - rows.ends[::2]
-    ends = _laid_out(sizes, np.argsort(~wanted, kind="stable"))
-    values = np.empty_like(rows.values)
-    parts = [*range(0, sizes.size, PART), sizes.size]
-    share(lambda k: _move(rows.values, rows.ends, parts[k], parts[k + 1], ends, values), len(parts) - 1)
-    return rows._replace(words=values.view(np.uint64), values=values, ends=ends)
-
-
-def _laid_out(sizes: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Where each row begins and ends, if they lie in that order."""
-    ends = np.empty((sizes.size, 2), np.int64)
-    ends[order, 1] = np.cumsum(sizes[order])
-    ends[:, 0] = ends[:, 1] - sizes
-    return ends.ravel()
-
-
-@compiled
-def _move(values, ends, first, last, to, out):
-    for i in range(first, last):
-        off = to[2 * i] - ends[2 * i]
-        for k in range(ends[2 * i], ends[2 * i + 1]):
-            out[k + off] = values[k]
 
 
 @compiled

@@ -13,11 +13,10 @@ from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearERM
 from gapless.rows.copies.straight import can_be_straight, straight
 from gapless.rows.csr import CsrRows
-from gapless.rows.products import Rows, longest, n_features, n_stored, take
+from gapless.rows.products import Rows, n_features, n_stored, take
 from gapless.solvers.descent import steps as K
 from gapless.solvers.descent.functions import RISE
 from gapless.solvers.descent.schedules import Schedule
-from gapless.solvers.descent.skip_flat_rows import Certain
 from gapless.solvers.descent.visits import Visits
 from gapless.solvers.loop import SMALL
 
@@ -82,8 +81,6 @@ class Engine:
         if self.order is not None:
             y, p = y[self.order], p[self.order] if risk.weighted else p
         self.data = K.Data(stepping, whole, y, p, risk.weighted, risk.lam, problem.free, problem.d + 1)
-        alone = self.loss if self.way == "single" else None
-        self.certain = Certain(alone, stepping, y, n_stored(problem.rows), longest(problem.rows), epochs)
         self._start = np.ascontiguousarray(theta, float).ravel().copy()
         self._theta = self._start.copy()
         if self.place is not None:
@@ -134,8 +131,6 @@ class Engine:
             self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
             epoch = self.steps // self.per_epoch
-            if epoch > 0:
-                self._begin(epoch)
             if 0 < epoch and (epoch <= EARLY or epoch % self._rest == 0):
                 self._beside(self._checkpoint)
                 self._checked = self.steps
@@ -148,7 +143,7 @@ class Engine:
         if self.way == "single":
             K.singly(
                 self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
-                self.visits.far, *self.certain.told(),
+                self.visits.far,
             )  # fmt: skip
         elif self.way == "batch":
             K.in_batches(
@@ -180,14 +175,6 @@ class Engine:
                 self.state,
             )  # fmt: skip
             first = stop
-
-    def _begin(self, epoch: int) -> None:
-        """Before an epoch of single steps: which examples will certainly need none."""
-        s, b = self.state[K.SCALE], self.state[K.OFFSET]
-        self.certain.begin(epoch, self._theta, s, b, self._checkpoint)
-        rows = self.certain.rows
-        if rows is not self.data.rows:
-            self.data = self.data._replace(rows=rows, whole=rows._replace(constant=self.data.whole.constant))
 
     def _densely(self, rates: np.ndarray, first: int, last: int, t: int | None = None) -> None:
         K.densely(
