@@ -206,7 +206,6 @@ def _steps() -> Iterator[Step]:
     from gapless import losses
     from gapless._runtime.config import config_context
     from gapless._runtime.spin_wait import watch
-    from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.linear import certify
     from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
@@ -221,9 +220,11 @@ def _steps() -> Iterator[Step]:
     from gapless.problems.linear import LinearERM
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
-    from gapless.rows.copies.choose import WORTH, compact
-    from gapless.rows.products import curved, gram
+    from gapless.rows.copies.choose import COPY_THRESHOLDS, best_copy
+    from gapless.rows.hashes import row_hashes
+    from gapless.rows.products import curved
     from gapless.rows.second_moments import moments
+    from gapless.rows.weighted_gram import gram
     from gapless.solvers.boosting.stumps import put_into_bins
     from gapless.solvers.descent.descend import Until, descend
     from gapless.solvers.descent.objective import LOSSES
@@ -279,7 +280,7 @@ def _steps() -> Iterator[Step]:
 
     def visit(X: Any) -> None:
         rows, start = as_rows(X, 1.0), np.zeros(X.shape[1] + 1)
-        for fast in {id(kind): kind for kind in (rows, compact(rows, worth=0))}.values():
+        for fast in {id(kind): kind for kind in (rows, best_copy(rows, "random", least_values=0))}.values():
             for variant in ("plain", "pocket", "voted"):
                 made = Run(rows, y, np.arange(y.size), start.copy(), shuffle=True, variant=variant, fast=fast)
                 made.advance(_nothing)
@@ -527,8 +528,10 @@ def _steps() -> Iterator[Step]:
     yield Step("perceptron, CSR rows of ones", ("Perceptron",), partial(visit, ones))
 
     def run_ones() -> None:
-        signs = np.tile(y[:50], WORTH // 1250)
-        ones = sparse.csr_matrix(np.tile(np.tri(50), (WORTH // 1250, 1)))  # rows of many lengths
+        signs = np.tile(y[:50], COPY_THRESHOLDS.random_values // 1250)
+        ones = sparse.csr_matrix(
+            np.tile(np.tri(50), (COPY_THRESHOLDS.random_values // 1250, 1))
+        )  # rows of many lengths
         problem = LinearERM.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
         solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
 

@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import share
-from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.tree import certify_tree, fingerprints
 from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gapless.rows.hashes import row_hashes
 from gapless.solvers.bagging import add_leaves
 from gapless.solvers.boosting.stumps import Stumps
 from gapless.solvers.tree.tree import Tree, finite, grow, leaves, prepare

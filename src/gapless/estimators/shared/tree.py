@@ -454,7 +454,7 @@ def _share(one_too: bool) -> Any:
 
 def certify_rows(X: Any) -> np.ndarray:
     """The hashes of the rows as the tree sees them: float32, one NaN for all."""
-    from gapless.certificates.fingerprint import row_hashes
+    from gapless.rows.hashes import row_hashes
 
     if sparse.issparse(X):
         return row_hashes(X.tocsr())

@@ -23,7 +23,7 @@ from numba import extending
 from gapless._compile.jit import compiled
 from gapless.losses._protocol import slope, value
 from gapless.losses._verbs.softmax import softmax_row
-from gapless.rows.copies.prefetch import ahead
+from gapless.rows.copies.prefetch import prefetch
 from gapless.rows.verbs import row_axpy, row_dot, row_fetch
 from gapless.solvers.descent.vectors import copy, norm_of, product, stretch
 
@@ -237,7 +237,7 @@ def _stretch(
             far and k + AHEAD < last and order[k + AHEAD] != order[k + AHEAD - 1] + 1
         ):  # else the memory follows by itself
             row_fetch(rows, order[k + AHEAD])
-            ahead(y, order[k + AHEAD])
+            prefetch(y, order[k + AHEAD])
         z = s * row_dot(rows, i, v) + b
         if not abs(z) < HUGE:
             state[BROKEN_OFF] = t + k
