@@ -10,7 +10,7 @@ import numpy as np
 from gapless._compile.jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.choose import best_copy
 from gapless.rows.shape import from_copy_coordinates, n_stored, take_dense, to_copy_coordinates
 from gapless.solvers.descent import steps as K
@@ -55,7 +55,7 @@ class Engine:
         """``first`` is an order of the examples that does not depend on theirs; ``epochs`` how many there will be, at most."""
         problem: Any = risk.problem
         self.risk, self.schedule, self.size = risk, schedule, size
-        self.loss = problem.loss if isinstance(problem, LinearERM) else K.Softmax(problem.K)
+        self.loss = problem.loss if isinstance(problem, LinearProblem) else K.Softmax(problem.K)
         self.per_epoch = -(-risk.n // size)
         # Batches of one score a row need no gradient written out; everything else does.
         plain = not risk.many and method in ("sgd", "minibatch")
@@ -165,8 +165,8 @@ class Engine:
             stop = min(last, first + max(1, LITERAL_VALUES // theta.size), due if due > first else last)
             chosen = self._order[first:stop]
             K.literally(
-                self.loss, take_dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p, data.weighted,
-                data.lam, data.free, self._rates[first:stop], t + first, theta, self.sums.average, self.sums.begin, self.sums.B,
+                self.loss, take_dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p,
+                data.weighted, data.lam, data.free, self._rates[first:stop], t + first, theta, self.sums.average, self.sums.begin, self.sums.B,
                 self.state,
             )  # fmt: skip
             first = stop
