@@ -164,10 +164,10 @@ class Engine:
                 due = K.next_due(book.every[0], t + first + 1) - t
             stop = min(last, first + max(1, LITERAL_VALUES // theta.size), due if due > first else last)
             chosen = self._order[first:stop]
+            X, y, p = take_dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p
             K.literally(
-                self.loss, take_dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p,
-                data.weighted, data.lam, data.free, self._rates[first:stop], t + first, theta, self.sums.average, self.sums.begin, self.sums.B,
-                self.state,
+                self.loss, X, y, p, data.weighted, data.lam, data.free, self._rates[first:stop], t + first, theta,
+                self.sums.average, self.sums.begin, self.sums.B, self.state,
             )  # fmt: skip
             first = stop
 
