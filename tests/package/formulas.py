@@ -145,8 +145,8 @@ def as_markdown() -> str:
     lines = [
         "# From the formulas to the code",
         "",
-        "Each formula of the notes, and the line that computes it. S01 to S35 are the rows of the notes (`tests/notes` has a short program",
-        "for each). Made by `python -m tests.package.formulas > docs/formulas.md`; the letters are in [letters](letters.md).",
+        "Each formula of the notes, and the line that computes it. S01 to S35 are the rows of the notes (`tests/notes` has a",
+        "short program for each). Made by `python -m tests.package.formulas > docs/formulas.md`; [letters](letters.md).",
     ]
     for topic, formulas in TOPICS.items():
         lines += ["", f"## {topic}", "| formula | rows | computed by |", "|---|---|---|"]

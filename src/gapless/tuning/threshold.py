@@ -184,29 +184,11 @@ def threshold_for(
     at : a cut that is fixed beforehand: call the second class where the model's probability is at least ``at``, as P >= 0.8. The
         model's probability is its ``predict_proba``, else the sigmoid's. ``fixed`` of the result has its cost beside the others
     """
-    if not hasattr(model, "classes_") or len(model.classes_) != 2:
-        raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
-    if not 0.0 < float(delta) < 1.0:
-        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
-    if at is not None and (isinstance(at, bool | str) or not 0.0 < float(at) < 1.0):
-        raise ValueError(f"at is a probability strictly between 0 and 1; got {written(at)}")
+    _check(model, costs, delta, at)
     classes = np.asarray(model.classes_)
-    if costs is None and at is None:
-        raise ValueError("give costs, or a fixed cut: at=0.8")
     matrix = _matrix([[0.0, 1.0], [1.0, 0.0]] if costs is None else costs, classes, positive)
     a, b = float(matrix[1, 0] - matrix[1, 1]), float(matrix[0, 1] - matrix[0, 0])
-    truth = np.asarray(y).ravel()
-    if np.setdiff1d(truth, classes).size:
-        raise ValueError(f"y has the label {written(np.setdiff1d(truth, classes)[0])}, which the model does not know")
-    up = truth == classes[1]
-    s = row_scores(model, X)
-    if s.shape != up.shape:
-        raise ValueError(f"X has {s.size} rows, y {up.size}")
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
-    if weights is not None and (weights.shape != s.shape or not (weights >= 0.0).all() or not weights.any()):
-        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
-    if weights is not None and np.ptp(weights) == 0.0:
-        weights = None
+    s, up, weights = _read_rows(model, X, y, sample_weight)
     known = trained_on(model, X)
     if known:
         warnings.warn(
@@ -217,33 +199,68 @@ def threshold_for(
     rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
     best = b / (a + b)
     own, imbalance = _weights_of(model, best, classes)
-    theory, fixed, level = None, None, math.nan
-    if hasattr(model, "predict_proba"):
-        cut, chosen = _score_of(model, X, s, own), False
+    level, chosen = math.nan, not hasattr(model, "predict_proba")
+    if not chosen:
+        cut = _score_of(model, X, s, own)
         level = math.nan if at is None else _score_of(model, X, s, float(at), least=True)
     elif np.unique(up).size == 2:
-        fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight) if not known else None
         # The sigmoid is of these rows, whatever the model was trained with: p* itself.
-        cut = math.nan
-        if fitted is not None and fitted.map_.slope > 0.0:
-            cut = _inverse(fitted, best)
-            level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
-        own, chosen = best, True
+        own = best
+        cut, level = (math.nan, math.nan) if known else _sigmoid_cuts(model, X, y, sample_weight, best, at)
         imbalance += " The probabilities are those of a sigmoid on these rows."
     else:
-        cut, chosen = math.nan, True
-    if not math.isnan(cut):
-        theory = rows.cut(cut, own, chosen)
-    if at is not None and math.isnan(level):
+        cut = math.nan
+    theory = None if math.isnan(cut) else rows.cut(cut, own, chosen)
+    fixed = None if at is None else _fixed_cut(rows, level, float(at), chosen)
+    near = cut if not math.isnan(cut) else 0.0
+    data = rows.cut(rows.cheapest(near), None, True)
+    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
+
+
+def _check(model: Any, costs: Any, delta: float, at: float | None) -> None:
+    if not hasattr(model, "classes_") or len(model.classes_) != 2:
+        raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
+    if not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
+    if at is not None and (isinstance(at, bool | str) or not 0.0 < float(at) < 1.0):
+        raise ValueError(f"at is a probability strictly between 0 and 1; got {written(at)}")
+    if costs is None and at is None:
+        raise ValueError("give costs, or a fixed cut: at=0.8")
+
+
+def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The score of each row, whether it is of the second class, and the weights where they differ."""
+    truth = np.asarray(y).ravel()
+    strange = np.setdiff1d(truth, model.classes_)
+    if strange.size:
+        raise ValueError(f"y has the label {written(strange[0])}, which the model does not know")
+    up = truth == np.asarray(model.classes_)[1]
+    s = row_scores(model, X)
+    if s.shape != up.shape:
+        raise ValueError(f"X has {s.size} rows, y {up.size}")
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
+    if weights is not None and (weights.shape != s.shape or not (weights >= 0.0).all() or not weights.any()):
+        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
+    return s, up, None if weights is None or np.ptp(weights) == 0.0 else weights
+
+
+def _sigmoid_cuts(model: Any, X: Any, y: Any, sample_weight: Any, best: float, at: float | None) -> tuple[float, float]:
+    """The scores at which a sigmoid fitted to these rows is ``best`` and ``at``; NaN where scores fall with the class."""
+    fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight)
+    if not fitted.map_.slope > 0.0:
+        return math.nan, math.nan
+    level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
+    return _inverse(fitted, best), level
+
+
+def _fixed_cut(rows: _Rows, level: float, at: float, chosen: bool) -> Cut:
+    """The cost of calling the second class from a probability ``at`` on, which is the score ``level``."""
+    if math.isnan(level):
         raise ValueError(
             "at= needs probabilities: the model has no predict_proba, and no sigmoid can be fitted to these rows (rows that were "
             "trained on, one class, or scores that fall where the class is likelier)"
         )
-    if at is not None:
-        fixed = replace(rows.cut(level, float(at), chosen), inclusive=True)
-    near = cut if not math.isnan(cut) else 0.0
-    data = rows.cut(rows.cheapest(near), None, True)
-    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
+    return replace(rows.cut(level, at, chosen), inclusive=True)
 
 
 def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
