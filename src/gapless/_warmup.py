@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gapless import registry
 from gapless._compile import kernel_store as store
 from gapless._compile.processor import HOST
 from gapless._runtime.clock import Stopwatch
@@ -17,20 +18,14 @@ from gapless._runtime.clock import Stopwatch
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
 
-LINEAR_SVM = ("LinearSVC",)
-LOGISTIC = ("LogisticRegression",)
-LEAST_SQUARES = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
-GAUSSIAN = ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis")
-TREES = (
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "AdaBoostRegressor",
-)
-STUMPS = ("AdaBoostClassifier",)
-ESTIMATORS = ("Perceptron", *LINEAR_SVM, *LOGISTIC, *LEAST_SQUARES, *MACHINES, *GAUSSIAN, *TREES, *STUMPS)
+LINEAR_SVM = registry.with_kernels("linear_svm")
+LOGISTIC = registry.with_kernels("logistic")
+LEAST_SQUARES = registry.with_kernels("least_squares")
+MACHINES = registry.with_kernels("kernel_machines")
+GAUSSIAN = registry.with_kernels("gaussian")
+TREES = registry.with_kernels("trees")
+STUMPS = registry.with_kernels("stumps")
+ESTIMATORS = tuple(registry.MODULES)
 #: What a function or a command needs: the kernels of these estimators besides its own.
 CALLS: dict[str, tuple[str, ...]] = {
     "train": (*LINEAR_SVM, *LOGISTIC, "SVC", "SVR", *LEAST_SQUARES, *TREES, *STUMPS),
