@@ -40,8 +40,8 @@ TOPICS: dict[str, list[Formula]] = {
         Formula("S05", "perceptron criterion: max(0, −yz)", ("losses/perceptron.py Perceptron",)),
     ],
     "Linear models": [
-        Formula("S07 S10", "P = ½‖w‖² + Σ cᵢ ℓ(yᵢ, ⟨w, xᵢ⟩ + b)", ("problems/linear.py LinearERM.primal",)),
-        Formula("S10", "D = −Σ cᵢ ℓ*(yᵢ, −uᵢ/cᵢ) − ½‖Σ uᵢxᵢ‖²", ("problems/linear.py LinearERM.dual",)),
+        Formula("S07 S10", "P = ½‖w‖² + Σ cᵢ ℓ(yᵢ, ⟨w, xᵢ⟩ + b)", ("problems/linear.py LinearProblem.primal",)),
+        Formula("S10", "D = −Σ cᵢ ℓ*(yᵢ, −uᵢ/cᵢ) − ½‖Σ uᵢxᵢ‖²", ("problems/linear.py LinearProblem.dual",)),
         Formula("S07", "C = 1/(nλ)", ("problems/units_of_C.py convert",)),
         Formula("S09", "½‖w‖² where all y f ≥ 1", ("problems/hard_margin.py HardMargin.primal",)),
         Formula("S11", "α(1 − yf − ξ) = 0, (c − α)ξ = 0", ("readings/slackness.py",)),
