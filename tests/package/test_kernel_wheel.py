@@ -194,7 +194,7 @@ def test_the_wheel_on_a_machine_without_cache(tmp_path):
     assert max(first["dual"], other["dual"]) <= min(first["primal"], other["primal"]) * (1.0 + 1e-9)
 
     # Another processor, without avx2: not one kernel of the wheel is loaded.
-    weak = "from gapless import _processor\nknown = _processor.host_features()\n"
+    weak = "from gapless._compile import processor as _processor\nknown = _processor.host_features()\n"
     weak += "_processor.host_features = lambda: {**known, 'avx2': False}\n"
     assert answer(
         start(weak + COUNT + processes.FEW + processes.TELL, {**env, "GAPLESS_CACHE": str(tmp_path / "weak")})

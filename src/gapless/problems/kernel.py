@@ -36,7 +36,7 @@ import numpy as np
 
 from gapless._runtime.cached import lazy
 from gapless.gram.blocks import Gram
-from gapless.problems.linear import UNIT, gamma
+from gapless.numbers import UNIT, gamma
 
 KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
 

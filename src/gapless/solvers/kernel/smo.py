@@ -28,12 +28,12 @@ from gapless.gram.cached_rows import Kept
 from gapless.gram.class_pairs import CoupleTiles
 from gapless.gram.float32_error import UNKNOWN, Rates
 from gapless.gram.tiles import Tick, Tiles
+from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, figures
 from gapless.solvers.kernel.float64_scores import Blurred, completed, sharpened
 from gapless.solvers.kernel.free_set import newton_steps
 from gapless.solvers.kernel.inner_loop import pairs_as_needed
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
 WORKING, WORST = 2048, 512
