@@ -114,66 +114,6 @@ def test_kernels_that_somebody_uses_are_not_forgotten(tmp_path, monkeypatch):
     assert used.stat().st_mtime > 1e9 + 1.0
 
 
-# -- an edit is seen -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def tree(tmp_path, monkeypatch):
-    """A copy of the sources that keys are made of, in a place of its own."""
-    root = tmp_path / "gapless"
-    shutil.copytree(kernel_keys.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(kernel_keys, "PACKAGE", root)
-    caches = (kernel_keys.verbs_key, kernel_keys.module_key, kernel_keys.imports, kernel_keys._source)
-
-    def forget():
-        for cache in caches:
-            cache.cache_clear()
-
-    forget()
-    yield root, forget
-    forget()
-
-
-def test_an_edit_in_a_room_inside_a_room_changes_the_key(tree):
-    root, forget = tree
-    before = kernel_keys.verbs_key()
-    inner = root / "rows" / "copies" / "deep"
-    inner.mkdir(parents=True)
-    (inner / "packed.py").write_text("FIRST = 1\n")
-    forget()
-    middle = kernel_keys.verbs_key()
-    (inner / "packed.py").write_text("FIRST = 2\n")
-    forget()
-    assert len({before, middle, kernel_keys.verbs_key()}) == 3
-
-
-def test_what_a_room_hands_on_is_followed(tree):
-    """solvers/inner/__init__.py hands on a name of a file beside it: an edit there changes the key of who imports it."""
-    root, forget = tree
-    inner = root / "solvers" / "inner"
-    inner.mkdir()
-    (inner / "__init__.py").write_text("from .deep import step\n")
-    (inner / "deep.py").write_text("def step(): return 1\n")
-    (root / "solvers" / "user.py").write_text("from gapless.solvers.inner import step\n")
-    forget()
-    assert "gapless.solvers.inner.deep" in kernel_keys.imports("gapless.solvers.inner")
-    before = kernel_keys.module_key("gapless.solvers.user")
-    (inner / "deep.py").write_text("def step(): return 2\n")
-    forget()
-    assert kernel_keys.module_key("gapless.solvers.user") != before
-
-
-def test_settings_of_the_compiler_are_in_the_key(monkeypatch):
-    from numba.core import config
-
-    before = kernel_keys.verbs_key.__wrapped__()
-    for name, value in (("OPT", 0), ("LOOP_VECTORIZE", 1 - int(config.LOOP_VECTORIZE)), ("BOUNDSCHECK", 1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(config, name, value)
-            assert kernel_keys.verbs_key.__wrapped__() != before
-    assert kernel_keys.verbs_key.__wrapped__() == before
-
-
 # -- several processes ---------------------------------------------------------------------------------------
 
 

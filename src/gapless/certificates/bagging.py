@@ -16,8 +16,8 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY, WithoutGap
-from gapless.certificates.fingerprint import row_hashes
 from gapless.judge.fingerprint import digest
+from gapless.rows.hashes import row_hashes
 
 __all__ = ["EnsembleCertificate", "bag_block", "mark_of_targets"]
 

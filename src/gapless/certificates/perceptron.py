@@ -37,7 +37,7 @@ from gapless._runtime.written import counted, written
 from gapless.certificates.base import NO_KEY, Block, WithoutGap
 from gapless.errors import short
 from gapless.numbers import UNIT, gamma
-from gapless.rows import CsrRows, Rows, n_features, norms2, scores
+from gapless.rows import Rows, is_sparse, n_features, norms2, scores
 
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
@@ -152,7 +152,7 @@ class Witness(NamedTuple):
 
 def entries(rows: Rows, i: int) -> tuple[list[int], list[float]]:
     """Columns and values of a row, zeros left out."""
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         part = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
         return rows.indices[part].tolist(), rows.values[part].astype(np.float64).tolist()
     columns = np.flatnonzero(rows.values[i])
