@@ -16,9 +16,9 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.judge.fingerprint import digest
+from gapless.rows.hashes import row_hashes
 
 __all__ = ["EnsembleCertificate", "bag_block", "mark_of_targets"]
 

@@ -38,7 +38,7 @@ from gapless.certificates.base import WithoutGap, statement_of, times_of
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, short
 from gapless.numbers import UNIT, gamma
-from gapless.rows import CsrRows, Rows, n_features, norms2, scores
+from gapless.rows import Rows, is_sparse, n_features, norms2, scores
 
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
@@ -144,7 +144,7 @@ class Witness(NamedTuple):
 
 def entries(rows: Rows, i: int) -> tuple[list[int], list[float]]:
     """Columns and values of a row, zeros left out."""
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         part = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
         return rows.indices[part].tolist(), rows.values[part].astype(np.float64).tolist()
     columns = np.flatnonzero(rows.values[i])

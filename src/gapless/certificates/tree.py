@@ -19,7 +19,7 @@ from gapless._runtime.results import result
 from gapless.certificates.base import WithoutGap, statement_of, times_of
 from gapless.certificates.model_document import decode_float, encode_float, statement
 from gapless.judge.fingerprint import digest
-from gapless.solvers.tree.tree import Limits, Tree
+from gapless.solvers.tree.tree import Tree, TreeLimits
 
 __all__ = ["TreeCertificate", "certify_tree", "fingerprints"]
 
@@ -150,7 +150,7 @@ def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
 
 
 def certify_tree(
-    model: Any, tree: Tree, limits: Limits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
+    model: Any, tree: Tree, limits: TreeLimits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
     levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, stopwatch: Stopwatch,
     parameters: Mapping[str, Any] | None = None,
 ) -> TreeCertificate:  # fmt: skip

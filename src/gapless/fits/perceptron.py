@@ -27,7 +27,7 @@ from gapless.certificates.perceptron import (
 from gapless.certificates.separation import separability
 from gapless.encode.labels import Labels
 from gapless.rows import Rows, as_rows, n_stored, scores
-from gapless.rows.copies.choose import compact
+from gapless.rows.copies.choose import best_copy
 from gapless.solvers.hard_margin.solve import hard_margin
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Penalty, Run, drive
@@ -37,7 +37,7 @@ from gapless.solvers.separation.decide import Undecided
 PASSES, MOST_PASSES, VALUES = 10, 100, 50_000_000
 #: Entries up to here are squared without overflow; beyond, everything is scaled by a power of two.
 LARGE = 2.0**400
-#: Passes from which on a compact copy of the rows pays.
+#: Passes from which on a copy of the rows pays.
 FEW = 6
 #: Endings that come at any moment.
 STOPPED = ("time_limit", "interrupted")
@@ -241,7 +241,7 @@ class _Data:
             X = X * X.dtype.type(self.scale) if X.dtype == np.float64 else X.astype(np.float64) * self.scale
         # With s (x, 1) in the place of (x, 1) everything is the same, theta being s theta.
         self.rows: Rows = as_rows(X, self.scale if task.fit_intercept else 0.0)
-        self.fast = compact(self.rows) if task.passes * len(labels.positives) >= FEW else self.rows
+        self.fast = best_copy(self.rows, "random") if task.passes * len(labels.positives) >= FEW else self.rows
 
     @property
     def small(self) -> bool:
