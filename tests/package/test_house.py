@@ -13,17 +13,17 @@ from tests.package.house_metrics import LIMITS, House, measure
 
 #: How many entries the list of exceptions had for each kind when the limits came.
 AT_FIRST = {
-    "complexity": 12,
+    "complexity": 10,
     "complexity compiled": 1,
-    "lines": 37,
+    "lines": 35,
     "lines compiled": 0,
-    "parameters": 46,
-    "file": 31,
+    "parameters": 44,
+    "file": 26,
     "folder": 0,
-    "isinstance": 19,
-    "late import": 84,
+    "isinstance": 10,
+    "late import": 85,
     "underscore": 11,
-    "cycle": 27,
+    "cycle": 28,
     "constants": 27,
     "annotated": 12,
 }
