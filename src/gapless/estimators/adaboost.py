@@ -126,7 +126,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         with interruptible(self) as interruption:
             stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
-            self._check_boosting()
+            self._check_parameters()
             refuse_lazy(X)
             clock = Clock(stopwatch, self.time_limit, interruption)
             with team(self.n_jobs):

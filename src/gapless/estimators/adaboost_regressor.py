@@ -19,6 +19,7 @@ from gapless.certificates.model_document import statement
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.boosting import Boosted
+from gapless.estimators.shared.constraints import options
 from gapless.estimators.shared.ensemble import taken
 from gapless.fits.boosting import Clock, cut_short, noted
 from gapless.solvers.boosting.rounds import compute_regression_losses, find_weighted_median
@@ -55,6 +56,11 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
     stop_reason_, status_ : as of ``AdaBoostClassifier``
     certificate_ : what is claimed and can be checked: ``gapless.verify(model, X, y)``
     """
+
+    _parameter_constraints = {
+        **Boosted._parameter_constraints,
+        "loss": [options("linear", "square", "exponential")],
+    }
 
     def __init__(
         self,
@@ -93,8 +99,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         with interruptible(self) as interruption:
             stopwatch = Stopwatch()
             self._refuse_routing(sample_weight)
-            self._check_boosting()
-            self._one_of("loss", ("linear", "square", "exponential"))
+            self._check_parameters()
             refuse_lazy(X)
             X, y = validate_data(
                 self, X, y, accept_sparse=["csr", "csc"], ensure_2d=True, allow_nd=True, dtype=None, y_numeric=True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from gapless.certificates.bagging import EnsembleCertificate, bag_block, mark_of
 from gapless.certificates.model_document import statement
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
+from gapless.estimators.shared.constraints import boolean, integer, nothing, number, shared
 from gapless.estimators.shared.ensemble import SEEDS, Ensemble, refuse_parameters, routing, taken, takes_weights
 from gapless.solvers.bagging import Bags
 from gapless.solvers.loop import interruptible
@@ -68,23 +69,20 @@ class _Bagging(Ensemble):
         self.random_state = random_state
         self.verbose = verbose
 
+    _parameter_constraints = {
+        **Ensemble._parameter_constraints,
+        "max_samples": [
+            integer(1),
+            number(0.0, 1.0, "right", integers=False)._replace(text="a float in the range (0.0, 1.0] or None"),
+            nothing(""),
+        ],
+        "max_features": [integer(1), number(0.0, 1.0, "right", integers=False)],
+        **{name: [boolean(integers=False)] for name in ("bootstrap", "bootstrap_features", "oob_score", "warm_start")},
+        **shared("verbose"),
+    }
+
     def _check_parameters(self) -> None:
-        self._check_ensemble()
-        for name, none in (("max_samples", True), ("max_features", False)):
-            value: Any = getattr(self, name)
-            if value is None and none:
-                continue
-            whole = isinstance(value, Integral)
-            good = isinstance(value, Real) and (value >= 1 if whole else 0.0 < value <= 1.0)  # type: ignore[operator]
-            if isinstance(value, bool) or not good:
-                wanted = "an int in the range [1, inf) or a float in the range (0.0, 1.0]" + (
-                    " or None" if none else ""
-                )
-                self._invalid(name, wanted)
-        for flag in ("bootstrap", "bootstrap_features", "oob_score", "warm_start"):
-            if not isinstance(getattr(self, flag), bool | np.bool_):
-                self._invalid(flag, "an instance of 'bool'")
-        self._require("verbose", (Integral, bool), "an int in the range [0, inf)", lambda v: v >= 0)
+        super()._check_parameters()
         if not self.bootstrap and self.oob_score:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
         if self.warm_start and self.oob_score:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless.encode.labels import Labels, encode_labels
+from gapless.estimators.shared.constraints import Constraint, boolean, implementing, integer, nothing, number, options
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
     Moments,
@@ -46,17 +46,23 @@ class _Analysis(DiscriminantClassifier):
     means_: np.ndarray
     priors_: np.ndarray
 
-    def _check_common(self) -> None:
-        self._check_shrinkage()
-        self._flag("store_covariance")
-        self._require("tol", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < np.inf)
-        if self.covariance_estimator is not None:
-            if not hasattr(self.covariance_estimator, "fit"):
-                self._invalid("covariance_estimator", "an object implementing 'fit' or None")
-            if self.shrinkage is not None and self.shrinkage != 0:
-                raise ValueError(
-                    "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
-                )
+    _parameter_constraints = {
+        "solver": [options("svd", "lsqr", "eigen")],
+        **DiscriminantClassifier._parameter_constraints,
+        "store_covariance": [
+            boolean(integers=False),
+            Constraint("an instance of 'numpy.bool'", lambda value: isinstance(value, np.bool_)),
+        ],
+        "tol": [number(0.0, closed="left")],
+        "covariance_estimator": [implementing("fit"), nothing()],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.covariance_estimator is not None and self.shrinkage is not None and self.shrinkage != 0:
+            raise ValueError(
+                "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+            )
 
     def _root(self, X: np.ndarray, rows: np.ndarray, m: Moments) -> Root:
         """The covariance of some rows, as the parameters ask for it."""
@@ -147,6 +153,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     xbar_ : array of shape (n_features,), the mean of the class means weighted by the priors; only with "svd"
     rank_, condition_ : rank and condition of the within-class covariance, features scaled to unit variance
     """
+
+    _parameter_constraints = {**_Analysis._parameter_constraints, "n_components": [integer(1), nothing()]}
 
     def __init__(
         self,
@@ -253,10 +261,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         self._n_features_out = self._max_components
 
     def _check_parameters(self) -> None:
-        self._one_of("solver", ("svd", "lsqr", "eigen"))
-        self._check_common()
-        if self.n_components is not None:
-            self._require("n_components", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1)
+        super()._check_parameters()
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver. Try another solver")
 
@@ -268,7 +273,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         xbar = priors @ means
         apart = means - xbar
         self._require_variation(whitening)
-        self._warn(whitening, apart, n)
+        self._warn_of_directions(whitening, apart, n)
         between = np.sqrt(n * priors / (K - 1))[:, None] * (apart @ whitening.W)
         _, S, Vt = np.linalg.svd(between, full_matrices=False)
         power = float(np.sum(S**2))
@@ -297,7 +302,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "features that are constant or collinear, or use solver='svd'."
             )
         self._require_variation(whitening)
-        self._warn(whitening, means - priors @ means, n)
+        self._warn_of_directions(whitening, means - priors @ means, n)
         fitted = {}
         if total is not None:
             spread = total.C @ whitening.W
@@ -321,7 +326,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 "have no density. There must be a class with two different rows."
             )
 
-    def _warn(self, whitening: Whitening, apart: np.ndarray, n: int) -> None:
+    def _warn_of_directions(self, whitening: Whitening, apart: np.ndarray, n: int) -> None:
         name, d = type(self).__name__, apart.shape[1]
         if whitening.misses(apart):
             warn_outside(name, whitening.rank, d, n, "Set shrinkage (for example shrinkage='auto')", stacklevel=5)
@@ -388,6 +393,12 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     rank_, condition_ : arrays of shape (n_classes,): rank and condition of each covariance, features scaled to unit
         variance
     """
+
+    _parameter_constraints = {
+        **_Analysis._parameter_constraints,
+        "solver": [options("svd", "eigen")],
+        "reg_param": [number(0.0, 1.0, "both")],
+    }
 
     def __init__(
         self,
@@ -488,9 +499,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
             self.covariance_ = [matrix.astype(self.means_.dtype) for matrix in arrays["covariance"]]
 
     def _check_parameters(self) -> None:
-        self._one_of("solver", ("svd", "eigen"))
-        self._check_common()
-        self._require("reg_param", Real, "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
+        super()._check_parameters()
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,9 +18,10 @@ from gapless.certificates.gaussian import MomentsCertificate
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels, decode_labels, encode_labels
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import IllConditionedWarning, invalid_parameter
+from gapless.errors import IllConditionedWarning
+from gapless.estimators.shared.certified_model import CertifiedModel
+from gapless.estimators.shared.constraints import nothing, number, options, refuse
 from gapless.estimators.shared.loading import blank_model
-from gapless.estimators.shared.notebook import Shown
 from gapless.solvers.gaussian import (
     ILL_CONDITIONED,
     Moments,
@@ -38,8 +38,6 @@ from gapless.solvers.loop import interruptible
 from .bayes_rule import check_priors
 
 __all__ = ["Boundary", "GaussianDiscriminant"]
-
-COVARIANCES = ("spherical", "shared", "per_class")
 
 
 @result
@@ -68,11 +66,12 @@ class Boundary(NamedTuple):
         return f"a {self.kind}: x'Qx + q'x {self.constant:+.6g} = 0, {len(self.linear)} features"
 
 
-class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
+class DiscriminantClassifier(CertifiedModel, ClassifierMixin, BaseEstimator):
     """Labels and probabilities from the scores ln density + ln prior; what the three discriminants share."""
 
     classes_: np.ndarray
     certificate_: MomentsCertificate
+    _parameter_constraints = {"shrinkage": [options("auto"), number(0.0, 1.0, "both"), nothing()]}
 
     def decision_function(self, X: Any) -> np.ndarray:
         raise NotImplementedError
@@ -149,34 +148,12 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
             return np.column_stack((log_expit(-scores), log_expit(scores)))
         return log_posterior(scores)
 
-    def _invalid(self, name: str, wanted: str) -> None:
-        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
-
-    def _one_of(self, name: str, options: tuple[str, ...]) -> None:
-        if not isinstance(getattr(self, name), str) or getattr(self, name) not in options:
-            self._invalid(name, f"a str among {{{', '.join(sorted(map(repr, options)))}}}")
-
-    def _require(self, name: str, kind: Any, wanted: str, good: Any) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool | np.bool_) or not isinstance(value, kind) or not good(value):
-            self._invalid(name, wanted)
-
-    def _flag(self, name: str) -> None:
-        if not isinstance(getattr(self, name), bool | np.bool_):
-            self._invalid(name, "an instance of 'bool' or an instance of 'numpy.bool'")
-
-    def _check_shrinkage(self) -> None:
-        value = getattr(self, "shrinkage")  # noqa: B009
-        if value is None or (isinstance(value, str) and value == "auto"):
-            return
-        self._require("shrinkage", Real, "a str among {'auto'}, a float in the range [0.0, 1.0] or None", _fraction)
-
     def _priors(self, mass: np.ndarray) -> np.ndarray:
         given = getattr(self, "priors")  # noqa: B009
         if given is None:
             return mass / mass.sum()
         if isinstance(given, str) or not np.iterable(given):
-            self._invalid("priors", "an array-like or None")
+            refuse(self, "priors", "an array-like or None")
         priors = check_priors(given, mass.size)
         total = float(np.sum(np.asarray(given, dtype=np.float64)))
         if abs(total - 1.0) > 1e-5:
@@ -186,10 +163,6 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
         return priors
-
-
-def _fraction(value: Any) -> bool:
-    return 0.0 <= value <= 1.0
 
 
 def one_row_error(name: Any, fix: str) -> ValueError:
@@ -296,6 +269,11 @@ class GaussianDiscriminant(DiscriminantClassifier):
     rank_: Any
     condition_: Any
 
+    _parameter_constraints = {
+        "covariance": [options("spherical", "shared", "per_class")],
+        **DiscriminantClassifier._parameter_constraints,
+    }
+
     def __init__(self, *, covariance: str = "shared", shrinkage: Any = None, priors: Any = None) -> None:
         self.covariance = covariance
         self.shrinkage = shrinkage
@@ -313,8 +291,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         """
         with interruptible(self) as interruption:
             stopwatch = Stopwatch()
-            self._one_of("covariance", COVARIANCES)
-            self._check_shrinkage()
+            self._check_parameters()
             X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
             weight = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
             if weight is None:

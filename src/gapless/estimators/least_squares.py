@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from numbers import Real
 from typing import Any
 
@@ -11,16 +10,16 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
+from gapless.estimators.shared.constraints import booleans, number, options, refuse
 from gapless.estimators.shared.least_squares import LeastSquaresModel, Look, two_dimensional
 from gapless.problems.r_squared import CONSTANT_SHARE, weighted_r_squared
+from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.loop import interruptible
-
-#: Names of solvers for which scikit-learn counts no steps.
-_WITHOUT_STEPS = ("svd", "cholesky", "sparse_cg")
-_RIDGE_SOLVERS = ("svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 
 
 class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
+    _parameter_constraints = {**LeastSquaresModel._parameter_constraints, **booleans("positive")}
+
     def _read_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray, int | None, Look]:
         """X, the targets (n, K), and K, or None where y is a vector; what looks for NaN and infinity."""
         X, y, look = self._read(X, y, multi_output=True, y_numeric=True)
@@ -123,7 +122,7 @@ class LinearRegression(_Regression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
         with interruptible(self) as interruption:
-            self._check_common()
+            self._check_parameters()
             X, Y, columns, look = self._read_targets(X, y)
             answer = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), look, interruption, columns_of_y=columns)
             self._singular = answer.singular
@@ -193,7 +192,11 @@ class Ridge(_Regression):
     objective_ : the formula that was minimised, with its numbers
     """
 
-    _peers = _RIDGE_SOLVERS
+    _parameter_constraints = {
+        **_Regression._parameter_constraints,
+        # scikit-learn's solvers: the optimum is the same, so the name has no effect here.
+        "solver": [options("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs", *DESCENTS)],
+    }
 
     def __init__(
         self,
@@ -220,7 +223,7 @@ class Ridge(_Regression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit and certify. ``y`` is (n_samples,) or (n_samples, n_targets); a weight counts how often a row stands."""
         with interruptible(self) as interruption:
-            self._check_common()
+            self._check_parameters()
             X, Y, columns, look = self._read_targets(X, y)
             alpha = self._alphas(Y.shape[1])
             answer = self._fit(X, Y, sample_weight, alpha, look, interruption, columns_of_y=columns)
@@ -234,7 +237,8 @@ class Ridge(_Regression):
         self.intercept_ = self._per_target("intercept") if self.fit_intercept else 0.0
         self.solver_ = self.certificate_.solver
         steps = np.full(coef.shape[0], max(self.certificate_.n_iter, 1), np.int32)
-        self.n_iter_ = None if self.solver in _WITHOUT_STEPS else steps
+        # scikit-learn counts no steps of these solvers
+        self.n_iter_ = None if self.solver in ("svd", "cholesky", "sparse_cg") else steps
 
     def _alphas(self, targets: int) -> np.ndarray:
         """One penalty a target, finite and not negative."""
@@ -244,18 +248,18 @@ class Ridge(_Regression):
             alpha = np.full(targets, float(given))
         else:
             if isinstance(given, str | bool | dict) or given is None:
-                self._invalid("alpha", wanted)
+                refuse(self, "alpha", wanted)
             try:
                 alpha = np.asarray(given, dtype=np.float64).ravel()
             except (TypeError, ValueError):
-                self._invalid("alpha", wanted)
+                refuse(self, "alpha", wanted)
             alpha = np.full(targets, alpha[0]) if alpha.size == 1 else alpha
             if alpha.size != targets:
                 raise ValueError(
                     f"Number of targets and number of penalties do not correspond: {alpha.size} != {targets}"
                 )
         if not (np.isfinite(alpha).all() and (alpha >= 0.0).all()):
-            self._invalid("alpha", wanted + " of such")
+            refuse(self, "alpha", wanted + " of such")
         return alpha
 
 
@@ -302,6 +306,8 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
     n_iter_ : as in LinearRegression
     """
 
+    _parameter_constraints = {**LeastSquaresModel._parameter_constraints, "alpha": [number(0.0, closed="left")]}
+
     def __init__(
         self,
         alpha: float = 0.0,
@@ -327,8 +333,7 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LeastSquaresClassifier:
         """Fit and certify. A weight counts how often a row stands: 2 is the row twice, 0 is no row."""
         with interruptible(self) as interruption:
-            self._check_common()
-            self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
+            self._check_parameters()
             X, y, look = self._read(X, y)
             labels = encode_labels(y)
             weights = check_sample_weight(sample_weight, X.shape[0])

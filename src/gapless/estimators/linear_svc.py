@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from gapless._runtime.written import written
 from gapless.errors import no_probabilities_message
+from gapless.estimators.shared.constraints import check_parameter, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.solvers.linear.solve import DESCENTS
 
@@ -131,12 +132,16 @@ class LinearSVC(LinearClassifier):
     def _loss(self) -> str:
         return self.loss
 
+    _parameter_constraints = {
+        **LinearClassifier._parameter_constraints,
+        "penalty": [options("l1", "l2")],
+        "loss": [options("hinge", "squared_hinge")],
+        "dual": [options("auto", True, False)],
+        "multi_class": [options("ovr", "crammer_singer")],
+    }
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._one_of("penalty", ("l1", "l2"))
-        self._one_of("loss", ("hinge", "squared_hinge"))
-        self._one_of("dual", ("auto", True, False))
-        self._one_of("multi_class", ("ovr", "crammer_singer"))
         if self.penalty == "l1":
             raise NotImplementedError(
                 'penalty="l1" is not offered; use sklearn.svm.LinearSVC(penalty="l1", dual=False).'
@@ -146,7 +151,7 @@ class LinearSVC(LinearClassifier):
                 'multi_class="crammer_singer" is not offered; use sklearn.svm.LinearSVC(multi_class="crammer_singer").'
             )
         hinge = ("interior_point", "semismooth") if self.loss == "hinge" else ("newton",)
-        self._one_of("solver", ("auto", "coordinate_descent", *hinge, *DESCENTS))
+        check_parameter(self, "solver", [options("auto", "coordinate_descent", *hinge, *DESCENTS)])
         if self.C == float("inf") and self.solver != "auto":
             raise ValueError(f"solver={written(self.solver)} finds no hard margin: with C=inf leave solver='auto'.")
 

@@ -14,14 +14,12 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from gapless._runtime.written import written
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.errors import IllConditionedWarning, SeparationWarning
-from gapless.estimators.shared.linear_classifier import LinearClassifier, from_file
+from gapless.estimators.shared.constraints import number, options
+from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
 from gapless.fits.linear import Fitted, Task, fit_linear
 from gapless.readings.slackness import Slackness
 from gapless.solvers.linear.solve import DESCENTS
-
-#: scikit-learn's solvers: the optimum is the same, so the name has no effect here.
-PEERS = ("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga")
 
 
 class LogisticRegression(LinearClassifier):
@@ -153,12 +151,22 @@ class LogisticRegression(LinearClassifier):
     def _loss(self) -> str:
         return "logistic"
 
+    _parameter_constraints = {
+        **LinearClassifier._parameter_constraints,
+        "dual": [options(True, False)],
+        "on_separation": [options("warn", "raise", "ignore")],
+        # scikit-learn's solvers: the optimum is the same, so the name has no effect here.
+        "solver": [
+            options(
+                "auto", "newton", "coordinate_descent", *DESCENTS,
+                "lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga",
+            )
+        ],
+        "l1_ratio": [number(0.0, 1.0, "both")],
+    }  # fmt: skip
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._one_of("dual", (True, False))
-        self._one_of("on_separation", ("warn", "raise", "ignore"))
-        self._one_of("solver", ("auto", "newton", "coordinate_descent", *DESCENTS, *PEERS))
-        self._require("l1_ratio", (int, float), "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
         if self.l1_ratio != 0.0:
             raise NotImplementedError(
                 f"l1_ratio={written(self.l1_ratio)}: L1 and elastic net are not offered; use "
@@ -211,8 +219,7 @@ class LogisticRegression(LinearClassifier):
         certificate = self._certificate("alpha_")
         if certificate.kind != "gradient":
             return super().alpha_
-        if not hasattr(self, "_scores"):
-            raise AttributeError(from_file(type(self).__name__))
+        self._require_training_rows()
         c, index = self._c, self._label_index
         scores = np.where(c > 0, self._scores, 0.0)
         if len(scores) == 1:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import OutlierMixin
 
+from gapless.estimators.shared.constraints import shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
 
 #: Scores that are so close to rho, relatively, are rho.
@@ -40,6 +41,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     """
 
     _kind = "one_class"
+    _parameter_constraints = {**KernelMachine._parameter_constraints, **shared("nu")}
 
     def __init__(
         self,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._runtime.config import report_convergence
 from gapless._runtime.progress import Progress, watched
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
@@ -24,15 +21,14 @@ from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.errors import no_probabilities_message
-from gapless.estimators.shared.linear_classifier import MOST_PASSES, LinearClassifier, products_of
+from gapless.estimators.shared.certified_model import StatusModel
+from gapless.estimators.shared.constraints import booleans, integer, minus_one, nothing, number, options, shared
+from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
-from gapless.estimators.shared.notebook import Shown
 from gapless.fits.perceptron import Fitted, Task, fit_perceptron
 from gapless.rows import as_rows
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron import Run
-
-VARIANTS = ("plain", "pocket", "averaged", "voted")
 
 
 def _has_no_probabilities(self: Any) -> bool:
@@ -47,7 +43,7 @@ def _goes_on(self: Any) -> bool:
     return True
 
 
-class Perceptron(Shown, ClassifierMixin, BaseEstimator):
+class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
     """The perceptron: visit the rows, and where ``y (<w, x> + b) <= 0`` add ``eta0 * y * (x, 1)`` to ``(w, b)``.
 
     It stops after a pass without a mistake. ``certificate_`` then says how many mistakes there can be at most on these rows,
@@ -117,9 +113,6 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     trace_ : with ``trace=True``, the updates (for more classes one list a class)
     """
 
-    _require = LinearClassifier._require
-    _invalid = LinearClassifier._invalid
-    _one_of = LinearClassifier._one_of
     _progress: Any = None
 
     classes_: np.ndarray
@@ -176,28 +169,24 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
         self.time_limit = time_limit
         self.device = device
 
+    _parameter_constraints = {
+        "penalty": [options("l2", "l1", "elasticnet", None)],
+        "alpha": [number(0.0, closed="left")],
+        "l1_ratio": [number(0.0, 1.0, "both")],
+        "eta0": [number(0.0)],
+        "tol": [number(0.0, closed="left", with_inf=True), nothing()],
+        "max_iter": [integer(1), minus_one(), nothing()],
+        "n_iter_no_change": [integer(1)],
+        "validation_fraction": [number(0.0, 1.0)],
+        **shared("time_limit", "n_jobs", "verbose"),
+        **booleans("fit_intercept", "shuffle", "early_stopping", "warm_start", "trace"),
+        "variant": [options("plain", "pocket", "averaged", "voted")],
+        "certify": [options("auto", True, False)],
+        **shared("device"),
+    }
+
     def _check_parameters(self) -> None:
-        """Errors in scikit-learn's words, at fit and not before."""
-        self._one_of("penalty", ("l2", "l1", "elasticnet", None))
-        self._require("alpha", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
-        self._require("l1_ratio", Real, "a float in the range [0.0, 1.0]", lambda v: 0.0 <= v <= 1.0)
-        self._require("eta0", Real, "a float in the range (0.0, inf)", lambda v: 0.0 < v < math.inf)
-        self._require("tol", Real, "a float in the range [0.0, inf) or None", lambda v: 0.0 <= v, none=True)
-        wanted = "an int in the range [1, inf), -1 or None"
-        self._require("max_iter", Integral, wanted, lambda v: v >= 1 or v == -1, none=True)
-        self._require("n_iter_no_change", Integral, "an int in the range [1, inf)", lambda v: v >= 1)
-        self._require("validation_fraction", Real, "a float in the range (0.0, 1.0)", lambda v: 0.0 < v < 1.0)
-        self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
-        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
-        self._require("verbose", (Integral, bool), "an int in the range [0, inf)", lambda v: v >= 0)
-        for flag in ("fit_intercept", "shuffle", "early_stopping", "warm_start", "trace"):
-            if not isinstance(getattr(self, flag), bool | np.bool_ | Integral):
-                self._invalid(flag, "an instance of 'bool'")
-        self._one_of("variant", VARIANTS)
-        self._one_of("certify", ("auto", True, False))
-        self._one_of("device", ("auto", "cpu", "cuda"))
-        if self.device == "cuda":
-            raise NotImplementedError("device='cuda': Perceptron has no GPU solver; use 'auto' or 'cpu'.")
+        super()._check_parameters()
         if self.penalty is not None and (self.variant != "plain" or self.trace):
             what = f"variant={written(self.variant)}" if self.variant != "plain" else "trace=True"
             raise ValueError(f"{what} is for penalty=None: a penalty changes the weights at every visit.")
@@ -250,11 +239,8 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
                 )
             self._keep(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
-        if interruption.requested:
-            raise KeyboardInterrupt(f"Perceptron keeps the model reached so far: {self.certificate_}")
-        shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
-        if shortfall is not None:
-            report_convergence(shortfall, stacklevel=3)
+        self._raise_interruption(interruption)
+        self._warn(fitted)
         return self
 
     def _keep(self, fitted: Fitted, labels: Labels) -> None:
@@ -278,7 +264,6 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     def _task(self) -> Task:
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
-        passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
         return Task(
             estimator="Perceptron",
             parameters=parameters,
@@ -289,7 +274,7 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
             l1_ratio=float(self.l1_ratio),
             tol=None if self.tol is None else float(self.tol),
             patience=int(self.n_iter_no_change),
-            passes=passes,
+            passes=self._pass_limit(),
             seconds=None if self.time_limit is None else float(self.time_limit),
             shuffle=bool(self.shuffle),
             variant=self.variant,
@@ -464,20 +449,15 @@ class Perceptron(Shown, ClassifierMixin, BaseEstimator):
     # -- what a certified fit knows --------------------------------------------------------------------------
 
     @property
-    def status_(self) -> str:
-        """How the fit ended."""
-        return self._certified("status_").status
-
-    @property
     def alpha_(self) -> np.ndarray:
         """The mistakes made on each training row (two classes: n; more: a row of n for each class)."""
-        updates = self._certified("alpha_").arrays["updates"]
+        updates = self._certificate("alpha_").arrays["updates"]
         return updates[0] if updates.shape[0] == 1 else updates
 
-    def _certified(self, asked: str) -> BoundCertificate:
+    def _certificate(self, attribute: str) -> BoundCertificate:
         if not hasattr(self, "certificate_"):
             after = "after partial_fit, whose rows are gone" if hasattr(self, "coef_") else "before fit"
-            raise AttributeError(f"Perceptron has no {asked} {after}")
+            raise AttributeError(f"Perceptron has no {attribute} {after}")
         return self.certificate_
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from gapless.errors import no_probabilities_message
+from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
 from gapless.readings.kernel_slackness import KernelSlackness, kernel_slackness
 
@@ -22,6 +24,17 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     """Pairs of classes, votes, scores."""
 
     classes_: np.ndarray
+    _parameter_constraints = {
+        **KernelMachine._parameter_constraints,
+        **booleans("break_ties"),
+        "decision_function_shape": [options("ovr", "ovo")],
+        "probability": [Constraint("an instance of 'bool'", options("deprecated", True, False).admits)],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.random_state is not None:
+            check_random_state(self.random_state)
 
     def _pairs(self) -> list[tuple[int, int]]:
         K = len(self.classes_)
@@ -184,6 +197,7 @@ class SVC(KernelClassifier):
     """
 
     _kind = "c_svc"
+    _parameter_constraints = {**KernelClassifier._parameter_constraints, **shared("C")}
 
     def __init__(
         self,
@@ -262,6 +276,7 @@ class NuSVC(KernelClassifier):
     """
 
     _kind = "nu_svc"
+    _parameter_constraints = {**KernelClassifier._parameter_constraints, **shared("nu")}
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
+from gapless.estimators.shared.constraints import number, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
 
 
@@ -60,6 +61,11 @@ class SVR(KernelRegressor):
     """
 
     _kind = "epsilon_svr"
+    _parameter_constraints = {
+        **KernelMachine._parameter_constraints,
+        **shared("C"),
+        "epsilon": [number(0.0, closed="left")],
+    }
 
     def __init__(
         self,
@@ -126,6 +132,7 @@ class NuSVR(KernelRegressor):
     """
 
     _kind = "nu_svr"
+    _parameter_constraints = {**KernelMachine._parameter_constraints, **shared("C", "nu")}
 
     def __init__(
         self,

@@ -11,10 +11,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from gapless._runtime.written import written
 from gapless.certificates.model_document import decode_classes, encode_classes, encode_float
 from gapless.certificates.tree import TreeCertificate
 from gapless.encode.labels import Labels
 from gapless.encode.weights import resolve_class_weight
+from gapless.estimators.shared.constraints import options, refuse
 from gapless.estimators.shared.loading import blank_model
 from gapless.estimators.shared.tree import BaseDecisionTree
 from gapless.estimators.shared.tree_text import tree_text
@@ -71,7 +73,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
 
     classes_: Any
     n_classes_: Any
-    _criteria = ("gini", "entropy", "log_loss")
+    _parameter_constraints = {
+        "criterion": [options("gini", "entropy", "log_loss")],
+        **BaseDecisionTree._parameter_constraints,
+    }
 
     def __init__(
         self,
@@ -154,14 +159,18 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         given = self.class_weight
         if not several:
             if not isinstance(given, Mapping) and given != "balanced":
-                self._invalid(
-                    "class_weight", "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None"
+                refuse(
+                    self,
+                    "class_weight",
+                    "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None",
                 )
             return [given]
         if isinstance(given, str):
             if given != "balanced":
-                self._invalid(
-                    "class_weight", "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None"
+                refuse(
+                    self,
+                    "class_weight",
+                    "an instance of 'dict', an instance of 'list', a str among {'balanced'} or None",
                 )
             return ["balanced"] * self.n_outputs_
         if not isinstance(given, list):
@@ -251,8 +260,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     certificate_ : what is claimed
     """
 
-    _criteria = ("squared_error",)
-    _foreign = ("absolute_error", "poisson", "friedman_mse")
+    _parameter_constraints = {"criterion": [options("squared_error")], **BaseDecisionTree._parameter_constraints}
 
     def __init__(
         self,
@@ -288,6 +296,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.categorical_features = categorical_features
         self.max_bins = max_bins
         self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.criterion, str) and self.criterion in ("absolute_error", "poisson", "friedman_mse"):
+            instead = "criterion='squared_error', which is the same" if self.criterion == "friedman_mse" else ""
+            instead = instead or f"sklearn.tree.{type(self).__name__}, which has it"
+            raise NotImplementedError(f"criterion={written(self.criterion)} is not ours: use {instead}")
+        super()._check_parameters()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
         """Grow the tree.

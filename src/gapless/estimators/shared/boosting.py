@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from .constraints import number, shared
 from .ensemble import Ensemble, routing
 
 
@@ -18,9 +18,11 @@ class Boosted(Ensemble):
     estimator_errors_: np.ndarray
     stop_reason_: str
 
-    def _check_boosting(self) -> None:
-        self._check_ensemble()
-        self._require("learning_rate", Real, "a float in the range (0.0, inf)", lambda v: 0.0 < v)
+    _parameter_constraints = {
+        **Ensemble._parameter_constraints,
+        **shared("time_limit"),
+        "learning_rate": [number(0.0, with_inf=True)],
+    }
 
     def get_metadata_routing(self) -> Any:
         """AdaBoost has no metadata routing, as in scikit-learn."""

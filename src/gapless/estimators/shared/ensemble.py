@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from .linear_classifier import LinearClassifier
+from .certified_model import CertifiedModel
+from .constraints import Constraint, implementing, integer, nothing, shared
 from .loading import blank_model
-from .notebook import Shown
 
 SEEDS = np.iinfo(np.int32).max
 
@@ -44,12 +43,8 @@ def taken(values: Any, rows: np.ndarray) -> Any:
     return values[rows] if hasattr(values, "shape") else [values[i] for i in rows]
 
 
-class Ensemble(Shown, MetaEstimatorMixin, BaseEstimator):
+class Ensemble(CertifiedModel, MetaEstimatorMixin, BaseEstimator):
     """Parameters, copies of the base learner, and the ensemble as a sequence of them."""
-
-    _require = LinearClassifier._require
-    _invalid = LinearClassifier._invalid
-    _one_of = LinearClassifier._one_of
 
     estimator: Any
     random_state: Any
@@ -62,21 +57,19 @@ class Ensemble(Shown, MetaEstimatorMixin, BaseEstimator):
         """The base learner, or the one that stands for None."""
         return self._default() if self.estimator is None else self.estimator
 
-    def _check_ensemble(self) -> None:
-        base = self.estimator
-        if base is not None and not all(hasattr(base, method) for method in ("fit", "predict")):
-            self._invalid("estimator", "an object implementing 'fit' and 'predict' or None")
-        self._require("n_estimators", Integral, "an int in the range [1, inf)", lambda v: v >= 1)
-        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
-        if hasattr(self, "time_limit"):
-            self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
-        state: Any = self.random_state
-        good = state is None or isinstance(state, np.random.RandomState)
-        if not good and (not isinstance(state, Integral) or isinstance(state, bool) or not 0 <= int(state) < 2**32):
-            self._invalid(
-                "random_state",
-                "an int in the range [0, 4294967295], an instance of 'numpy.random.mtrand.RandomState' or None",
-            )
+    _parameter_constraints = {
+        "estimator": [implementing("fit", "predict"), nothing()],
+        "n_estimators": [integer(1)],
+        **shared("n_jobs"),
+        "random_state": [
+            integer(0, 2**32 - 1),
+            Constraint(
+                "an instance of 'numpy.random.mtrand.RandomState'",
+                lambda value: isinstance(value, np.random.RandomState),
+            ),
+            nothing(),
+        ],
+    }
 
     def _copy(self, base: Any, random: Any) -> Any:
         """A copy of the base learner; every ``random_state`` in it gets a seed, as scikit-learn gives them."""

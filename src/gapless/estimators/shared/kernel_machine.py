@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from numbers import Integral, Real
+from math import inf
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from gapless import kernels
@@ -20,20 +19,17 @@ from gapless._runtime.threads import one_blas_thread, team
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.errors import IllConditionedWarning, invalid_parameter, short
+from gapless.errors import IllConditionedWarning, short
 from gapless.fits.kernel import KernelFitted, KernelTask, fit_kernel
 from gapless.gram.predict import scores_of_parts
-from gapless.problems.units_of_C import Objective
 from gapless.solvers.loop import Stop, interruptible
 
-from .linear_classifier import MOST_PASSES, _known, from_file
+from .certified_model import DualModel, history_of
+from .constraints import Constraint, booleans, integer, nothing, number, options, shared
 from .loading import blank_model
-from .notebook import Shown
-
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 
-class KernelMachine(Shown, BaseEstimator):
+class KernelMachine(DualModel, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its kind."""
 
     _kind = ""
@@ -47,65 +43,25 @@ class KernelMachine(Shown, BaseEstimator):
 
     # -- parameters ------------------------------------------------------------------------------------------
 
+    _parameter_constraints = {
+        "kernel": [options("linear", "poly", "rbf", "sigmoid", "precomputed"), Constraint("a callable", callable)],
+        "degree": [integer(0)],
+        "gamma": [options("scale", "auto"), number(0.0)],
+        "coef0": [number(-inf)],
+        "tol": [number(0.0)],
+        "cache_size": [number(0.0, with_inf=True)],
+        "max_iter": [integer(-1), nothing("")],
+        **shared("time_limit", "n_jobs", "verbose"),
+        **booleans("shrinking", "warm_start"),
+        **shared("device", "init"),
+    }
+
     def _check_parameters(self) -> None:
-        """Errors in scikit-learn's words, at fit and not before."""
-        if not callable(self.kernel) and self.kernel not in KERNELS:
-            shown = ", ".join(sorted(map(repr, KERNELS)))
-            self._invalid("kernel", f"a str among {{{shown}}} or a callable")
-        self._require("degree", Integral, "an int in the range [0, inf)", lambda v: v >= 0)
-        if not (isinstance(self.gamma, str) and self.gamma in ("scale", "auto")):
-            good = (
-                isinstance(self.gamma, Real) and not isinstance(self.gamma, bool) and 0.0 < float(self.gamma) < math.inf
-            )
-            if not good:
-                self._invalid("gamma", "a str among {'auto', 'scale'} or a float in the range (0.0, inf)")
-        self._require("coef0", Real, "a float in the range (-inf, inf)", math.isfinite)
-        self._require("tol", Real, "a float in the range (0.0, inf)", lambda v: 0.0 < v < math.inf)
-        self._require("cache_size", Real, "a float in the range (0.0, inf)", lambda v: 0.0 < v)
-        self._require("max_iter", Integral, "an int in the range [-1, inf)", lambda v: v >= -1, none=True)
-        self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
-        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
-        self._require("verbose", (Integral, bool), "an int in the range [0, inf)", lambda v: v >= 0)
-        for name, top in (("C", math.inf), ("nu", 1.0)):
-            if hasattr(self, name):
-                shown = "(0.0, inf)" if top == math.inf else "(0.0, 1.0]"
-                self._require(name, Real, f"a float in the range {shown}", lambda v, top=top: 0.0 < v <= top)
-        if getattr(self, "C", 1.0) == math.inf and self._kind != "c_svc":
+        super()._check_parameters()
+        if getattr(self, "C", 1.0) == inf and self._kind != "c_svc":
             raise ValueError(f"{type(self).__name__} has no hard form: C=inf is for SVC. Use a large finite C.")
-        if hasattr(self, "epsilon"):
-            self._require("epsilon", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
-        for flag in ("shrinking", "warm_start", "break_ties"):
-            if hasattr(self, flag) and not isinstance(getattr(self, flag), bool | np.bool_ | Integral):
-                self._invalid(flag, "an instance of 'bool'")
-        if hasattr(self, "decision_function_shape") and self.decision_function_shape not in ("ovr", "ovo"):
-            self._invalid("decision_function_shape", "a str among {'ovo', 'ovr'}")
-        if getattr(self, "random_state", None) is not None:
-            check_random_state(self.random_state)
-        probability = getattr(self, "probability", "deprecated")
-        if probability not in ("deprecated", True, False):
-            self._invalid("probability", "an instance of 'bool'")
-        if self.device not in ("auto", "cpu", "cuda"):
-            self._invalid("device", "a str among {'auto', 'cpu', 'cuda'}")
-        if self.device == "cuda":
-            raise NotImplementedError(
-                f"device='cuda': {type(self).__name__} has no GPU solver yet; use 'auto' or 'cpu'."
-            )
-        if self.init is not None and not hasattr(getattr(self.init, "certificate_", self.init), "arrays"):
-            self._invalid("init", "a fitted gapless model, its certificate_, or None")
-
-    def _require(self, name: str, kind: Any, wanted: str, good: Any, none: bool = False) -> None:
-        value = getattr(self, name)
-        if value is None and none:
-            return
-        boolean = isinstance(value, bool) and bool not in (kind if isinstance(kind, tuple) else (kind,))
-        if boolean or not isinstance(value, kind) or not good(value):
-            self._invalid(name, wanted)
-
-    def _invalid(self, name: str, wanted: str) -> None:
-        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     def _task(self) -> KernelTask:
-        passes = MOST_PASSES if self.max_iter is None or self.max_iter < 0 else int(self.max_iter)
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
         return KernelTask(
@@ -120,7 +76,7 @@ class KernelMachine(Shown, BaseEstimator):
             nu=float(getattr(self, "nu", 0.0)),
             epsilon=float(getattr(self, "epsilon", 0.0)),
             class_weight=getattr(self, "class_weight", None),
-            stop=Stop(float(self.tol), passes, None if self.time_limit is None else float(self.time_limit)),
+            stop=Stop(float(self.tol), self._pass_limit(), None if self.time_limit is None else float(self.time_limit)),
             n_jobs=self.n_jobs,
             cache_bytes=int(float(self.cache_size) * 2**20),
         )
@@ -159,8 +115,7 @@ class KernelMachine(Shown, BaseEstimator):
                     interruption=interruption,
                 )
             self._take(fitted, X)
-        if interruption.requested:
-            raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
+        self._raise_interruption(interruption)
         self._warn(fitted)
         return self
 
@@ -197,7 +152,7 @@ class KernelMachine(Shown, BaseEstimator):
     def _take(self, fitted: KernelFitted, X: Any) -> None:
         """scikit-learn's attributes from the dual point."""
         self.certificate_ = fitted.certificate
-        self.history_ = [(e.pass_, e.seconds, e.primal, *_known(e)) for e in fitted.history]
+        self.history_ = history_of(fitted.history)
         self.class_weight_ = fitted.class_weight if fitted.labels is not None else np.empty(0)
         self._kernel_ = fitted.kernel
         self._gamma = float(getattr(fitted.kernel, "gamma", 0.0))
@@ -253,7 +208,7 @@ class KernelMachine(Shown, BaseEstimator):
         """dual_coef_ and intercept_ in scikit-learn's layout."""
         raise NotImplementedError
 
-    def _warn(self, fitted: KernelFitted) -> None:
+    def _warn(self, fitted: KernelFitted, stacklevel: int = 4) -> None:
         """One warning a fit, last."""
         if getattr(self, "probability", "deprecated") != "deprecated":
             name = type(self).__name__
@@ -265,7 +220,7 @@ class KernelMachine(Shown, BaseEstimator):
             )
         shortfall = self.certificate_.shortfall(self.max_iter, self.time_limit)
         if shortfall is not None:
-            report_convergence(shortfall, stacklevel=4)
+            report_convergence(shortfall, stacklevel=stacklevel)
         elif fitted.positive.witness is not None:
             warnings.warn(
                 f"the kernel matrix is not positive semidefinite: v'Kv = {short(fitted.positive.value)} for the vector v in "
@@ -341,30 +296,8 @@ class KernelMachine(Shown, BaseEstimator):
 
     # -- what a certified fit knows --------------------------------------------------------------------------
 
-    @property
-    def status_(self) -> str:
-        """How the fit ended."""
-        return self._certificate("status_").status
-
-    @property
-    def objective_(self) -> Objective:
-        """The formula that was minimised, with its numbers."""
-        return self._certificate("objective_").objective
-
-    @property
-    def alpha_(self) -> np.ndarray:
-        """|u| of each training row (one problem: n; more: a row of n for each pair of classes)."""
-        dual = np.abs(self._certificate("alpha_").arrays["dual"])
-        return dual[0] if dual.shape[0] == 1 else dual
-
-    def _certificate(self, asked: str) -> KernelCertificate:
-        if not hasattr(self, "certificate_"):
-            raise AttributeError(f"{type(self).__name__} has no {asked} before fit")
-        return self.certificate_
-
     def _training_scores(self) -> np.ndarray:
-        if not hasattr(self, "_scores"):
-            raise AttributeError(from_file(type(self).__name__))
+        self._require_training_rows()
         return self._scores + self.certificate_.arrays["scalars"][:, :1]
 
     def _norms(self, rows: np.ndarray) -> np.ndarray:

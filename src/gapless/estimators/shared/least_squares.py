@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -27,15 +25,16 @@ from gapless.certificates.least_squares import (
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import IllConditionedWarning, invalid_parameter, listed
+from gapless.errors import IllConditionedWarning, listed
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import PASSES, descend_least_squares
 from gapless.solvers.least_squares.solve import Answer, Clock, solve
 from gapless.solvers.loop import Interruption, Stop
 
+from .certified_model import OptimisedModel
+from .constraints import booleans, integer, nothing, number, options, shared
 from .loading import blank_model
-from .notebook import Shown
 
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED = 1e8
@@ -47,15 +46,13 @@ MANY = 1 << 20
 Look = Callable[[], None] | None
 
 
-class LeastSquaresModel(Shown, BaseEstimator):
+class LeastSquaresModel(OptimisedModel, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its targets."""
 
     coef_: np.ndarray
     intercept_: Any
     certificate_: LeastSquaresCertificate
     condition_: float
-    #: Names of scikit-learn's solvers: the optimum is the same, so the name has no effect here.
-    _peers: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -83,41 +80,20 @@ class LeastSquaresModel(Shown, BaseEstimator):
 
     # -- parameters ------------------------------------------------------------------------------------------------
 
-    def _check_common(self) -> None:
-        """Errors in scikit-learn's words, at fit and not before."""
-        for flag in ("fit_intercept", "copy_X"):
-            if not isinstance(getattr(self, flag), bool | np.bool_ | Integral):
-                self._invalid(flag, "an instance of 'bool'")
-        self._require("tol", Real, "a float in the range [0.0, inf)", lambda v: 0.0 <= v < math.inf)
-        self._require("time_limit", Real, "a float in the range (0.0, inf) or None", lambda v: v > 0.0, none=True)
-        self._require("n_jobs", Integral, "an int other than 0, or None", lambda v: v != 0, none=True)
-        if self.device not in ("auto", "cpu", "cuda"):
-            self._invalid("device", "a str among {'auto', 'cpu', 'cuda'}")
-        if self.device == "cuda":
-            raise NotImplementedError(
-                f"device='cuda': {type(self).__name__} has no GPU solver yet; use 'auto' or 'cpu'."
-            )
-        self._require("max_iter", Integral, "an int in the range [1, inf) or None", lambda v: v >= 1, none=True)
-        known = ("auto", *self._peers, *DESCENTS)
-        if self.solver not in known:
-            self._invalid("solver", f"a str among {{{', '.join(sorted(map(repr, known)))}}}")
+    _parameter_constraints = {
+        **booleans("fit_intercept", "copy_X"),
+        "tol": [number(0.0, closed="left")],
+        **shared("time_limit", "n_jobs", "device"),
+        "max_iter": [integer(1), nothing()],
+        "solver": [options("auto", *DESCENTS)],
+    }
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_schedule(self.solver, self.schedule)
-        positive = getattr(self, "positive", False)
-        if not isinstance(positive, bool | np.bool_ | Integral):
-            self._invalid("positive", "an instance of 'bool'")
-        if positive:
+        if getattr(self, "positive", False):
             name = type(self).__name__
             raise NotImplementedError(f"positive=True is not offered; use sklearn.linear_model.{name}(positive=True).")
-
-    def _require(self, name: str, kind: Any, wanted: str, good: Any, none: bool = False) -> None:
-        value = getattr(self, name)
-        if value is None and none:
-            return
-        if isinstance(value, bool) or not isinstance(value, kind) or not good(value):
-            self._invalid(name, wanted)
-
-    def _invalid(self, name: str, wanted: str) -> None:
-        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
 
     # -- fit -------------------------------------------------------------------------------------------------------
 
@@ -264,8 +240,7 @@ class LeastSquaresModel(Shown, BaseEstimator):
 
     def _close(self, answer: Answer, interruption: Interruption) -> None:
         """Interruption, warnings: last, when every attribute stands. One warning a fit."""
-        if interruption.requested:
-            raise KeyboardInterrupt(f"{type(self).__name__} keeps the model reached so far: {self.certificate_}")
+        self._raise_interruption(interruption)
         most = PASSES if self.max_iter is None and self.solver in DESCENTS else self.max_iter
         shortfall = self.certificate_.shortfall(most, self.time_limit)
         if shortfall is not None:
@@ -312,23 +287,6 @@ class LeastSquaresModel(Shown, BaseEstimator):
             "are shown can be wrong. Predictions hold the residual orthogonality of certificate_. "
             "Remove one of these columns, or use Ridge."
         )
-
-    # -- what a certified fit knows ----------------------------------------------------------------------------------
-
-    @property
-    def status_(self) -> str:
-        """How the fit ended."""
-        return self._certificate("status_").status
-
-    @property
-    def objective_(self) -> str:
-        """The formula that was minimised, with its numbers."""
-        return self._certificate("objective_").objective
-
-    def _certificate(self, asked: str) -> LeastSquaresCertificate:
-        if not hasattr(self, "certificate_"):
-            raise AttributeError(f"{type(self).__name__} has no {asked} before fit")
-        return self.certificate_
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import aside, one_blas_thread, team
-from gapless._runtime.written import written
 from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprints
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import invalid_parameter
 from gapless.solvers.tree.prune import find_pruning_path, prune_tree
 from gapless.solvers.tree.tree import (
     ROWS,
@@ -33,7 +31,8 @@ from gapless.solvers.tree.tree import (
     prepare_columns,
 )
 
-from .notebook import Shown
+from .certified_model import CertifiedModel
+from .constraints import integer, nothing, number, options, shared
 
 #: From so many rows on columns are cut into 255 bins, unless asked otherwise.
 EXACT_ROWS = 200_000
@@ -44,7 +43,7 @@ MOST_CODES = 2 * 10**9
 FILLED = 1 << 24
 
 
-class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
+class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
     """scikit-learn's trees over ``solvers.tree``."""
 
     criterion: Any
@@ -69,64 +68,25 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
     _tree: Tree
     _levels: list[np.ndarray | None] | None  # the categories of each feature that has some
     _made: dict[str, Any]  # of the tree when first asked for: the walk's arrays, scikit-learn's Tree
-    _criteria: tuple[str, ...] = ()
-    _foreign: tuple[str, ...] = ()
 
     # -- parameters
 
-    def _invalid(self, name: str, wanted: str) -> None:
-        raise ValueError(invalid_parameter(type(self).__name__, name, wanted, getattr(self, name)))
-
-    def _one_of(self, name: str, options: tuple[str, ...]) -> None:
-        if not isinstance(getattr(self, name), str) or getattr(self, name) not in options:
-            self._invalid(name, f"a str among {{{', '.join(sorted(map(repr, options)))}}}")
-
-    def _require(self, name: str, wanted: str, *good: Any) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool | np.bool_) or not any(test(value) for test in good):
-            self._invalid(name, wanted)
+    _parameter_constraints = {
+        "splitter": [options("best", "random")],
+        "max_depth": [integer(1), nothing()],
+        "min_samples_split": [integer(2), number(0.0, 1.0, "right", integers=False)],
+        "min_samples_leaf": [integer(1), number(0.0, 1.0, integers=False)],
+        "min_weight_fraction_leaf": [number(0.0, 0.5, "both")],
+        "max_features": [integer(1), number(0.0, 1.0, "right", integers=False), options("sqrt", "log2"), nothing()],
+        "max_leaf_nodes": [integer(2), nothing()],
+        "min_impurity_decrease": [number(0.0, closed="left")],
+        "ccp_alpha": [number(0.0, closed="left")],
+        "max_bins": [integer(2, 65_535), options("auto"), nothing()],
+        **shared("n_jobs"),
+    }
 
     def _check_parameters(self) -> None:
-        if isinstance(self.criterion, str) and self.criterion in self._foreign:
-            instead = "criterion='squared_error', which is the same" if self.criterion == "friedman_mse" else ""
-            instead = instead or f"sklearn.tree.{type(self).__name__}, which has it"
-            raise NotImplementedError(f"criterion={written(self.criterion)} is not ours: use {instead}")
-        self._one_of("criterion", self._criteria)
-        self._one_of("splitter", ("best", "random"))
-        none, whole, share = (lambda v: v is None), _whole, _share
-        self._require("max_depth", "an int in the range [1, inf) or None", none, whole(1))
-        self._require(
-            "min_samples_split",
-            "an int in the range [2, inf) or a float in the range (0.0, 1.0]",
-            whole(2),
-            share(True),
-        )
-        self._require(
-            "min_samples_leaf",
-            "an int in the range [1, inf) or a float in the range (0.0, 1.0)",
-            whole(1),
-            share(False),
-        )
-        self._require(
-            "min_weight_fraction_leaf",
-            "a float in the range [0.0, 0.5]",
-            lambda v: isinstance(v, Real) and 0 <= float(v) <= 0.5,
-        )
-        self._require(
-            "max_features",
-            "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'log2', 'sqrt'} or None",
-            none, whole(1), share(True), lambda v: isinstance(v, str) and v in ("sqrt", "log2"),
-        )  # fmt: skip
-        self._require("max_leaf_nodes", "an int in the range [2, inf) or None", none, whole(2))
-        for name in ("min_impurity_decrease", "ccp_alpha"):
-            self._require(
-                name, "a float in the range [0.0, inf)", lambda v: isinstance(v, Real) and 0 <= float(v) < np.inf
-            )
-        self._require(
-            "max_bins", "an int in the range [2, 65535], a str among {'auto'} or None",
-            none, lambda v: isinstance(v, str) and v == "auto", lambda v: isinstance(v, Integral) and 2 <= int(v) <= 65_535,
-        )  # fmt: skip
-        self._require("n_jobs", "an int other than 0, or None", none, lambda v: isinstance(v, Integral) and v != 0)
+        super()._check_parameters()
         if self.monotonic_cst is not None:
             raise NotImplementedError(
                 f"monotonic_cst is not ours: use sklearn.tree.{type(self).__name__}, which has it"
@@ -450,16 +410,6 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _whole(least: int) -> Any:
-    return lambda v: isinstance(v, Integral) and int(v) >= least
-
-
-def _share(one_too: bool) -> Any:
-    return lambda v: (
-        isinstance(v, Real) and not isinstance(v, Integral) and (0 < float(v) < 1 or (one_too and float(v) == 1))
-    )
 
 
 def certify_rows(X: Any) -> np.ndarray:
