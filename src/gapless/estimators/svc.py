@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
@@ -37,8 +38,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             check_random_state(self.random_state)
 
     def _pairs(self) -> list[tuple[int, int]]:
-        K = len(self.classes_)
-        return [(1, 0)] if K == 2 else [(i, j) for i in range(K) for j in range(i + 1, K)]
+        return pairs_of_classes(len(self.classes_))
 
     def _scales(self, scalars: np.ndarray) -> np.ndarray:
         """What the dual point and the offset of each pair are multiplied by."""
@@ -88,15 +88,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         return scores if self.decision_function_shape == "ovo" else self._by_class(scores)
 
     def _by_class(self, scores: np.ndarray) -> np.ndarray:
-        """Votes of the pairs, and the sum of their scores squashed below half a vote, as scikit-learn does."""
+        """Votes of the pairs and their confidences: a column a class."""
         K = len(self.classes_)
-        votes, sums = np.zeros((len(scores), K)), np.zeros((len(scores), K))
-        for column, (i, j) in zip(scores.T, self._pairs()):
-            sums[:, i] += column
-            sums[:, j] -= column
-            votes[:, i] += column >= 0.0
-            votes[:, j] += column < 0.0
-        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+        return count_votes(scores, K, ties_to_first=True) + confidences_of_pairs(scores, K)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class with most votes; with ``break_ties`` the one with the largest decision_function."""
@@ -107,11 +101,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             return self.classes_[(scores.ravel() > 0.0).astype(np.intp)]
         if self.break_ties:
             return self.classes_[self._by_class(scores).argmax(axis=1)]
-        votes = np.zeros((len(scores), len(self.classes_)), np.int64)
-        for column, (i, j) in zip(scores.T, self._pairs()):
-            votes[:, i] += column > 0.0
-            votes[:, j] += column <= 0.0
-        return self.classes_[votes.argmax(axis=1)]
+        return self.classes_[count_votes(scores, len(self.classes_)).argmax(axis=1)]
 
     @available_if(_has_no_probabilities)
     def predict_proba(self, X: Any) -> Any:

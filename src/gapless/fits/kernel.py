@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.equal_rows import LARGEST, Distinct, distinct
 from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import Labels, encode_labels, one_class_error
+from gapless.encode.pairs import pairs_of_classes
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
 from gapless.gram.blocks import Gram, Part, gram
 from gapless.gram.bytes import ByteTiles
@@ -314,9 +314,7 @@ def _pairs(labels: Labels | None, data: Data) -> list[tuple[int, int] | None]:
     left = np.unique(data.index)
     if left.size < 2:
         raise one_class_error(labels.classes[left], " after the rows of weight zero are taken out")
-    if labels.n_classes == 2:
-        return [(1, 0)]
-    return list(combinations(range(labels.n_classes), 2))
+    return [*pairs_of_classes(labels.n_classes)]
 
 
 def _kernel(task: KernelTask, X: Any, cost: Costs, weights: np.ndarray, matrix: bool) -> tuple[Any, Any, Positive]:

@@ -19,6 +19,7 @@ from gapless._runtime.threads import one_blas_thread, team
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
+from gapless.encode.pairs import pairs_of_classes
 from gapless.errors import IllConditionedWarning, short
 from gapless.fits.kernel import KernelFitted, KernelTask, fit_kernel
 from gapless.gram.predict import scores_of_parts
@@ -364,8 +365,7 @@ class KernelMachine(DualModel, BaseEstimator):
 def _classes_of_support(dual: np.ndarray, K: int) -> np.ndarray:
     """The class of every row that has a part in some pair: the sign of its u says which of the two."""
     found = np.zeros(dual.shape[1], dtype=np.int64)
-    pairs = [(1, 0)] if K == 2 else [(i, j) for i in range(K) for j in range(i + 1, K)]
-    for u, (i, j) in zip(dual, pairs):
+    for u, (i, j) in zip(dual, pairs_of_classes(K)):
         found[u > 0.0], found[u < 0.0] = i, j
     return found
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from gapless.encode.labels import encode_labels
+from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes
 from gapless.encode.weights import check_sample_weight, costs, resolve_class_weight
 from gapless.estimators.least_squares import Ridge
 from gapless.estimators.svc import SVC
@@ -109,7 +109,7 @@ def kernel_way(
     c[train] = cost.restore(cost.c)
     index = np.full(n, -1)
     index[train] = labels.index
-    pairs = [(1, 0)] if labels.n_classes == 2 else list(combinations(range(labels.n_classes), 2))
+    pairs = pairs_of_classes(labels.n_classes)
     Cs = [float(machine.C) for machine in machines]
     columns = np.empty((len(Cs), test.size, len(pairs)))
     gaps = np.zeros(len(Cs))
@@ -133,13 +133,8 @@ def _votes(classes: np.ndarray, columns: np.ndarray, gap: float) -> View:
     if columns.shape[1] == 1:
         scores = columns.ravel()
         return View(classes, scores, classes[(scores > 0.0).astype(np.intp)], gap)
-    votes, sums = np.zeros((len(columns), classes.size)), np.zeros((len(columns), classes.size))
-    for column, (i, j) in zip(columns.T, combinations(range(classes.size), 2)):
-        votes[:, i] += column > 0.0
-        votes[:, j] += column <= 0.0
-        sums[:, i] += column
-        sums[:, j] -= column
-    shaped = votes + sums / (3.0 * (np.abs(sums) + 1.0))
+    votes = count_votes(columns, classes.size)
+    shaped = votes + confidences_of_pairs(columns, classes.size)
     return View(classes, shaped, classes[votes.argmax(axis=1)], gap)
 
 
@@ -166,7 +161,7 @@ def ridge_way(
     if not R.suits(rows, alphas):
         return None
     for machine in machines:
-        machine._check_common()
+        machine._check_parameters()
     y = np.asarray(ev.y, dtype=np.float64)
     weights = None if ev.weights is None else ev.weights[train]
     found = []

@@ -1,0 +1,35 @@
+"""More than two classes as one problem for each pair of them, and the way back: every pair votes for one of its classes."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+__all__ = ["confidences_of_pairs", "count_votes", "pairs_of_classes"]
+
+
+def pairs_of_classes(K: int) -> list[tuple[int, int]]:
+    """(positive, negative): classes 1 and 0, or each pair of more classes with the first one positive, as in scikit-learn."""
+    return [(1, 0)] if K == 2 else list(combinations(range(K), 2))
+
+
+def count_votes(scores: np.ndarray, K: int, *, ties_to_first: bool = False) -> np.ndarray:
+    """(n, K): the votes for each of K > 2 classes from the scores of the pairs (n, pairs).
+
+    A score of 0 is a vote for the second class of the pair, or for the first with ``ties_to_first``.
+    """
+    votes = np.zeros((len(scores), K), np.int64)
+    for column, (first, second) in zip(scores.T, pairs_of_classes(K)):
+        votes[:, first] += column >= 0.0 if ties_to_first else column > 0.0
+        votes[:, second] += column < 0.0 if ties_to_first else column <= 0.0
+    return votes
+
+
+def confidences_of_pairs(scores: np.ndarray, K: int) -> np.ndarray:
+    """(n, K): for each class the sum of its scores in its pairs, squashed below half a vote, as scikit-learn does."""
+    sums = np.zeros((len(scores), K))
+    for column, (first, second) in zip(scores.T, pairs_of_classes(K)):
+        sums[:, first] += column
+        sums[:, second] -= column
+    return sums / (3.0 * (np.abs(sums) + 1.0))
