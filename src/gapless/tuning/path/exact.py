@@ -32,10 +32,6 @@ from .score_steps import ScoreSteps, score_steps
 
 #: Rows whose matrix of inner products is made: 1.8 GB.
 MOST_ROWS = 15_000
-#: A start is good enough where its own gap is.
-GOOD = 1e-11
-#: The relative gap that every break point has to keep; beyond the first that does not the path is not given.
-KEPT = 1e-9
 
 
 class _Owner:
@@ -212,16 +208,20 @@ class _Kernel(_Owner):
 
 
 def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high: float) -> ExactPath:
+    # The relative gap that every break point has to keep; beyond the first that does not the path is not given.
+    kept_gap = 1e-9
     started = now()
     owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
         found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
-        found, figures = found.certified(KEPT)
+        found, figures = found.certified(kept_gap)
     return ExactPath(found, figures, owner, now() - started)
 
 
 def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
     """A C inside the path and the solution there; another C where the first one is a break point or too hard."""
+    # A start is good enough where its own gap is.
+    good_gap = 1e-11
     diagonal = owner.K.diagonal()
     usual = 1.0 / max(float(diagonal.mean()), 1e-300)
     inside = max(low * 1.01, 1e-300), high / 1.01
@@ -232,7 +232,7 @@ def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
         gap = _relative_gap(owner, C, u)
         if gap < best[0]:
             best = gap, C, u
-        if gap <= GOOD:
+        if gap <= good_gap:
             break
     return best[1], best[2]
 

@@ -24,9 +24,6 @@ from gapless.solvers.solution import Solution
 
 from .points import Point, Start
 
-#: Points after which the scores are computed from u again.
-RENEW = 12
-
 
 class _Scores(NamedTuple):
     """u, f = Ku, how much of u went into f in all (for its rounding), and in how many steps."""
@@ -86,8 +83,10 @@ class KernelSession:
 
         Rows at their bounds scale with C exactly.  (The line through two earlier scores would double their rounding each time.)
         """
+        # Points after which the scores are computed from u again.
+        points_between_renewals = 12
         last = self.last.get(k)
-        if last is None or last.steps >= RENEW or last.C == C:
+        if last is None or last.steps >= points_between_renewals or last.C == C:
             rows, f = np.flatnonzero(dual), np.zeros(dual.size)
             tiles.add(f, rows, dual[rows])
             return _Scores(C, dual, f, float(np.abs(dual).sum()), 0)
