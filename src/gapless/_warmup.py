@@ -201,7 +201,7 @@ def _steps() -> Iterator[Step]:
     from gapless import losses
     from gapless._runtime.config import config_context
     from gapless._runtime.spin_wait import watch
-    from gapless.certificates.linear import certify
+    from gapless.certificates.subproblem import certify
     from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR, NuSVR

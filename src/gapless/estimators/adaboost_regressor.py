@@ -191,8 +191,9 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             "stage_weights": self.estimator_weights_,
         }
         self.certificate_ = EnsembleCertificate(
-            None, None, None, None, stopwatch.seconds, mark, statement={**told, "learners": None}, arrays=arrays,
-            status=self.status_, reason=self.stop_reason_, compile_seconds=stopwatch.compile_seconds,
+            status=self.status_, reason=self.stop_reason_, in_bag_probability=None, in_bag_share=None, estimate=None,
+            estimated=None, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds, fingerprint=mark,
+            statement={**told, "learners": None}, arrays=arrays,
         )  # fmt: skip
 
     def _arrays_now(self) -> dict[str, np.ndarray]:

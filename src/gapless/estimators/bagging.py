@@ -184,9 +184,10 @@ class _Bagging(Ensemble):
             return
         lists = np.array(self.estimators_features_, dtype=np.int32).reshape(members, bags.features)
         self.certificate_ = EnsembleCertificate(
-            self.in_bag_probability_, self.in_bag_share_, getattr(self, "oob_score_", None), getattr(self, "_estimated", None),
-            stopwatch.seconds, mark, statement={**told, "learners": None}, compile_seconds=stopwatch.compile_seconds,
-            arrays={"seeds": self._seeds, "feature_lists": lists},
+            in_bag_probability=self.in_bag_probability_, in_bag_share=self.in_bag_share_,
+            estimate=getattr(self, "oob_score_", None), estimated=getattr(self, "_estimated", None),
+            seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds, fingerprint=mark,
+            statement={**told, "learners": None}, arrays={"seeds": self._seeds, "feature_lists": lists},
         )  # fmt: skip
 
     def _arrays_now(self) -> dict[str, np.ndarray]:

@@ -18,8 +18,9 @@ from gapless._runtime.clock import Stopwatch, now
 from gapless._runtime.threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.linear import Subproblem, assemble, certify
+from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
+from gapless.certificates.subproblem import Subproblem, certify
 from gapless.encode.equal_rows import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset

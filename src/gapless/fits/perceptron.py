@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -197,7 +197,7 @@ def fit_perceptron(
     statuses = [part.claim.status for part in parts]
     certificate = BoundCertificate(
         status=next((s for s in _WORST if s in statuses), "converged"),
-        subproblems=[part.claim for part in parts],
+        subproblems=tuple(part.claim for part in parts),
         n_iter=max(part.run.passes for part in parts),
         seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds,
@@ -296,7 +296,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
             if last < errors and not data.weighted:  # scores that underflow had the pocket choose by other errors
                 weights, errors = run.theta.copy(), last
     radius, margin, bound = proved if proved is not None else (None, None, None)
-    claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
+    claim = Perceived(positive, status, run.mistakes, run.passes, errors, why, radius, margin, bound, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
     return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
 
@@ -336,7 +336,7 @@ def _constant(data: _Data, part: _Part, masses: np.ndarray) -> _Part:
     one = np.append(np.zeros(weights.size - 1), data.scale)
     part.run.voters, part.run.votes, part.run.survived = [one, -one], [VOTES - against, against], 0
     errors = int(np.count_nonzero(y[data.counted] != np.sign(weights[-1])))
-    return part._replace(weights=weights, claim=part.claim._replace(errors=errors))
+    return part._replace(weights=weights, claim=replace(part.claim, errors=errors))
 
 
 def _until_it_ends(
