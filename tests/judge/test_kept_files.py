@@ -1,4 +1,4 @@
-"""Model files of earlier states, one of each estimator and more: they load, answer as they did, hold, and are written the same."""
+"""Model files of earlier states, one of each estimator and more: they load, answer as before, hold, and are written the same."""
 
 from __future__ import annotations
 
