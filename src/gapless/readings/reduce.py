@@ -238,7 +238,7 @@ def _certified(
         y = np.where(labels.index[counted] == sub.positive, np.int8(1), np.int8(-1))
         part: LinearERM
         if hard:
-            part = HardMargin.of(X[counted], y, problem["offset"], scale)
+            part = HardMargin.from_rows(X[counted], y, problem["offset"], scale)
         else:
             part = LinearERM.build(X[counted], y, c[counted], losses.BY_NAME[problem["loss"]], problem["offset"], scale)
         theta = part.join(np.asarray(coef[k], float), float(intercept[k]))
