@@ -10,7 +10,7 @@ SUITS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
 	"$$p" -c '$(SUITS)' >/dev/null 2>&1 && echo "$$p" && break; done)
 
-.PHONY: help demo test test-cold test-endurance test-forgeries test-fuzz test-honest test-lab test-matrix test-stops lint bench docs dist clean
+.PHONY: help demo snapshot snapshot-keep test test-cold test-endurance test-forgeries test-fuzz test-honest test-lab test-matrix test-stops lint bench docs dist clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 
@@ -25,6 +25,8 @@ help:
 	@echo "make test-lab        the lab in a real browser (Playwright is installed, Chromium has to be there)"
 	@echo "make test-matrix     every estimator x data x option combination (up to 40 minutes)"
 	@echo "make test-stops      Ctrl-C at 400 moments of every public call; 100 fits of half a second (20 minutes, a quiet machine)"
+	@echo "make snapshot-keep   what 500 calls come to, to the bit, kept in SNAPSHOT=file (build/snapshot.json)"
+	@echo "make snapshot        the same calls again, compared with what was kept"
 	@echo "make lint            ruff, mypy and the arrows between the rooms"
 	@echo "make bench           gapless against its peers, same objective, one judge"
 	@echo "make docs            the documentation, into docs/_build/html"
@@ -73,6 +75,16 @@ test-stops: $(VENV)/.test
 	@$(PY) -m gapless warmup
 	$(PY) -m pytest -s -m slow tests/package/test_stops.py tests/package/test_signals.py
 	$(PY) -m tests.package.time_limits
+
+# The gate of a change that should change no answer: keep before, compare after, on one machine.
+SNAPSHOT ?= build/snapshot.json
+
+snapshot-keep: $(VENV)/.test
+	@mkdir -p "$(dir $(SNAPSHOT))"
+	$(PY) -m tests.package.snapshot keep "$(SNAPSHOT)"
+
+snapshot: $(VENV)/.test
+	$(PY) -m tests.package.snapshot compare "$(SNAPSHOT)"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -17,14 +17,14 @@ from benchmarks.studies import (  # noqa: E402
     costs,
     descent,
     ensembles,
+    kernel,
     kernel_grid,
     kernel_growth,
-    kernel_machines,
     least_squares,
     linear,
     linear_quick,
     perceptron,
-    trees,
+    tree,
     tuning,
 )
 from benchmarks.studies.solvers import PEERS  # noqa: E402
@@ -38,17 +38,17 @@ SECTIONS = (
     "memory",
     "perceptron",
     "descent",
-    "kernel_machines",
+    "kernel",
     "kernel_grid",
     "kernel_growth",
     "ensembles",
-    "trees",
+    "tree",
     "tuning",
 )
 
 
 def main() -> None:
-    everything = tuple(dict.fromkeys([*datasets.SETS, *kernel_machines.SETS]))
+    everything = tuple(dict.fromkeys([*datasets.SETS, *kernel.SETS]))
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--data", help="the folder of the data sets (else $GAPLESS_DATA, else ../shared/data)")
     parser.add_argument("--only", type=_among(SECTIONS), default=SECTIONS, help=f"of {','.join(SECTIONS)}")
@@ -94,16 +94,16 @@ def main() -> None:
             memory.run(folder, say)
         if "perceptron" in options.only:
             perceptron.run(folder, sets, say)
-        if "kernel_machines" in options.only:
-            kernel_machines.run(folder, [name for name in kernel_machines.SETS if name in options.sets], say)
+        if "kernel" in options.only:
+            kernel.run(folder, [name for name in kernel.SETS if name in options.sets], say)
         if "kernel_grid" in options.only:
             kernel_grid.run(folder, say)
         if "kernel_growth" in options.only:
             kernel_growth.run(folder, say)
         if "ensembles" in options.only:
             ensembles.run(folder, sets, say)
-        if "trees" in options.only:
-            trees.run(folder, say)
+        if "tree" in options.only:
+            tree.run(folder, say)
         if "tuning" in options.only:
             tuning.run(folder, list(tuning.SETS), say)
     except KeyboardInterrupt:

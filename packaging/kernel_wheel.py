@@ -29,7 +29,8 @@ DATE = (1980, 1, 1, 0, 0, 0)
 #: What the kernels are for, as the package itself states it; or why there can be none.
 ASK = """
 import json, sys
-from gapless import _kernel_store, _processor
+from gapless._compile import kernel_store as _kernel_store
+from gapless._compile import processor as _processor
 lacking = _processor.lacking(sys.argv[1])
 print(json.dumps({"lacking": lacking, "about": _kernel_store.about(sys.argv[1]), "folder": str(_kernel_store.cache_folder())}))
 """

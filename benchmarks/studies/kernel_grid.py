@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.core import limits, objective
-from benchmarks.studies.kernel_machines import CACHE, load, peers, relative_gap
+from benchmarks.studies.kernel import CACHE, load, peers, relative_gap
 
 SETS = ("cod-rna", "ijcnn1", "a9a")
 STEPS = ((1.0, 1.0), (2.0, 1.0), (0.5, 1.0), (1.0, 2.0), (1.0, 0.5))

@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.core import datasets, limits, objective
 from benchmarks.core.memory import peak_growth
-from benchmarks.studies.kernel_machines import CACHE, peers
+from benchmarks.studies.kernel import CACHE, peers
 
 ROWS = (10_000, 20_000, 40_000, 80_000)
 PEERS = ("sklearnex float32", "sklearn SVC")

@@ -9,32 +9,14 @@ The public names are loaded when they are first used (PEP 562), so that `import 
 
 import importlib
 
+from gapless import registry
+
 __version__ = "0.1.0"
 
 # public name -> the module that defines it
 _HOME = {
-    # estimators
-    "Perceptron": "gapless.estimators.perceptron",
-    "LinearSVC": "gapless.estimators.linear_svc",
-    "SVC": "gapless.estimators.svc",
-    "NuSVC": "gapless.estimators.svc",
-    "SVR": "gapless.estimators.svr",
-    "NuSVR": "gapless.estimators.svr",
-    "OneClassSVM": "gapless.estimators.one_class",
-    "LogisticRegression": "gapless.estimators.logistic",
-    "LinearRegression": "gapless.estimators.least_squares",
-    "Ridge": "gapless.estimators.least_squares",
-    "LeastSquaresClassifier": "gapless.estimators.least_squares",
-    "GaussianDiscriminant": "gapless.estimators.gaussian",
-    "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
-    "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
-    "AdaBoostClassifier": "gapless.estimators.adaboost",
-    "AdaBoostRegressor": "gapless.estimators.adaboost_regressor",
-    "BaggingClassifier": "gapless.estimators.bagging",
-    "BaggingRegressor": "gapless.estimators.bagging",
+    **registry.MODULES,  # the estimators
     "bayes_rule": "gapless.estimators.bayes_rule",
-    "DecisionTreeClassifier": "gapless.estimators.tree",
-    "DecisionTreeRegressor": "gapless.estimators.tree",
     "estimate_cost": "gapless.estimators.cost",
     # what is claimed, and how anybody knows
     "certify": "gapless.certificates.linear",

@@ -75,8 +75,8 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
     ``call``: whose kernels the line at the beginning names, with an estimate of their seconds.
     """
     global _running
-    from gapless._compile import kernel_cache as _kernel_cache
-    from gapless._runtime import clock as _clock
+    from gapless._compile import kernel_cache
+    from gapless._runtime import clock
     from gapless._runtime.threads import available_cores
 
     if _running is not None or os.environ.get("GAPLESS_BACKGROUND") == "off" or available_cores() < 2:
@@ -84,20 +84,20 @@ def beside(*names: str, call: str = "") -> Iterator[None]:
         return
     _running = _Second(call)
     _running.wish(*names)
-    before = len(_kernel_cache.compiled_here), _clock.stood_still()
-    _kernel_cache.before_compiling.append(_running.start)
+    before = len(kernel_cache.compiled_here), clock.stood_still()
+    kernel_cache.before_compiling.append(_running.start)
     try:
         yield
     finally:
-        _kernel_cache.before_compiling.remove(_running.start)
+        kernel_cache.before_compiling.remove(_running.start)
         _running.close()
         if _running.process is not None and not os.environ.get("GAPLESS_QUIET"):
-            count, seconds = len(_kernel_cache.compiled_here) - before[0], _clock.stood_still() - before[1]
+            count, seconds = len(kernel_cache.compiled_here) - before[0], clock.stood_still() - before[1]
             models = ", ".join(dict.fromkeys(name.partition(",")[0] for name in _running.wishes))
-            _kernel_cache.say(
+            kernel_cache.say(
                 f"waited {seconds:.0f} s for kernels of {models}; {count} were compiled here, the others beside; all are kept"
             )
-            atexit.unregister(_kernel_cache.say_how_long)
+            atexit.unregister(kernel_cache.say_how_long)
         _running = None
 
 

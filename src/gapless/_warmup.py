@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from gapless import registry
 from gapless._compile import kernel_store as store
 from gapless._compile.processor import HOST
 from gapless._runtime.clock import Stopwatch
@@ -17,20 +18,14 @@ from gapless._runtime.clock import Stopwatch
 #: The rows that kernels are compiled for. Two processes, one for each, share next to nothing.
 KINDS = ("dense", "CSR")
 
-LINEAR_SVM = ("LinearSVC",)
-LOGISTIC = ("LogisticRegression",)
-LEAST_SQUARES = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
-GAUSSIAN = ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis")
-TREES = (
-    "DecisionTreeClassifier",
-    "DecisionTreeRegressor",
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "AdaBoostRegressor",
-)
-STUMPS = ("AdaBoostClassifier",)
-ESTIMATORS = ("Perceptron", *LINEAR_SVM, *LOGISTIC, *LEAST_SQUARES, *MACHINES, *GAUSSIAN, *TREES, *STUMPS)
+LINEAR_SVM = registry.with_kernels("linear_svm")
+LOGISTIC = registry.with_kernels("logistic")
+LEAST_SQUARES = registry.with_kernels("least_squares")
+MACHINES = registry.with_kernels("kernel_machines")
+GAUSSIAN = registry.with_kernels("gaussian")
+TREES = registry.with_kernels("trees")
+STUMPS = registry.with_kernels("stumps")
+ESTIMATORS = tuple(registry.MODULES)
 #: What a function or a command needs: the kernels of these estimators besides its own.
 CALLS: dict[str, tuple[str, ...]] = {
     "train": (*LINEAR_SVM, *LOGISTIC, "SVC", "SVR", *LEAST_SQUARES, *TREES, *STUMPS),
@@ -218,7 +213,7 @@ def _steps() -> Iterator[Step]:
     from gapless.kernels.polynomial import Polynomial
     from gapless.kernels.rbf import RBF
     from gapless.problems.least_squares import LeastSquares
-    from gapless.problems.linear import LinearERM
+    from gapless.problems.linear import LinearProblem
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
     from gapless.rows.copies.choose import WORTH, compact
@@ -248,17 +243,17 @@ def _steps() -> Iterator[Step]:
             yield f"CSR {np.dtype(dtype).name}", sparse.csr_matrix(thin.astype(dtype))
 
     def run(X: Any, loss: Any, solver: str) -> None:
-        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
+        problem = LinearProblem.build(X, y, np.ones(y.size), loss, "free")
         solution = solve(problem, Stop(1e-6, 20), solver=solver)
         certify(problem, solution, tol=1e-6)
         problem.dual_from_primal(solution.theta)
         problem.best_offset(problem.scores(solution.theta))
 
     def run_lean(X: np.ndarray, loss: Any, solver: str) -> None:
-        problem = LinearERM.build(X, y, np.ones(y.size), loss, "free")
-        problem.read_lean(0)
+        problem = LinearProblem.build(X, y, np.ones(y.size), loss, "free")
+        problem.use_fast_copy(0)
         solve(problem, Stop(1e-6, 20), solver=solver)
-        curved(problem.passed, problem.c, np.ones(problem.d + 1))
+        curved(problem.pass_rows, problem.c, np.ones(problem.d + 1))
 
     def multiply(X: Any) -> None:
         """Rows that are filled into tiles: dense ones of many columns, sparse ones of few zeros."""
@@ -290,7 +285,7 @@ def _steps() -> Iterator[Step]:
 
     def run_descent(X: Any, loss: Any, method: str) -> None:
         targets = y.astype(float) if loss == losses.Squared() else y
-        problem = LinearERM.build(X, targets, np.ones(y.size), loss, "free")
+        problem = LinearProblem.build(X, targets, np.ones(y.size), loss, "free")
         if method == "literal":
             descend(problem, method="sgd", literal=True, stop=Until(epochs=2))
         else:
@@ -298,7 +293,7 @@ def _steps() -> Iterator[Step]:
 
     def run_tall(X: Any, kind: str, method: Any) -> None:
         signs = np.where(random.normal(size=X.shape[0]) > 0, np.int8(1), np.int8(-1))
-        problem = LinearERM.build(X, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
+        problem = LinearProblem.build(X, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
         descend(problem, method=method, stop=Until(epochs=2))
 
     def shaped(name: str, X: np.ndarray) -> Any:
@@ -311,7 +306,7 @@ def _steps() -> Iterator[Step]:
         rows = np.where(random.random((300, 2000)) < 0.25, random.normal(size=(300, 2000)), 0.0).astype(dtype)
         signs = np.where(rows[:, :50].sum(axis=1) > 0, np.int8(1), np.int8(-1))
         given = sparse.csr_matrix(rows) if form == "CSR" else rows
-        problem = LinearERM.build(given, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
+        problem = LinearProblem.build(given, signs, np.ones(signs.size), losses.BY_NAME[kind], "free")
         descend(problem, method="sgd", stop=Until(epochs=40), average="uniform")
         _interleave(4, 2, np.arange(2), 0, 2, np.empty(4, dtype=np.int64))  # of many short rows
 
@@ -529,7 +524,7 @@ def _steps() -> Iterator[Step]:
     def run_ones() -> None:
         signs = np.tile(y[:50], WORTH // 1250)
         ones = sparse.csr_matrix(np.tile(np.tri(50), (WORTH // 1250, 1)))  # rows of many lengths
-        problem = LinearERM.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
+        problem = LinearProblem.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
         solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
 
     yield Step("hinge by coordinate_descent, CSR rows of ones", LINEAR_SVM, run_ones)

@@ -22,7 +22,7 @@ from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.verify import verify
 from gapless.errors import CertificateError
 from gapless.losses import Hinge
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.solution import Solution
 
 # x = ±1, y = ±1, C = 1/4: alpha = C, w = 1/2, P = D = 3/8
@@ -32,7 +32,7 @@ Y = np.array(["yes", "no"])
 
 def hand_made(w=0.5, alpha=0.25, tol=1e-4):
     y, u = np.array([1.0, -1.0]), np.array([alpha, -alpha])
-    problem = LinearERM.build(X, y, np.full(2, 0.25), Hinge(), "free")
+    problem = LinearProblem.build(X, y, np.full(2, 0.25), Hinge(), "free")
     part = certify(problem, Solution(np.array([w, 0.0, 0.0]), u, "converged", 1, 0.0, "by hand"), tol=tol)
     said = statement(
         "LinearSVC", {"C": 0.25, "loss": "hinge", "tol": tol, "fit_intercept": True, "class_weight": None},

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from judge_truth import facts_of, linear, squares
-from judge_truth import gradient as gradients
 from judge_truth import kernel as kernels
+from judge_truth import likelihood as gradients
 from judge_truth import perceptron as perceptrons
 from judge_truth.case import Case, number
 from judge_zoo import Fit

@@ -18,7 +18,7 @@ CLOSE = ("isclose", "allclose", "less", "less_equal", "greater", "greater_equal"
 #: Order comparisons in files of claims, by the reason why none of them decides a claim on floats.
 ALLOWED: dict[str, dict[str, set[str]]] = {
     "whether a square is in the range of floats: the data's, and only which of two bounds on a length is taken": {
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "0.0 < largest < np.inf",
             "squares < LARGEST_SQUARE",
             "squares > SMALLEST_SQUARE",
@@ -43,14 +43,14 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "alpha < (1.0 - FREE) * c",
             "alpha > FREE * c",
         },
-        "ensemble/__init__.py": {
+        "bagging/__init__.py": {
             "errors < 0.5",
             "errors > 0.0",
         },
-        "gradient/case.py": {
+        "likelihood/case.py": {
             "c > 0",
         },
-        "kernel_machines/__init__.py": {
+        "kernel/__init__.py": {
             "self.c > 0.0",
         },
         "least_squares/case.py": {
@@ -68,15 +68,15 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "raw > 0",
             "scale > CONSTANT * raw",
         },
-        "linear.py": {
+        "linear/case.py": {
             "class_weight[index] > 0.0",
             "weights > 0.0",
         },
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "self.c > 0.0",
             "updates > 0",
         },
-        "moments/__init__.py": {
+        "gaussian/__init__.py": {
             "S > edge * least",
             "deviation <= least",
             "scale <= 10.0 * np.finfo(float).eps * largest",
@@ -127,13 +127,13 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "each.min() < 1",
             "few < len(learners)",
         },
-        "ensemble/__init__.py": {
+        "bagging/__init__.py": {
             "first < 2 ** 32",
         },
-        "gradient/case.py": {
+        "likelihood/case.py": {
             "K > 2",
         },
-        "kernel_machines/__init__.py": {
+        "kernel/__init__.py": {
             "0 < keep.size <= MOST_ROWS",
             "S > 1",
             "len(self.subs) > 1",
@@ -145,14 +145,14 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "least_squares/figures.py": {
             "case.d <= MOST_COLUMNS",
         },
-        "linear.py": {
+        "linear/case.py": {
             "len(subs) > 1",
         },
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "len(self.subs) > 1",
             "max(numbers) >= n",
         },
-        "moments/__init__.py": {
+        "gaussian/__init__.py": {
             "K > 2",
             "count > 1",
             "d > 1",
@@ -223,7 +223,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "over >= -room",
             "over >= room",
         },
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "float(off.max(initial=0.0)) < 1.0",
             "low > 0.0",
             "margin + room <= 0.0",
@@ -249,21 +249,21 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "g_up < 0.5",
             "number(w) > 0.0",
         },
-        "ensemble/__init__.py": {
+        "bagging/__init__.py": {
             "errors[-1] < 0.5",
             "number(rate) > 0.0",
             "number(share) <= 1.0",
         },
-        "gradient/case.py": {
+        "likelihood/case.py": {
             "reach < 1.0",
         },
-        "kernel_machines/__init__.py": {
+        "kernel/__init__.py": {
             "number(self.kernel['coef0']) < 0.0",
             "shift <= none",
             "value > 0.0",
             "wanted > 0.0",
         },
-        "moments/__init__.py": {
+        "gaussian/__init__.py": {
             "beta > 0",
             "plain[0] > 0",
             "view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)",
@@ -295,7 +295,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "boosting/__init__.py": {
             "self.arrays['stage_weights'] > 0.0",
         },
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "self.arrays['updates'] >= 0",
             "votes > 0",
         },
@@ -313,7 +313,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "set(orders) <= plain",
             "total.bit_length() > 4 * n + 100000",
         },
-        "mistakes/__init__.py": {
+        "perceptron/__init__.py": {
             "B2 + (K + 1) * wide <= M * M",
             "m <= 0",
             "mu > 0",
@@ -335,7 +335,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         },
     },
     "infinity is meant: nothing is claimed": {
-        "gradient/case.py": {
+        "likelihood/case.py": {
             "reach >= 1.0",
         },
     },
@@ -376,9 +376,9 @@ def test_claims_are_compared_in_one_way(path):
 def test_a_planted_comparison_is_found():
     for planted in ("claimed - found <= room", "not off > room", "np.isclose(a, b)", "math.isclose(a, b)", "0 < x < y"):
         assert comparisons(f"holds = {planted}\n") != []
-    path = ROOT / "moments" / "__init__.py"
+    path = ROOT / "gaussian" / "__init__.py"
     text = path.read_text() + "\n\ndef _bad(claimed, found, room):\n    return not abs(claimed - found) > room\n"
-    assert set(comparisons(text)) - allowed("moments/__init__.py") == {"abs(claimed - found) > room"}
+    assert set(comparisons(text)) - allowed("gaussian/__init__.py") == {"abs(claimed - found) > room"}
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -18,7 +18,7 @@ from gapless import CertificateError, IllConditionedWarning, LogisticRegression,
 from gapless._runtime.config import config_context
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.problems.likelihood import Likelihood, bound
-from gapless.solvers.likelihood import solve_unpenalised
+from gapless.solvers.likelihood import solve_likelihood
 from gapless.solvers.loop import Stop
 from tests.likelihood.cases import loss_of, optimum_of, problem_of
 
@@ -41,7 +41,7 @@ def test_the_bound_holds_and_its_false_neighbour_does_not():
         if len(set(y.tolist())) < K:
             continue
         problem = Likelihood.build(X, y, random.uniform(0.1, 3.0, n), K, bool(random.integers(2)))
-        solution = solve_unpenalised(problem, Stop(1e-4, 200, None))
+        solution = solve_likelihood(problem, Stop(1e-4, 200, None))
         if solution.status != "converged":
             continue
         best = problem.measure(*problem.split(solution.theta))

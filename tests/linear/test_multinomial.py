@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression as Peer
 
 from gapless.losses import BY_NAME
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.loop import Stop
@@ -105,7 +105,7 @@ def test_two_classes_are_the_logistic_problem(offset):
     y = (X[:, 0] + random.normal(size=50) > 1.0).astype(int)
     c = np.full(50, 0.7)
     two = Multinomial.build(X, y, c, 2, offset)
-    one = LinearERM.build(X, 2.0 * y - 1.0, 2.0 * c, BY_NAME["logistic"], offset)
+    one = LinearProblem.build(X, 2.0 * y - 1.0, 2.0 * c, BY_NAME["logistic"], offset)
     a = solve_multinomial(two, Stop(1e-13, 200))
     b = solve(one, Stop(1e-13, 200))
     np.testing.assert_allclose(a.theta[1] - a.theta[0], b.theta, atol=1e-6)
@@ -141,14 +141,14 @@ def test_agrees_with_scikit_learn(load, C):
 
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_conjugate_gradients_where_the_hessian_is_large(offset, monkeypatch):
-    from gapless.solvers.linear import newton_softmax as newton_multinomial
+    from gapless.solvers.linear import newton_softmax as newton_softmax
 
     X, y = load_digits(return_X_y=True)
     problem = Multinomial.build(X[:500] / 16.0, y[:500], np.ones(500), 10, offset)
     direct = solve_multinomial(problem, Stop(1e-8, 100))
-    monkeypatch.setattr(newton_multinomial, "DIRECT", 10)
+    monkeypatch.setattr(newton_softmax, "DIRECT", 10)
     iterative = solve_multinomial(problem, Stop(1e-8, 100))
-    monkeypatch.setattr(newton_multinomial, "WRITTEN_OUT", 1.0)
+    monkeypatch.setattr(newton_softmax, "WRITTEN_OUT", 1.0)
     diagonal = solve_multinomial(problem, Stop(1e-8, 100))
     for solution in (iterative, diagonal):
         primal = problem.primal(solution.theta)

@@ -9,12 +9,12 @@ from scipy.special import expit
 
 from gapless import losses
 from gapless import rows as R
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers import newton_system as normal_equations
 from gapless.solvers.linear import newton as newton_file
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Stop
-from gapless.solvers.newton_system_cg import Preconditioned
+from gapless.solvers.newton_system_cg import NewtonSystemCG
 
 
 def problem(n, d, offset="none", kind="dense", loss="logistic", seed=0, scales=True):
@@ -26,7 +26,7 @@ def problem(n, d, offset="none", kind="dense", loss="logistic", seed=0, scales=T
         X *= random.random((n, d)) < 0.2
     y = np.where(X @ (random.normal(size=d) / np.maximum(X.std(axis=0), 1e-12)) + random.normal(size=n) > 0, 1.0, -1.0)
     X = sparse.csr_matrix(X) if kind == "csr" else X
-    return LinearERM.build(X, y, np.full(n, 0.7), losses.BY_NAME[loss], offset)
+    return LinearProblem.build(X, y, np.full(n, 0.7), losses.BY_NAME[loss], offset)
 
 
 @pytest.mark.parametrize("kind", ["dense", "csr"])
@@ -38,7 +38,7 @@ def test_the_step_solves_the_system(kind, offset):
     h, right = random.random(5_000), random.normal(size=41)
     X = np.column_stack([P.rows.values if kind == "dense" else _dense(P.rows), np.full(5_000, P.rows.constant)])
     ridge = np.append(np.ones(40), 1e-3)
-    step = Preconditioned(P).solve(h, right, 1e-3, 1e-9 * float(np.linalg.norm(right)))
+    step = NewtonSystemCG(P).solve(h, right, 1e-3, 1e-9 * float(np.linalg.norm(right)))
     left = (X.T * h) @ (X @ step) + ridge * step - right
     assert np.linalg.norm(left) <= 1e-7 * np.linalg.norm(right)
 
@@ -56,7 +56,7 @@ def test_rows_that_the_sample_misses():
     P.rows.values[heavy] *= 1e5
     random = np.random.default_rng(3)
     h, right = random.random(20_000), random.normal(size=61)
-    step = Preconditioned(P).solve(h, right, 1.0, 1e-9)
+    step = NewtonSystemCG(P).solve(h, right, 1.0, 1e-9)
     X = P.rows.values
     left = np.append((X.T * h) @ (X @ step[:-1]) + step[:-1] - right[:-1], step[-1] - right[-1])
     assert np.linalg.norm(left) <= 1e-6 * np.linalg.norm(right)
@@ -107,11 +107,11 @@ def test_rows_as_a_mask_are_numbered_in_slices(d, monkeypatch):
     X, weights = random.integers(-9, 9, size=(9000, d)).astype(float), np.ones(9000)
     inside = random.random(9000) < 0.5
     rows, right = R.as_rows(X, 1.0), random.normal(size=d + 1)
-    expected = normal_equations.NormalEquations(rows, weights, np.flatnonzero(inside), 0.5).solve(right)
+    expected = normal_equations.NewtonSystem(rows, weights, np.flatnonzero(inside), 0.5).solve(right)
     monkeypatch.setattr(normal_equations, "SLICE", 1000)
     gram, sizes = R.gram, []
     monkeypatch.setattr(R, "gram", lambda *args: sizes.append(len(args[2])) or gram(*args))
-    found = normal_equations.NormalEquations(rows, weights, inside, 0.5)
+    found = normal_equations.NewtonSystem(rows, weights, inside, 0.5)
     assert found.way == "cholesky"
     assert len(sizes) == 9  # never numbered as a whole
     assert sum(sizes) == np.count_nonzero(inside)

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from gapless import losses
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 
 LOSSES = list(losses.BY_NAME)
 OFFSETS = ["none", "penalised", "free"]
@@ -24,7 +24,7 @@ def random_problem(seed, loss, offset, n=30, d=4, form="dense", dtype=np.float64
     y[:2] = 1.0, -1.0
     c = 10.0 ** random.uniform(-2, 1) * random.integers(1, 4, n)
     X = (X + shift).astype(dtype)
-    return LinearERM.build(sparse.csr_matrix(X) if form == "csr" else X, y, c, losses.BY_NAME[loss], offset, 2.0), X
+    return LinearProblem.build(sparse.csr_matrix(X) if form == "csr" else X, y, c, losses.BY_NAME[loss], offset, 2.0), X
 
 
 def feasible(problem, random):
@@ -40,7 +40,7 @@ def test_one_look_is_three_products(loss, form, n):
     problem, X = random_problem(n, loss, "free", n=max(n, 2), form=form)
     z, g, h = (np.full(problem.n, np.nan) for _ in range(3))
     for theta in (np.random.default_rng(n).normal(size=problem.d + 1), np.zeros(problem.d + 1)):
-        loss_sum, data_part = problem.look(theta, z, g, h)
+        loss_sum, data_part = problem.loss_and_gradient(theta, z, g, h)
         slopes, bends = problem.derivatives(problem.scores(theta))
         np.testing.assert_allclose(z, X @ theta[:-1] + theta[-1], rtol=1e-13, atol=1e-12)
         np.testing.assert_allclose(g, slopes, rtol=1e-10, atol=1e-12)
@@ -137,7 +137,7 @@ def test_price_of_an_offset_that_is_not_zero(loss):
 def test_the_hinge_bound_is_false_for_the_logistic_loss():
     """B = 1 + R sqrt(2P) misses b* where the classes have very different weights; ours does not."""
     X = np.array([[0.01], [-0.01]])
-    problem = LinearERM.build(X, np.array([1.0, -1.0]), np.array([1e4, 1e-4]), losses.BY_NAME["logistic"], "free")
+    problem = LinearProblem.build(X, np.array([1.0, -1.0]), np.array([1e4, 1e-4]), losses.BY_NAME["logistic"], "free")
     from gapless.solvers.linear.solve import solve
     from gapless.solvers.loop import Stop
 
@@ -208,7 +208,7 @@ def test_the_offset_interval_is_where_the_sorted_slope_crosses_zero(n, share, co
     c = {"equal": np.full(n, 0.25), "whole": random.integers(1, 4, n) * 1.0, "any": random.random(n) + 1e-3}[costs]
     z = random.normal(size=n) * 3.0 + np.where(np.arange(n) % 977 == 0, 1e6, 0.0)
     z = np.round(z) if ties else z
-    P = LinearERM.build(np.zeros((n, 1)), y, c, losses.BY_NAME["hinge"], "free")
+    P = LinearProblem.build(np.zeros((n, 1)), y, c, losses.BY_NAME["hinge"], "free")
     t = y - z
     order = np.argsort(t, kind="stable")
     passed, wanted = np.cumsum(c[order]), c[y > 0].sum()
@@ -245,12 +245,14 @@ def test_a_guess_of_the_offset_saves_steps_and_changes_nothing(loss):
 
 def test_hinge_offset_interval_and_its_midpoint():
     # f(b) = max(0, 1 - b) + max(0, 1 + b - 4): zero slope for b in [1, 3].
-    problem = LinearERM.build(np.zeros((2, 1)), np.array([1.0, -1.0]), np.ones(2), losses.BY_NAME["hinge"], "free")
+    problem = LinearProblem.build(np.zeros((2, 1)), np.array([1.0, -1.0]), np.ones(2), losses.BY_NAME["hinge"], "free")
     z = np.array([0.0, -4.0])
     assert problem.offset_interval(z) == (1.0, 3.0)
     assert problem.best_offset(z) == 2.0
     # Three against one: no interval, the kink of a positive example.
-    problem = LinearERM.build(np.zeros((4, 1)), np.array([1.0, 1, 1, -1]), np.ones(4), losses.BY_NAME["hinge"], "free")
+    problem = LinearProblem.build(
+        np.zeros((4, 1)), np.array([1.0, 1, 1, -1]), np.ones(4), losses.BY_NAME["hinge"], "free"
+    )
     assert problem.offset_interval(np.zeros(4)) == (1.0, 1.0)
 
 
@@ -266,7 +268,9 @@ def test_repair(loss):
         assert np.all((repaired >= low) & (repaired <= high))
         assert abs(repaired.sum()) <= 1e-13 * np.abs(repaired).sum()
     # Examples at a bound stay there where the others have room.
-    problem = LinearERM.build(np.ones((4, 1)), np.array([1.0, 1, -1, -1]), np.ones(4), losses.BY_NAME["hinge"], "free")
+    problem = LinearProblem.build(
+        np.ones((4, 1)), np.array([1.0, 1, -1, -1]), np.ones(4), losses.BY_NAME["hinge"], "free"
+    )
     assert list(problem.repair(np.array([1.0, 0.5, -1.0, 0.0]))) == [1.0, 0.0, -1.0, 0.0]
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.optimize import minimize_scalar
 
 from gapless import losses
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.coordinate_descent import _balanced_start, _even_start
 from gapless.solvers.linear.solve import NotForThisLoss, solve
 from gapless.solvers.loop import Interruption, Stop
@@ -29,7 +29,7 @@ def solvers(loss):
 def build(X, y, C, loss, offset, scale=1.0):
     X = np.asarray(X, float)
     c = np.full(len(y), C) if np.isscalar(C) else np.asarray(C, float)
-    return LinearERM.build(X, np.asarray(y, float), c, losses.BY_NAME[loss], offset, scale)
+    return LinearProblem.build(X, np.asarray(y, float), c, losses.BY_NAME[loss], offset, scale)
 
 
 #: name, X, y, C, loss, offset, w, b, alpha, P*: worked out by hand.
@@ -81,7 +81,7 @@ def random_problem(seed, loss, offset, n=60, d=5, form="dense"):
     y[:2] = 1.0, -1.0
     c = 10.0 ** random.uniform(-2, 2) * random.integers(1, 4, n)
     X = sparse.csr_matrix(X) if form == "csr" else X
-    return LinearERM.build(X, y, c, losses.BY_NAME[loss], offset, 1.5)
+    return LinearProblem.build(X, y, c, losses.BY_NAME[loss], offset, 1.5)
 
 
 def clarabel_optimum(problem):
@@ -172,7 +172,7 @@ def test_shapes_wide_and_tall(offset):
 def test_wide_rows_go_by_passes_first(offset, n, d):
     """Newton with a band of most of the rows took 20 to 170 times as long on such data."""
     problem = random_problem(5, "hinge", offset, n, d)
-    problem = LinearERM(problem.rows, problem.y, np.full(n, 1e-3), problem.loss, offset)
+    problem = LinearProblem(problem.rows, problem.y, np.full(n, 1e-3), problem.loss, offset)
     solution = solve(problem, Stop(1e-4, 20_000))
     assert solution.solver.split("+")[0] == "coordinate_descent"
     best = solve(problem, Stop(1e-6, 20_000), solver="interior_point")
@@ -186,7 +186,7 @@ def test_large_and_sparse_both_ways(loss, offset):
     random = np.random.default_rng(0)
     X = sparse.random(4000, 5000, density=2e-3, format="csr", random_state=random)
     y = np.where(X @ random.normal(size=5000) + 0.1 * random.normal(size=4000) > 0, 1.0, -1.0)
-    problem = LinearERM.build(X, y, np.full(4000, 1.0), losses.BY_NAME[loss], offset)
+    problem = LinearProblem.build(X, y, np.full(4000, 1.0), losses.BY_NAME[loss], offset)
     solution = solve(problem, Stop(1e-5, 1000))
     assert problem.gap(solution.theta, solution.u) <= 1e-5 * problem.primal(solution.theta)
 
@@ -199,7 +199,7 @@ def test_rows_of_ones_of_many_lengths(offset):
     X = sparse.csr_matrix((random.random((n, d)) < 0.3 * random.random((n, 1)) + 0.02).astype(float))
     assert X.nnz > 100_000
     y = np.where(X @ random.normal(size=d) + random.normal(size=n) > 0, np.int8(1), np.int8(-1))
-    problem = LinearERM.build(X, y, np.full(n, 0.01), losses.BY_NAME["hinge"], offset)
+    problem = LinearProblem.build(X, y, np.full(n, 0.01), losses.BY_NAME["hinge"], offset)
     found = solve(problem, Stop(1e-4, 1000), solver="coordinate_descent")
     best = solve(problem, Stop(1e-9, 1000), solver="semismooth")
     assert problem.gap(found.theta, found.u) <= 1e-4 * problem.primal(found.theta)
@@ -218,7 +218,7 @@ def test_the_sum_that_newton_hands_over_is_that_of_its_dual_point(loss, offset, 
     random = np.random.default_rng(3)
     X = random.normal(size=(9000, 50)) * (random.random((9000, 50)) < 0.3)
     y = np.where(X[:, 0] + random.normal(size=9000) > 0, np.int8(1), np.int8(-1))
-    problem = LinearERM.build(form(X), y, np.full(9000, 0.1), losses.BY_NAME[loss], offset)
+    problem = LinearProblem.build(form(X), y, np.full(9000, 0.1), losses.BY_NAME[loss], offset)
     found = solve(problem, Stop(1e-6, 100), solver="newton")
     assert found.combined is not None or offset == "free"
     low, high = problem.box()
@@ -236,7 +236,7 @@ def test_what_semismooth_hands_over_is_of_its_own_point(tol, d, offset):
     random = np.random.default_rng(5)
     X = random.normal(size=(20_000, d))
     y = np.where(X[:, 0] + random.normal(size=20_000) > 0, np.int8(1), np.int8(-1))
-    problem = LinearERM.build(X, y, np.full(20_000, 0.01), losses.BY_NAME["hinge"], offset)
+    problem = LinearProblem.build(X, y, np.full(20_000, 0.01), losses.BY_NAME["hinge"], offset)
     found = solve(problem, Stop(tol, 1000), solver="semismooth")
     low, high = problem.box()
     assert np.all((low <= found.u) & (found.u <= high))
@@ -251,7 +251,7 @@ def test_what_semismooth_hands_over_is_of_its_own_point(tol, d, offset):
 @pytest.mark.parametrize("offset", OFFSETS)
 def test_any_C(C, offset):
     problem = random_problem(7, "hinge", offset, n=400, d=6)
-    problem = LinearERM(problem.rows, problem.y, np.full(problem.n, C), problem.loss, problem.offset)
+    problem = LinearProblem(problem.rows, problem.y, np.full(problem.n, C), problem.loss, problem.offset)
     solution = solve(problem, Stop(1e-6, 1000))
     assert problem.gap(solution.theta, solution.u) <= 1e-6 * problem.primal(solution.theta)
     assert solution.n_iter <= 100
@@ -354,7 +354,7 @@ def test_logistic_coordinate_descent_on_sparse_rows(offset, C):
     X = sparse.random(4000, 5000, density=0.004, format="csr", random_state=8)
     X = sparse.csr_matrix(X.multiply(1.0 / np.sqrt(np.maximum(X.multiply(X).sum(axis=1), 1e-300))))
     y = np.where(X @ random.normal(size=5000) + 0.3 * random.normal(size=4000) > 0.9, 1.0, -1.0)
-    problem = LinearERM.build(X, y, np.full(4000, C), losses.BY_NAME["logistic"], offset)
+    problem = LinearProblem.build(X, y, np.full(4000, C), losses.BY_NAME["logistic"], offset)
     steps = solve(problem, Stop(1e-9, 100), solver="coordinate_descent")
     newton = solve(problem, Stop(1e-9, 100), solver="newton")
     assert steps.status == "converged"
@@ -374,7 +374,7 @@ def test_logistic_coordinate_descent_starts_at_the_best_share_of_each_class(offs
     X = sparse.random(600, 80, density=0.2, format="csr", random_state=random)
     y = np.where(random.random(600) < 0.1, np.int8(1), np.int8(-1))  # one class is rare
     c = C * (0.5 + random.random(600))
-    problem = LinearERM.build(X, y, c, losses.BY_NAME["logistic"], offset)
+    problem = LinearProblem.build(X, y, c, losses.BY_NAME["logistic"], offset)
     u, theta = _even_start(problem)
     np.testing.assert_allclose(theta, problem.combine(u), rtol=1e-12, atol=1e-12 * np.abs(theta).max())
     share = u * y / c
@@ -396,7 +396,7 @@ def test_with_a_free_offset_it_starts_at_the_best_share_and_the_offset_of_that(C
     X = sparse.random(500, 60, density=0.1, format="csr", random_state=4)
     y = np.where(random.random(500) < rare, np.int8(1), np.int8(-1))
     c = C * (0.5 + random.random(500))
-    problem = LinearERM.build(X, y, c, losses.BY_NAME["logistic"], "free")
+    problem = LinearProblem.build(X, y, c, losses.BY_NAME["logistic"], "free")
     u, theta, b = _balanced_start(problem)
     assert abs(u.sum()) <= 1e-12 * np.abs(u).sum()
     np.testing.assert_allclose(theta[:-1], problem.combine(u)[:-1], rtol=1e-10, atol=1e-12 * np.abs(theta).max())
@@ -423,7 +423,7 @@ def test_a_free_offset_costs_few_passes_where_one_class_is_rare(loss, passes):
     X = sparse.random(12_000, 300, density=0.03, format="csr", random_state=1, data_rvs=np.ones)
     z = X @ random.normal(size=300)
     y = np.where(z + random.normal(size=12_000) > np.quantile(z, 0.96), np.int8(1), np.int8(-1))
-    problem = LinearERM.build(X, y, np.full(12_000, 0.02), losses.BY_NAME[loss], "free")
+    problem = LinearProblem.build(X, y, np.full(12_000, 0.02), losses.BY_NAME[loss], "free")
     there = solve(problem, Stop(1e-6, 1000), solver="coordinate_descent")
     other = solve(problem, Stop(1e-9, 1000), solver="semismooth" if loss == "hinge" else "newton")
     assert there.status == "converged"

@@ -272,12 +272,12 @@ def claims_of(model):
 
 def shared_out(model, X, y, limits):
     """A fit whose three problems have these limits, in their order."""
-    from gapless.fits import hard_margin as _hard_margin
+    from gapless.fits import hard_margin
 
-    given, solve = iter(limits), _hard_margin.solve_hard_margin
+    given, solve = iter(limits), hard_margin.solve_hard_margin
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            _hard_margin,
+            hard_margin,
             "solve_hard_margin",
             lambda problem, stop, **more: solve(problem, replace(stop, seconds=next(given)), **more),
         )

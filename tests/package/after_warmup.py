@@ -22,13 +22,13 @@ from typing import Any
 from numba import types
 
 import gapless
-from gapless._compile import kernel_cache as _kernel_cache
+from gapless._compile import kernel_cache
 from gapless._runtime.threads import available_cores
 from tests.package import calls, rare_calls
 
 asked: list[str] = []
 kernels: list[Any] = []
-found, keep = _kernel_cache._Cache._found, _kernel_cache.keep
+found, keep = kernel_cache._Cache._found, kernel_cache.keep
 Call = tuple[str, Callable[[], Any]]
 chosen: list[Call] = []
 
@@ -88,8 +88,8 @@ def kernels_of(number: int) -> tuple[str, list[str], float]:
 
 
 def main(what: str, names: str) -> dict[str, list[str]]:
-    _kernel_cache._Cache._found = recorded
-    _kernel_cache.keep = lambda dispatcher: kernels.append(keep(dispatcher)) or dispatcher
+    kernel_cache._Cache._found = recorded
+    kernel_cache.keep = lambda dispatcher: kernels.append(keep(dispatcher)) or dispatcher
     gapless.warmup(names or None)
     missing: dict[str, list[str]] = {}
     slow: list[tuple[float, str]] = []

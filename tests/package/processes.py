@@ -46,7 +46,8 @@ hashes = row_hashes(X)
 """
 
 TELL = """
-from gapless import _jit, _kernel_store
+from gapless._compile import jit as _jit
+from gapless._compile import kernel_store as _kernel_store
 print(json.dumps({
     "primal": float(primal), "kernels": Count.kernels, "all": Count.all, "folder": str(_jit.cache_folder()),
     "level": _kernel_store.level(),

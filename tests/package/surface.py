@@ -28,7 +28,7 @@ from gapless.plots.style import Display
 API = Path(gapless.__file__).parents[2] / "docs" / "api.md"
 #: Classes of the machinery that a public object leads to, and the walk leaves out: nobody calls them.
 MACHINERY = {
-    "LinearERM": "the problem as solvers see it, behind `LinearRisk.problem`",
+    "LinearProblem": "the problem as solvers see it, behind `LinearRisk.problem`",
     "Multinomial": "the same of softmax",
     "CsrRows": "sparse rows as kernels read them",
     "DenseRows": "dense rows as kernels read them",

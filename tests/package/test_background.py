@@ -19,7 +19,8 @@ pytestmark = pytest.mark.skipif(
 #: A wish for least squares, a few kernels of another kind, and then least squares here too.
 COMMAND = """
 import os, time
-from gapless import _background, _kernel_cache
+from gapless import _background
+from gapless._compile import kernel_cache as _kernel_cache
 names = []
 with _background.beside("LinearRegression"):
     child = lambda: _background._running and _background._running.process

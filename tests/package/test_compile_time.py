@@ -14,9 +14,8 @@ import pytest
 
 import gapless
 from gapless import _warmup
-from gapless._compile import compile_time as _compile_time
-from gapless._compile import kernel_cache as _kernel_cache
-from gapless._runtime import clock as _clock
+from gapless._compile import compile_time, kernel_cache
+from gapless._runtime import clock
 from gapless.cli.commands import train
 from tests.package.processes import environment, start
 from tests.package.test_cold import COLD
@@ -38,7 +37,7 @@ def test_what_and_how_long_before_and_after(tmp_path):
     count, seconds = LAST.fullmatch(last).groups()
     assert int(count) == len(list(tmp_path.rglob("*.nbc"))) > 0
     assert float(out) - 0.1 <= float(seconds)
-    assert estimate == max(1, round(_compile_time.SECONDS["LinearRegression"]))
+    assert estimate == max(1, round(compile_time.SECONDS["LinearRegression"]))
     out, said = start(code, environment(GAPLESS_CACHE=str(tmp_path))).communicate(timeout=300)
     assert said == ""
     assert float(out) == 0.0
@@ -52,21 +51,21 @@ def test_nothing_is_said_where_nobody_wants_to_know(tmp_path):
 
 def test_every_estimator_has_an_estimate_or_compiles_next_to_nothing():
     for name in _warmup.ESTIMATORS:
-        assert name in _warmup.GAUSSIAN or _compile_time.expected(name)[1] > 0.0
+        assert name in _warmup.GAUSSIAN or compile_time.expected(name)[1] > 0.0
     for name in {*train.ESTIMATORS.values(), "train"}:
-        assert _compile_time.expected(name) == (name, _compile_time.SECONDS[_compile_time.ALIKE.get(name, name)])
-    assert set(_compile_time.ALIKE.values()) <= set(_compile_time.SECONDS)
-    assert {*_compile_time.SECONDS, *_compile_time.ALIKE, *_compile_time.OTHERS} <= {
+        assert compile_time.expected(name) == (name, compile_time.SECONDS[compile_time.ALIKE.get(name, name)])
+    assert set(compile_time.ALIKE.values()) <= set(compile_time.SECONDS)
+    assert {*compile_time.SECONDS, *compile_time.ALIKE, *compile_time.OTHERS} <= {
         *_warmup.ESTIMATORS,
         *_warmup.CALLS,
     }
 
 
-@pytest.mark.parametrize("name", _compile_time.SECONDS)
+@pytest.mark.parametrize("name", compile_time.SECONDS)
 def test_estimates_are_those_that_the_cold_tests_hold(name):
     """Within a factor of 2 of the seconds that `test_cold` holds to be true within a factor of 2, which has the work too."""
     case = name.removesuffix("Classifier")
-    assert COLD[case][1] / 2.0 - 0.6 <= _compile_time.SECONDS[name] <= COLD[case][1]
+    assert COLD[case][1] / 2.0 - 0.6 <= compile_time.SECONDS[name] <= COLD[case][1]
 
 
 def said_inside(monkeypatch, run):
@@ -75,7 +74,7 @@ def said_inside(monkeypatch, run):
 
     told = []
     whole = fingerprint._ends
-    monkeypatch.setattr(fingerprint, "_ends", lambda *given: told.append(_compile_time.expected()) or whole(*given))
+    monkeypatch.setattr(fingerprint, "_ends", lambda *given: told.append(compile_time.expected()) or whole(*given))
     with gapless.config_context(convergence="ignore"):
         run()
     return told[0]
@@ -86,27 +85,27 @@ def said_inside(monkeypatch, run):
 )
 def test_the_call_is_found_on_the_stack(name, monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
-    assert said_inside(monkeypatch, lambda: getattr(gapless, name)().fit(X, y)) == _compile_time.expected(name)
+    assert said_inside(monkeypatch, lambda: getattr(gapless, name)().fit(X, y)) == compile_time.expected(name)
 
 
 def test_the_outermost_call_is_named(monkeypatch):
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
     model = gapless.LinearSVC()
     told = said_inside(monkeypatch, lambda: gapless.tune(model, X, y, {"C": [1.0, 2.0]}, cv=2, n_jobs=1))
-    assert told == ("tune", _compile_time.SECONDS["LinearSVC"])
+    assert told == ("tune", compile_time.SECONDS["LinearSVC"])
 
     class Mine(gapless.LinearSVC):
         pass
 
-    assert said_inside(monkeypatch, lambda: Mine().fit(X, y)) == _compile_time.expected("LinearSVC")
+    assert said_inside(monkeypatch, lambda: Mine().fit(X, y)) == compile_time.expected("LinearSVC")
 
 
 def test_outside_of_all_calls_nothing_is_named():
     found = []
-    thread = threading.Thread(target=lambda: found.append(_compile_time.expected()))
+    thread = threading.Thread(target=lambda: found.append(compile_time.expected()))
     thread.start()
     thread.join()
-    assert [*found, _compile_time.expected()] == [("", None)] * 2
+    assert [*found, compile_time.expected()] == [("", None)] * 2
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal of its own")
@@ -144,16 +143,16 @@ def test_the_line_of_train_tells_it_too(monkeypatch):
     line = _Line("trying linear SVM")
     assert str(line.__rich__()) == "trying linear SVM"
     monkeypatch.delenv("GAPLESS_QUIET", raising=False)
-    monkeypatch.setattr(_kernel_cache, "_announced", True)
-    monkeypatch.setattr(_clock, "compiling_now", lambda: True)
+    monkeypatch.setattr(kernel_cache, "_announced", True)
+    monkeypatch.setattr(clock, "compiling_now", lambda: True)
     for estimate, seconds, told in (
         (18.8, 7.2, "compiling kernels, once: 7 s so far, about 19 s in all"),
         (18.8, 52.0, "compiling kernels, once: 52 s so far, 19 s of processor time were estimated"),
         (None, 3.0, "compiling kernels, once: 3 s so far"),
     ):
-        monkeypatch.setattr(_kernel_cache, "_expected", ("train", estimate))
-        monkeypatch.setattr(_clock, "compile_seconds", lambda seconds=seconds: seconds)
+        monkeypatch.setattr(kernel_cache, "_expected", ("train", estimate))
+        monkeypatch.setattr(clock, "compile_seconds", lambda seconds=seconds: seconds)
         assert str(line.__rich__()) == f"trying linear SVM: {told}"
-        assert _kernel_cache.under_way() == told.replace("kernels,", "kernels of train,")
+        assert kernel_cache.under_way() == told.replace("kernels,", "kernels of train,")
     monkeypatch.setenv("GAPLESS_QUIET", "1")
     assert str(line.__rich__()) == "trying linear SVM"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gapless._compile import kernel_keys as _sources
-from gapless._compile import kernel_store as _kernel_store
+from gapless._compile import kernel_keys, kernel_store
 from gapless._compile import processor as _processor
 from tests.package import processes
 from tests.package.processes import COUNT, FEW, TELL, answer, environment, few, start
@@ -33,7 +32,7 @@ def test_gapless_cache_names_the_folder(tmp_path):
     assert not (tmp_path / "cache").exists()
     assert "compiling kernels, once" in first["said"]
     size = sum(file.stat().st_size for file in kept(place))
-    assert _kernel_store.kept(Path(first["folder"])) == {_processor.host_name(): (len(first["kernels"]), size)}
+    assert kernel_store.kept(Path(first["folder"])) == {_processor.host_name(): (len(first["kernels"]), size)}
     again = few(env)
     assert again["all"] == 0
     assert again["primal"] == first["primal"]
@@ -90,12 +89,12 @@ BOUND = (
 )
 def test_kernels_are_code_and_taken_from_nobody_else(tmp_path, monkeypatch, shared, own, trusted):
     place = tmp_path / "shared"
-    folder = place / f"kernels-{_sources.verbs_key()}"
+    folder = place / f"kernels-{kernel_keys.verbs_key()}"
     folder.mkdir(parents=True)
     folder.chmod(own)
     place.chmod(shared)
     monkeypatch.setenv("GAPLESS_CACHE", str(place))
-    found = _kernel_store.places.__wrapped__()
+    found = kernel_store.places.__wrapped__()
     if trusted:
         assert found == (folder, (), None)
     else:
@@ -105,74 +104,14 @@ def test_kernels_are_code_and_taken_from_nobody_else(tmp_path, monkeypatch, shar
 
 
 def test_kernels_that_somebody_uses_are_not_forgotten(tmp_path, monkeypatch):
-    old, used = tmp_path / "kernels-of-old", tmp_path / f"kernels-{_sources.verbs_key()}"
+    old, used = tmp_path / "kernels-of-old", tmp_path / f"kernels-{kernel_keys.verbs_key()}"
     for folder in (old, used):
         folder.mkdir()
         os.utime(folder, (1e9, 1e9))
     monkeypatch.setenv("GAPLESS_CACHE", str(tmp_path))
-    assert _kernel_store.places.__wrapped__().written == used
+    assert kernel_store.places.__wrapped__().written == used
     assert not old.exists()
     assert used.stat().st_mtime > 1e9 + 1.0
-
-
-# -- an edit is seen -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def tree(tmp_path, monkeypatch):
-    """A copy of the sources that keys are made of, in a place of its own."""
-    root = tmp_path / "gapless"
-    shutil.copytree(_sources.PACKAGE, root, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(_sources, "PACKAGE", root)
-    caches = (_sources.verbs_key, _sources.module_key, _sources.imports, _sources._source)
-
-    def forget():
-        for cache in caches:
-            cache.cache_clear()
-
-    forget()
-    yield root, forget
-    forget()
-
-
-def test_an_edit_in_a_room_inside_a_room_changes_the_key(tree):
-    root, forget = tree
-    before = _sources.verbs_key()
-    inner = root / "rows" / "copies"
-    inner.mkdir()
-    (inner / "packed.py").write_text("FIRST = 1\n")
-    forget()
-    middle = _sources.verbs_key()
-    (inner / "packed.py").write_text("FIRST = 2\n")
-    forget()
-    assert len({before, middle, _sources.verbs_key()}) == 3
-
-
-def test_what_a_room_hands_on_is_followed(tree):
-    """solvers/linear/__init__.py hands on a name of a file beside it: an edit there changes the key of who imports it."""
-    root, forget = tree
-    inner = root / "solvers" / "linear"
-    inner.mkdir()
-    (inner / "__init__.py").write_text("from .deep import step\n")
-    (inner / "deep.py").write_text("def step(): return 1\n")
-    (root / "solvers" / "user.py").write_text("from gapless.solvers.linear import step\n")
-    forget()
-    assert "gapless.solvers.linear.deep" in _sources.imports("gapless.solvers.linear")
-    before = _sources.module_key("gapless.solvers.user")
-    (inner / "deep.py").write_text("def step(): return 2\n")
-    forget()
-    assert _sources.module_key("gapless.solvers.user") != before
-
-
-def test_settings_of_the_compiler_are_in_the_key(monkeypatch):
-    from numba.core import config
-
-    before = _sources.verbs_key.__wrapped__()
-    for name, value in (("OPT", 0), ("LOOP_VECTORIZE", 1 - int(config.LOOP_VECTORIZE)), ("BOUNDSCHECK", 1)):
-        with monkeypatch.context() as patch:
-            patch.setattr(config, name, value)
-            assert _sources.verbs_key.__wrapped__() != before
-    assert _sources.verbs_key.__wrapped__() == before
 
 
 # -- several processes ---------------------------------------------------------------------------------------
@@ -191,7 +130,8 @@ def test_of_two_cold_processes_one_compiles_each_kernel(tmp_path):
 @ON_POSIX
 def test_a_killed_process_holds_up_nobody(tmp_path):
     """It takes the locks of all kernels, and is killed: the next process does not wait for PATIENCE."""
-    code = "from gapless import _kernel_store as s\nimport fcntl\nfcntl.lockf(s._lock_file(s.cache_folder()), fcntl.LOCK_EX)\n"
+    code = "import fcntl\nfrom gapless._compile import kernel_store as s\n"
+    code += "fcntl.lockf(s._lock_file(s.cache_folder()), fcntl.LOCK_EX)\n"
     env = environment(GAPLESS_CACHE=str(tmp_path))
     holder = start(code + "print('{}', flush=True)\nimport time\ntime.sleep(400)", env)
     assert holder.stdout.readline() == "{}\n"
@@ -208,7 +148,7 @@ def test_a_process_ends_though_its_last_kernel_has_just_been_loaded(tmp_path):
     for a lock that the main thread itself has."""
     slow = """
 import time
-from gapless import _kernel_cache
+from gapless._compile import kernel_cache as _kernel_cache
 
 class Slow(set):
     def discard(self, gate):
@@ -227,13 +167,13 @@ def test_doctor_counts_the_kernels_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("GAPLESS_CACHE", str(tmp_path))
     folder = tmp_path / "kernels-of-now"
     folder.mkdir()
-    monkeypatch.setattr(_kernel_store, "places", lambda: _kernel_store.Places(folder, (), None))
+    monkeypatch.setattr(kernel_store, "places", lambda: kernel_store.Places(folder, (), None))
     facts = _kernels()
     assert facts["compiled"].startswith("none yet")
     assert facts["GAPLESS_CACHE"] == str(tmp_path)
     assert facts["place"] == "the folder that GAPLESS_CACHE names"
     counts = {"znver4": (143, 12_300_000), "x86-64-v3": (2, 100_000)}
-    monkeypatch.setattr(_kernel_store, "kept", lambda place: counts)
+    monkeypatch.setattr(kernel_store, "kept", lambda place: counts)
     facts = _kernels()
     assert facts["compiled"] == "2 kernels for x86-64-v3, 0.1 MB; 143 kernels for znver4, 12.3 MB"
     assert facts["processor"] == f"{_processor.host_name()}, this one"

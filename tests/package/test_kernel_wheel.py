@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import gapless
-from gapless._compile import kernel_store as _kernel_store
+from gapless._compile import kernel_store
 from gapless._compile import processor as _processor
 from tests.package import processes
 from tests.package.processes import COUNT, answer, environment, start
@@ -35,12 +35,12 @@ def wheel(tmp_path, monkeypatch):
     """A folder in the place of the wheel's kernels, with a note that fits; and a cache without kernels."""
     folder = tmp_path / "wheel"
     folder.mkdir()
-    note = _kernel_store.about(LEVEL)
+    note = kernel_store.about(LEVEL)
     (folder / "about.json").write_text(json.dumps(note))
-    monkeypatch.setattr(_kernel_store, "WHEEL", folder)
-    monkeypatch.setattr(_kernel_store, "places", lambda: _kernel_store.Places(tmp_path, (), None))
+    monkeypatch.setattr(kernel_store, "WHEEL", folder)
+    monkeypatch.setattr(kernel_store, "places", lambda: kernel_store.Places(tmp_path, (), None))
     monkeypatch.delenv("GAPLESS_PROCESSOR", raising=False)
-    caches = (_kernel_store.wheel, _kernel_store.level, _kernel_store.note_level)
+    caches = (kernel_store.wheel, kernel_store.level, kernel_store.note_level)
     for cache in caches:
         cache.cache_clear()
     yield folder
@@ -51,18 +51,18 @@ def wheel(tmp_path, monkeypatch):
 
 @only_here
 def test_a_wheel_that_fits_gives_its_level(wheel, tmp_path):
-    assert _kernel_store.level() == LEVEL
-    assert _kernel_store.backend() == f"cpu {LEVEL}"
-    assert not _kernel_store.features().get("avx512f")
-    assert _kernel_store.features()["avx2"]
+    assert kernel_store.level() == LEVEL
+    assert kernel_store.backend() == f"cpu {LEVEL}"
+    assert not kernel_store.features().get("avx512f")
+    assert kernel_store.features()["avx2"]
     from gapless.cli.commands.doctor import _kernels
 
     assert _kernels()["processor"].startswith(f"{LEVEL}, a level that others share")
     # Asked for by `warmup`: from then on, the host's own.
-    _kernel_store.keep_to_host()
-    _kernel_store.level.cache_clear()
-    assert _kernel_store.level() == "host"
-    assert _kernel_store.backend() == "cpu"
+    kernel_store.keep_to_host()
+    kernel_store.level.cache_clear()
+    assert kernel_store.level() == "host"
+    assert kernel_store.backend() == "cpu"
 
 
 @only_here
@@ -70,10 +70,10 @@ def test_a_wheel_that_fits_gives_its_level(wheel, tmp_path):
 def test_a_wheel_for_something_else_is_not_used(wheel, name):
     note = json.loads((wheel / "about.json").read_text())
     (wheel / "about.json").write_text(json.dumps({**note, name: "of another kind"}))
-    found = _kernel_store.wheel()
+    found = kernel_store.wheel()
     assert found.folder is None
     assert found.reason == f"they are for {name} of another kind, and here is {note[name]}"
-    assert _kernel_store.level() == "host"
+    assert kernel_store.level() == "host"
     from gapless.cli.commands.doctor import _kernels
 
     assert found.reason in _kernels()["wheel"]
@@ -83,9 +83,9 @@ def test_a_wheel_for_something_else_is_not_used(wheel, name):
 @pytest.mark.parametrize("content", ["", "{}", '{"processor": "x86-64-v9"}', "[1]"])
 def test_a_damaged_note_is_no_note(wheel, content):
     (wheel / "about.json").write_text(content)
-    found = _kernel_store.wheel()
+    found = kernel_store.wheel()
     assert found is None or found.folder is None
-    assert _kernel_store.level() == "host"
+    assert kernel_store.level() == "host"
 
 
 @only_here
@@ -93,18 +93,18 @@ def test_a_processor_without_a_feature_of_the_level(wheel, monkeypatch):
     known = _processor.host_features()
     monkeypatch.setattr(_processor, "host_features", lambda: {**known, "fma": False})
     assert _processor.lacking(LEVEL) == ["fma"]
-    assert _kernel_store.wheel().reason == "this processor lacks fma"
-    assert _kernel_store.level() == "host"
+    assert kernel_store.wheel().reason == "this processor lacks fma"
+    assert kernel_store.level() == "host"
     monkeypatch.setenv("GAPLESS_PROCESSOR", LEVEL)
-    _kernel_store.level.cache_clear()
+    kernel_store.level.cache_clear()
     with pytest.raises(ValueError, match="this processor lacks fma"):
-        _kernel_store.level()
+        kernel_store.level()
 
 
 def test_a_level_that_nobody_knows(monkeypatch):
     monkeypatch.setenv("GAPLESS_PROCESSOR", "x86-64-v9")
     with pytest.raises(ValueError, match="known are host, x86-64-v3"):
-        _kernel_store.level.__wrapped__()
+        kernel_store.level.__wrapped__()
 
 
 # -- the wheel itself ----------------------------------------------------------------------------------------
@@ -137,11 +137,11 @@ began = time.process_time()
 model = gapless.LinearSVC().fit(X, y)
 seconds = time.process_time() - began
 verdict = bool(gapless.verify(model, X, y))
-from gapless import _kernel_store
+from gapless._compile import kernel_store as _kernel_store
 print(json.dumps({
     "seconds": seconds, "primal": model.certificate_.primal, "dual": model.certificate_.dual, "verdict": verdict,
-    "backend": model.certificate_.backend, "kernels": Count.kernels, "all": Count.all, "level": _kernel_store.level(),
-    "kept": _kernel_store.kept(_kernel_store.cache_folder()), "package": gapless.__file__,
+    "backend": model.certificate_.backend, "kernels": Count.kernels, "all": Count.all, "level": kernel_store.level(),
+    "kept": kernel_store.kept(kernel_store.cache_folder()), "package": gapless.__file__,
 }))
 """
 
@@ -194,7 +194,7 @@ def test_the_wheel_on_a_machine_without_cache(tmp_path):
     assert max(first["dual"], other["dual"]) <= min(first["primal"], other["primal"]) * (1.0 + 1e-9)
 
     # Another processor, without avx2: not one kernel of the wheel is loaded.
-    weak = "from gapless import _processor\nknown = _processor.host_features()\n"
+    weak = "from gapless._compile import processor as _processor\nknown = _processor.host_features()\n"
     weak += "_processor.host_features = lambda: {**known, 'avx2': False}\n"
     assert answer(
         start(weak + COUNT + processes.FEW + processes.TELL, {**env, "GAPLESS_CACHE": str(tmp_path / "weak")})

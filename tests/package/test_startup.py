@@ -297,13 +297,13 @@ def test_an_edited_constant_of_the_judge_is_seen_too(tmp_path):
 
 def test_the_key_of_a_kernel_covers_what_its_module_imports():
     """Found by a regular expression, for speed; here by Python's own grammar, and by what a solver is known to use."""
-    from gapless._compile import kernel_keys as _sources
+    from gapless._compile import kernel_keys
 
     found = 0
-    for room in set(_sources.COMPILED_ROOMS) - set(_sources.VERBS):
-        for file in sorted((_sources.PACKAGE / room).rglob("*.py")):
+    for room in set(kernel_keys.COMPILED_ROOMS) - set(kernel_keys.VERBS):
+        for file in sorted((kernel_keys.PACKAGE / room).rglob("*.py")):
             wanted = set()
-            inside = ["gapless", *file.parent.relative_to(_sources.PACKAGE).parts]
+            inside = ["gapless", *file.parent.relative_to(kernel_keys.PACKAGE).parts]
             module = ".".join(inside if file.name == "__init__.py" else [*inside, file.stem])
             for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom):
@@ -312,10 +312,10 @@ def test_the_key_of_a_kernel_covers_what_its_module_imports():
                     wanted |= {origin, *(f"{origin}.{alias.name}" for alias in node.names)}
                 elif isinstance(node, ast.Import):
                     wanted |= {alias.name for alias in node.names}
-            rooms = tuple(f"gapless.{room}." for room in set(_sources.COMPILED_ROOMS) - set(_sources.VERBS))
-            wanted = {name for name in wanted if f"{name}.".startswith(rooms) and _sources.file_of(name).is_file()}
-            assert _sources.imports(module) == wanted, module
+            rooms = tuple(f"gapless.{room}." for room in set(kernel_keys.COMPILED_ROOMS) - set(kernel_keys.VERBS))
+            wanted = {name for name in wanted if f"{name}.".startswith(rooms) and kernel_keys.file_of(name).is_file()}
+            assert kernel_keys.imports(module) == wanted, module
             found += len(wanted)
     assert found > 100
-    assert "gapless.problems.linear" in _sources.imports("gapless.solvers.linear.newton")
-    assert "gapless.solvers.tree.column" in _sources.imports("gapless.solvers.tree.grow")
+    assert "gapless.problems.linear" in kernel_keys.imports("gapless.solvers.linear.newton")
+    assert "gapless.solvers.tree.column" in kernel_keys.imports("gapless.solvers.tree.grow")

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless._compile import kernel_cache as _kernel_cache
+from gapless._compile import kernel_cache
 from gapless.solvers.loop import audible
 from tests.package import stop_cases
 from tests.package.processes import environment
@@ -179,9 +179,9 @@ def test_a_ctrl_c_that_python_ignores_is_raised_at_the_end():
 
 
 def test_no_room_for_a_kernel_is_a_memory_error():
-    _kernel_cache._make_sure_of(1 << 20, "load")
+    kernel_cache._make_sure_of(1 << 20, "load")
     with pytest.raises(MemoryError, match="MiB of memory are needed to load a kernel"):
-        _kernel_cache._make_sure_of(1 << 62, "load")
+        kernel_cache._make_sure_of(1 << 62, "load")
 
 
 # -- time limits -----------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 import gapless
-from gapless._runtime import clock as _clock
+from gapless._runtime import clock
 from gapless.certificates.fingerprint import fingerprint
 
 LIMIT, SHARE, GRACE = 0.5, 1.05, 0.2
@@ -164,7 +164,7 @@ class Watch:
 
     @classmethod
     def by_processor(cls) -> None:
-        cls.read = _clock.perf_counter = time.process_time  # type: ignore[assignment]
+        cls.read = clock.perf_counter = time.process_time  # type: ignore[assignment]
 
 
 def timed(run: Callable[[], Any]) -> float:

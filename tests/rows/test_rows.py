@@ -11,7 +11,7 @@ from scipy import sparse
 from gapless import rows as R
 from gapless._runtime.threads import team
 from gapless.losses import Hinge, Logistic
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.choose import by_length, compact, lean
 from gapless.rows.copies.packed import PackedRows
 from gapless.rows.copies.two_value import MarkedRows
@@ -189,12 +189,12 @@ def test_rounding_of_sums_over_marks_is_bounded(offset):
     X = yes_or_no(1500, 24, random)
     X[:, 5] = np.where(random.random(1500) < 0.9, 1e6, 0.0)  # 1e6 less 1e6
     y = np.where(random.random(1500) < 0.5, np.int8(1), np.int8(-1))
-    problem = LinearERM.build(X, y, np.full(y.size, 0.1), Hinge(), offset)
+    problem = LinearProblem.build(X, y, np.full(y.size, 0.1), Hinge(), offset)
     theta, u = random.normal(size=25), random.random(1500) * 0.1 * y
     theta[-1] *= offset != "none"
     plain = problem.rounding(theta, problem.scores(theta), u, problem.combine(u), problem.primal(theta))
-    problem.read_lean(0)
-    assert isinstance(problem.passed, MarkedRows)
+    problem.use_fast_copy(0)
+    assert isinstance(problem.pass_rows, MarkedRows)
     z, combined = problem.scores(theta), problem.combine(u)
     primal = problem.primal(theta, z)
     gap = primal - problem.dual(u, primal, combined)
@@ -219,11 +219,11 @@ def test_fits_that_read_less_end_at_the_same_optimum(loss, offset):
     y = np.where(X @ random.normal(size=40) + 0.5 * random.normal(size=3000) > 0.2, np.int8(1), np.int8(-1))
     found = []
     for large in (0, X.size + 1):
-        problem = LinearERM.build(X, y, np.full(3000, 0.1), loss, offset)
-        problem.read_lean(large)
-        assert (problem.passed is problem.rows) == (large > 0)
+        problem = LinearProblem.build(X, y, np.full(3000, 0.1), loss, offset)
+        problem.use_fast_copy(large)
+        assert (problem.pass_rows is problem.rows) == (large > 0)
         found.append(solve(problem, Stop(1e-9, 500), solver="semismooth" if isinstance(loss, Hinge) else "newton"))
-    whole = LinearERM.build(X, y, np.full(3000, 0.1), loss, offset)
+    whole = LinearProblem.build(X, y, np.full(3000, 0.1), loss, offset)
     for part in found:
         primal = whole.primal(part.theta)
         assert abs(primal - whole.dual(whole.repair(part.u), primal)) <= 1e-9 * primal

@@ -164,8 +164,8 @@ def test_bad_input():
 def test_the_bound_holds_on_many_random_pairs_of_points():
     # Points that are far from optimal too: the bound is about any pair of feasible points.
     from gapless.losses import BY_NAME
-    from gapless.problems.between_two_C import Shape
-    from gapless.problems.linear import LinearERM
+    from gapless.problems.between_two_C import PathPoint
+    from gapless.problems.linear import LinearProblem
 
     random = np.random.default_rng(5)
     for _ in range(60):
@@ -176,19 +176,19 @@ def test_the_bound_holds_on_many_random_pairs_of_points():
         C2 = C1 * float(np.exp(random.uniform(0.05, 2)))
         shapes, points = [], []
         for C in (C1, C2):
-            problem = LinearERM.build(X, y, C * s, loss, "none")
+            problem = LinearProblem.build(X, y, C * s, loss, "none")
             theta = np.append(random.standard_normal(d), 0.0)
             u = problem.dual_from_primal(np.append(random.standard_normal(d), 0.0))
             p = problem.combine(u)
             primal = problem.primal(theta)
             dual = problem.dual(u, primal, p)
             w = theta[:-1]
-            shapes.append(Shape(C, (primal - 0.5 * w @ w) / C, primal - dual, dual, primal, 0.0, w, p[:-1]))
+            shapes.append(PathPoint(C, (primal - 0.5 * w @ w) / C, primal - dual, dual, primal, 0.0, w, p[:-1]))
             points.append((theta, u))
         bound = largest_relative_gap(*shapes)
         for t in np.linspace(0.0, 1.0, 11):
             C = (1 - t) * C1 + t * C2
-            problem = LinearERM.build(X, y, C * s, loss, "none")
+            problem = LinearProblem.build(X, y, C * s, loss, "none")
             theta, u = ((1 - t) * a + t * b for a, b in zip(*points))
             primal = problem.primal(theta)
             dual = problem.dual(u, primal)

@@ -24,7 +24,7 @@ from gapless._compile import kernel_store as store
 from gapless._compile.compile_time import expected
 from gapless._compile.kernel_keys import module_key
 from gapless._compile.processor import aimed_at
-from gapless._runtime import clock as _clock
+from gapless._runtime import clock
 
 #: Called once, before this process compiles its first kernel or waits for it; each says who compiles, or nothing, and for which
 #: public call.
@@ -78,7 +78,7 @@ class _Apart:
             return self.inner(signature)
         found: list[Any] = []
         failed: list[BaseException] = []
-        errand = _clock.Errand()
+        errand = clock.Errand()
         gate = _thread.allocate_lock()
         gate.acquire()
 
@@ -248,7 +248,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         # The index of a function's variants is read, extended and written back: of two processes at once one would lose.
         # On a full disk the kernel is compiled all the same, and again the next time.
         try:
-            with _clock.compiling(), ExitStack() as stack, suppress(OSError):
+            with clock.compiling(), ExitStack() as stack, suppress(OSError):
                 if store.take(0):
                     stack.callback(store.give_back, 0)
                 store.make_room(store.module_folder(self._impl.locator._module, store.cache_folder()))
@@ -273,9 +273,9 @@ def under_way(*, named: bool = True) -> str:
     """In words what is compiled at present and how long that has taken; nothing while no kernel is compiled.
 
     ``named``: with the name of the public call that it is for."""
-    if not _announced or os.environ.get("GAPLESS_QUIET") or not _clock.compiling_now():
+    if not _announced or os.environ.get("GAPLESS_QUIET") or not clock.compiling_now():
         return ""
-    (call, estimate), seconds = _expected, _clock.compile_seconds()
+    (call, estimate), seconds = _expected, clock.compile_seconds()
     what = f"compiling kernels of {call}" if named and call else "compiling kernels"
     if estimate is None:
         return f"{what}, once: {seconds:.0f} s so far"
@@ -313,7 +313,7 @@ def say_how_long() -> None:
     """The line at the end of a process that said what it compiles; a command that has told it already takes it back."""
     count = len(compiled_here)
     kept = "1 kernel" if count == 1 else f"{count} kernels"
-    say(f"compiled {kept} in {_clock.compile_seconds():.1f} s, to be found again")
+    say(f"compiled {kept} in {clock.compile_seconds():.1f} s, to be found again")
 
 
 def say(text: str) -> None:
@@ -333,5 +333,5 @@ class _Listener(event.Listener):  # type: ignore[misc]
         self._ended()
 
 
-event.register("numba:compiler_lock", _Listener(_clock.lock_asked, _clock.lock_left))
-event.register("numba:compile", _Listener(_clock.compile_began, _clock.compile_ended))
+event.register("numba:compiler_lock", _Listener(clock.lock_asked, clock.lock_left))
+event.register("numba:compile", _Listener(clock.compile_began, clock.compile_ended))

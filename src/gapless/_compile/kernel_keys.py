@@ -21,9 +21,14 @@ VERBS = ("losses", "rows")
 VERB_FILES = ("losses/_protocol.py", "losses/_scalar.py", "losses/_verbs", "rows")
 #: Settings of numba's that change the machine code and are not in numba's own key.
 SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LLVM_REFPRUNE_PASS")
-_IMPORT = re.compile(
-    r"^\s*(?:from\s+((?:gapless|\.)[\w.]*)\s+import\s+(\([^)]*\)|.*)|import\s+(gapless[\w.]*))", re.MULTILINE
+#: Imports as they can be written: after a colon or semicolon, of several lines, several in one. The words of a docstring may look
+#: like one; it then names no file, or puts a file too many into the key.
+_FROM = re.compile(
+    r"(?:^|[;:])[ \t]*from[ \t]+((?:gapless|\.)[\w.]*)[ \t]*import\b[ \t]*(\([^)]*\)|[^\n;]*)", re.MULTILINE
 )
+_IMPORT = re.compile(r"(?:^|[;:])[ \t]*import[ \t]+([^\n;]*\bgapless\b[^\n;]*)", re.MULTILINE)
+#: Comments, which may hold brackets, and line ends that a backslash takes back.
+_NOT_CODE = re.compile(r"#[^\n]*|\\\r?\n")
 
 
 @lru_cache(maxsize=1)
@@ -78,13 +83,14 @@ def imports(module: str) -> frozenset[str]:
     """The modules of compiled rooms, but for the verbs, that a module imports."""
     file = file_of(module)
     here = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    found = set()
-    for origin, names, plain in _IMPORT.findall(_source(file).decode()):
+    text = _NOT_CODE.sub("", _source(file).decode())
+    found = {name for line in _IMPORT.findall(text) for name in re.findall(r"\bgapless[\w.]*", line)}
+    for origin, names in _FROM.findall(text):
         if origin.startswith("."):  # of this room: one dot, as many more as rooms up
             rest = origin.lstrip(".")
             up = here[: len(here) + 1 - (len(origin) - len(rest))]
             origin = ".".join([*up, rest]) if rest else ".".join(up)
-        found.add(origin or plain)
+        found.add(origin)
         found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
     rooms = set(COMPILED_ROOMS) - set(VERBS)
     return frozenset(

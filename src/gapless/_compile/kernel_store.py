@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from gapless._compile import processor as _processor
 from gapless._compile.kernel_keys import PACKAGE, module_key, verbs_key
-from gapless._runtime import clock as _clock
+from gapless._runtime import clock
 
 #: Kernels that came with the wheel, and a note of what they were compiled by and for.
 WHEEL = PACKAGE / "_wheel_kernels"
@@ -277,7 +277,7 @@ def _host_mark() -> str:
 @contextmanager
 def waiting_for_compiler() -> Iterator[None]:
     """Around every wait for a kernel that another process compiles: the clock of work stands still."""
-    with _clock.compiling():
+    with clock.compiling():
         yield
 
 

@@ -21,10 +21,11 @@ from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.certificates.base import Stated, statement_of, times_of
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
-from gapless.certificates.linear import certify_values, relative_gap
+from gapless.certificates.linear import certify_values
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
+from gapless.numbers import relative_gap
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.r_squared import r_squared
 

@@ -32,8 +32,8 @@ from gapless.certificates.model_document import decode_float, encode_float
 from gapless.certificates.separation import Separability
 from gapless.errors import STATUSES, short, tolerance
 from gapless.judge.fingerprint import digest
+from gapless.numbers import gamma
 from gapless.problems.likelihood import Likelihood
-from gapless.problems.linear import gamma
 from gapless.problems.units_of_C import Objective, objective
 
 __all__ = ["GradientCertificate", "certify_gradient"]

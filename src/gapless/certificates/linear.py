@@ -22,18 +22,10 @@ from gapless.certificates.base import Bounded, times_of
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
+from gapless.numbers import relative_gap
 from gapless.problems.units_of_C import Objective, objective
 
-__all__ = ["Certificate", "Subproblem", "assemble", "certify", "certify_values", "relative_gap"]
-
-
-def relative_gap(primal: float, dual: float, gap: float | None = None) -> float:
-    """gap / max(|primal|, |dual|), 0 where both are 0; its sign is kept."""
-    gap = primal - dual if gap is None else gap
-    scale = max(abs(primal), abs(dual))
-    if scale == 0.0:
-        return 0.0
-    return gap / scale
+__all__ = ["Certificate", "Subproblem", "assemble", "certify", "certify_values"]
 
 
 @result

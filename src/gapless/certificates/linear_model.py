@@ -14,10 +14,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from gapless._runtime.results import result
+from gapless.numbers import gamma
 
-__all__ = ["UNIT", "LinearModel", "gamma", "last_step", "read_linear", "score_error"]
-
-UNIT = 2.0**-53
+__all__ = ["LinearModel", "last_step", "read_linear", "score_error"]
 
 
 @result
@@ -74,11 +73,6 @@ class LinearModel:
 
     def __str__(self) -> str:
         return f"{self.name}: {len(self.coef)} linear score{'s' * (len(self.coef) > 1)} of {self.n_features:,} features"
-
-
-def gamma(m: float) -> float:
-    """Higham's bound on the relative error of a sum of m products, in any order."""
-    return m * UNIT / (1.0 - m * UNIT)
 
 
 def score_error(linear: LinearModel, norms: np.ndarray) -> np.ndarray:

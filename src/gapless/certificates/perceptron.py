@@ -37,19 +37,15 @@ from gapless._runtime.written import counted, written
 from gapless.certificates.base import WithoutGap, statement_of, times_of
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, short
+from gapless.numbers import UNIT, gamma
 from gapless.rows import CsrRows, Rows, n_features, norms2, scores
 
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
-UNIT = 2.0**-53
 #: What a product that underflows is off by.
 TINY = 2.0**-1073
 #: What a bound is widened by, so that two ways of computing it agree.
 ROOM = 1e-9
-
-
-def gamma(m: float) -> float:
-    return m * UNIT / (1.0 - m * UNIT)
 
 
 class MistakeBound(NamedTuple):

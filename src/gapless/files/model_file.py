@@ -24,30 +24,8 @@ from gapless.files.encoding import Encoding
 from gapless.judge.errors import ModelFileError
 from gapless.judge.forms import array_forms
 from gapless.readings.training_rows import RowHashes, row_hashes_of
+from gapless.registry import MODULES
 
-# The only classes a file can become; a name that is not here is refused, never looked up.
-ESTIMATORS = {
-    "Perceptron": "gapless.estimators.perceptron",
-    "LinearSVC": "gapless.estimators.linear_svc",
-    "SVC": "gapless.estimators.svc",
-    "NuSVC": "gapless.estimators.svc",
-    "SVR": "gapless.estimators.svr",
-    "NuSVR": "gapless.estimators.svr",
-    "OneClassSVM": "gapless.estimators.one_class",
-    "LogisticRegression": "gapless.estimators.logistic",
-    "LinearRegression": "gapless.estimators.least_squares",
-    "Ridge": "gapless.estimators.least_squares",
-    "LeastSquaresClassifier": "gapless.estimators.least_squares",
-    "AdaBoostClassifier": "gapless.estimators.adaboost",
-    "AdaBoostRegressor": "gapless.estimators.adaboost_regressor",
-    "BaggingClassifier": "gapless.estimators.bagging",
-    "BaggingRegressor": "gapless.estimators.bagging",
-    "GaussianDiscriminant": "gapless.estimators.gaussian",
-    "LinearDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
-    "QuadraticDiscriminantAnalysis": "gapless.estimators.discriminant_analysis",
-    "DecisionTreeClassifier": "gapless.estimators.tree",
-    "DecisionTreeRegressor": "gapless.estimators.tree",
-}
 COMMENT_BYTES = 64
 
 
@@ -120,8 +98,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 def _model(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray], where: str) -> Any:
     """The estimator of a document; the learners of an ensemble before itself."""
     name = document.get("estimator")
-    if not isinstance(name, str) or name not in ESTIMATORS:
-        raise ModelFileError(f"{where}: holds {name!r}; this gapless reads {', '.join(ESTIMATORS)}")
+    if not isinstance(name, str) or name not in MODULES:
+        raise ModelFileError(f"{where}: holds {name!r}; this gapless reads {', '.join(MODULES)}")
     cls = _class(name)
     known = cls().get_params(deep=False)
     try:
@@ -167,15 +145,15 @@ def _finite(document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> bo
 
 
 def _class(name: str) -> Any:
-    return getattr(importlib.import_module(ESTIMATORS[name]), name)
+    return getattr(importlib.import_module(MODULES[name]), name)
 
 
 def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The document and the arrays of a fitted model of ours, in the types of the file."""
     name = type(model).__name__
-    if name not in ESTIMATORS or type(model) is not _class(name):
+    if name not in MODULES or type(model) is not _class(name):
         whole = f"{type(model).__module__}.{type(model).__qualname__}"
-        raise ModelFileError(f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(ESTIMATORS)}")
+        raise ModelFileError(f"cannot save {whole}: a model file holds gapless.{' or gapless.'.join(MODULES)}")
     certificate = getattr(model, "certificate_", None)
     if certificate is None:
         from sklearn.exceptions import NotFittedError
@@ -214,7 +192,7 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
 def _learner(model: Any, learner: Any) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Document and arrays of a learner of an ensemble."""
     whole = f"{type(learner).__module__}.{type(learner).__qualname__}"
-    if type(learner).__name__ not in ESTIMATORS or type(learner) is not _class(type(learner).__name__):
+    if type(learner).__name__ not in MODULES or type(learner) is not _class(type(learner).__name__):
         raise ModelFileError(
             f"cannot save this {type(model).__name__}: its base learner is {whole}, and a model file holds those of gapless alone"
         )

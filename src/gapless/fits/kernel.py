@@ -33,9 +33,9 @@ from gapless.gram.dense import DenseGram
 from gapless.gram.interface import Gram
 from gapless.gram.tiles import RowTiles
 from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
+from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
-from gapless.problems.kernel_constant import no_worse_than_constant
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.kernel.solve import SMALL, solve_kernel
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Interruption, Stop
@@ -407,7 +407,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=None)
     assert solution.scores is not None
     if solution.status not in ("converged", "stalled"):
-        beta, theta, scores = no_worse_than_constant(problem, (solution.u, solution.theta, solution.scores))
+        beta, theta, scores = at_least_as_good_as_constant(problem, (solution.u, solution.theta, solution.scores))
         off = solution.off if theta is solution.theta else None
         solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
     if task.kind in ("nu_svr", "epsilon_svr"):  # what the two variables of a row have in common is not in u
@@ -492,7 +492,7 @@ def _linear(data: Data, problem: KernelDual, rows: np.ndarray, stop: Stop, start
     The gap of that w may be wider than the one the solver reached with its own; then it goes on.
     """
     X = data.X[rows] if rows.size != data.X.shape[0] or not (np.diff(rows) > 0).all() else data.X
-    linear = LinearERM.build(X, problem.sign.astype(np.int8), problem.c, losses.BY_NAME["hinge"], "free")
+    linear = LinearProblem.build(X, problem.sign.astype(np.int8), problem.c, losses.BY_NAME["hinge"], "free")
     point = None
     if start is not None:
         u = problem.u(start)

@@ -17,7 +17,7 @@ from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.separation import Separability, decide
 from gapless.errors import separation_message, unproved_message
 from gapless.problems.likelihood import Basis, Likelihood, no_basis
-from gapless.solvers.likelihood import solve_unpenalised, too_large
+from gapless.solvers.likelihood import solve_likelihood, too_large
 from gapless.solvers.loop import Ended, Interruption, Loop
 from gapless.solvers.newton_system import DIRECT
 from gapless.solvers.solution import Event, Solution
@@ -127,7 +127,7 @@ def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood,
         arrays = getattr(data.start, "certificate_", data.start).arrays
         if arrays["coef"].shape == (K if K > 2 else 1, problem.d):
             theta = problem.coordinates(arrays["coef"].astype(float), arrays["intercept"].astype(float))
-    solution = solve_unpenalised(
+    solution = solve_likelihood(
         problem, stop, start=theta, callback=data.callback, interruption=data.interruption
     )  # fmt: skip
     return problem, solution

@@ -24,11 +24,11 @@ from gapless.encode.equal_rows import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
-from gapless.problems.constant import moved_apart
-from gapless.problems.linear import LinearERM
+from gapless.problems.constant import separate_equal_constants
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.linear.solve import solve, solve_multinomial
-from gapless.solvers.linear.warm_restart import Curvature, resume
+from gapless.solvers.linear.warm_restart import KeptCurvature, solve_from_neighbour
 from gapless.solvers.loop import SMALL, Interruption, Stop
 from gapless.solvers.solution import Event
 
@@ -255,9 +255,9 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     positive = positives[k]
     loss = losses.BY_NAME[task.loss]
 
-    def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearERM:
+    def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearProblem:
         y = np.where(index == positive, np.int8(1), np.int8(-1))
-        return LinearERM.build(X, y, c, loss, task.offset.kind, task.offset.scale)
+        return LinearProblem.build(X, y, c, loss, task.offset.kind, task.offset.scale)
 
     problem = data.problem((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
     small = problem
@@ -265,7 +265,7 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
         small = data.problem((k, "small"), data.groups.c, lambda: build(*data.small()))
     kept = None
     if data.shared is not None and data.start is not None:
-        kept = data.shared.setdefault((k, "curvature"), Curvature())
+        kept = data.shared.setdefault((k, "curvature"), KeptCurvature())
     predicted = kept is not None and getattr(data.start, "guessed", False) and kept.predicts(small)
     earlier = None if predicted else _earlier(data, problem.d, len(positives))
     start = None
@@ -279,13 +279,13 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     options: dict[str, Any] = {"callback": data.callback, "interruption": data.interruption, "seed": task.seed}
     if kept is not None:
         ready = getattr(data.start, "ready", False)
-        solution = resume(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
+        solution = solve_from_neighbour(small, stop, start, ready=ready, curvature=kept, order=data.order, **options)
     else:
         solution = solve(
             small, stop, solver=task.solver, start=start, order=data.order, schedule=task.schedule, **options
         )
     if len(positives) > 1 and solution.status != "converged":
-        theta = moved_apart(problem, solution.theta)
+        theta = separate_equal_constants(problem, solution.theta)
         solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
     combined = solution.combined if data.groups is None else None
     if combined is None:

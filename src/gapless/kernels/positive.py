@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-UNIT = 2.0**-53
+from gapless.numbers import UNIT
+
 #: The largest shift, against the largest diagonal value: what single precision loses.
 MOST_SHIFT = 1e-6
 #: Rows beyond which the factorisation would take longer than most fits.

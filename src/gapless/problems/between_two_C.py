@@ -28,7 +28,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class PathPoint:
     """What of a point of the path the others need: its figures, and w and p in coordinates that the penalty squares.
 
     Kernel machines give u for both, and the scores as ``dual_of``, so that <w1, w2> = u1'f2.
@@ -44,14 +44,14 @@ class Shape:
     p: np.ndarray
     f: np.ndarray | None = None  #: kernel machines: K u, where w = p = u
 
-    def apart(self, other: Shape) -> float:
+    def half_squared_distance(self, other: PathPoint) -> float:
         """1/2 |w1 - w2|^2 + 1/2 |p1 - p2|^2"""
         if self.f is not None and other.f is not None:
             return max(0.0, float((self.w - other.w) @ (self.f - other.f)))
         w, p = self.w - other.w, self.p - other.p
         return 0.5 * float((w * w).sum()) + 0.5 * float((p * p).sum())
 
-    def carried(self, C: float) -> float:
+    def relative_gap_at(self, C: float) -> float:
         """The relative gap of this w with u C/C1 at another C: both P and D are polynomials in it."""
         ratio = C / self.C
         penalty, square = 0.5 * float((self.w * self.w).sum()), 0.5 * float((self.p * self.p).sum())
@@ -61,20 +61,20 @@ class Shape:
         return gap / dual if dual > 0.0 else np.inf
 
 
-def bend(first: Shape, second: Shape) -> float:
+def curvature_along_C(first: PathPoint, second: PathPoint) -> float:
     """k: what the gap between the points can be above the line between their gaps, times 1/(t (1 - t))."""
-    return (second.C - first.C) * (first.loss - second.loss) - first.apart(second)
+    return (second.C - first.C) * (first.loss - second.loss) - first.half_squared_distance(second)
 
 
-def largest_gap(first: Shape, second: Shape) -> float:
+def largest_gap(first: PathPoint, second: PathPoint) -> float:
     """A bound on gap_t for all t in [0, 1]."""
-    return _top(*_gaps(first, second), bend(first, second))
+    return _top(*_gaps(first, second), curvature_along_C(first, second))
 
 
-def largest_relative_gap(first: Shape, second: Shape) -> float:
+def largest_relative_gap(first: PathPoint, second: PathPoint) -> float:
     """The smallest tol (to a tenth of a percent, from above) that every C between the two keeps; infinite where D <= 0."""
     gaps, duals = _gaps(first, second), (first.dual, second.dual)
-    k = bend(first, second)
+    k = curvature_along_C(first, second)
     if min(duals) <= 0.0:
         return 0.0 if _top(*gaps, k) <= 0.0 else np.inf
     low = max(gaps[0] / duals[0], gaps[1] / duals[1], 0.0)
@@ -91,7 +91,7 @@ def largest_relative_gap(first: Shape, second: Shape) -> float:
     return high
 
 
-def _gaps(first: Shape, second: Shape) -> tuple[float, float]:
+def _gaps(first: PathPoint, second: PathPoint) -> tuple[float, float]:
     """Of the points, with the price of sum u at the larger P."""
     top = 2.0 * max(first.primal, second.primal)
     gaps = [one.gap + (one.price * np.sqrt(top / one.primal) if one.price > 0.0 else 0.0) for one in (first, second)]

@@ -1,27 +1,31 @@
-"""The best model without features: what a fit that was stopped at once returns.
+"""The best model without features: what a fit that was stopped too early returns where its own point is worse.
 
     one score a row:     min over v of  [1/2 v^2] + C+ l(+1, sv) + C- l(-1, sv)                C+, C- the sums of c in each class
     K scores a row:      min over v of  [1/2 |v|^2] + sum_k C_k (ln sum_j e^(s v_j) - s v_k)
 
 s is the value of the constant feature; the square is there where the offset is penalised.  Both need the sums of c alone.
+
+Of the kernel machines C-SVC, eps-SVR and nu-SVR have w = 0 at beta = 0, which is feasible (a nu-SVR's sum may be below T1), and
+D(0) = 0.  The beta of a nu-SVC has a sum above 0, so that w cannot be 0: its constant keeps w and has an offset beyond R |w|,
+the largest that <w, phi> can be.  A one-class machine has no classes, and no constant.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gapless.losses import Hinge, Squared
 from gapless.losses._protocol import slope, value
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 
-#: Doublings of the bracket of v: beyond 2^10 no loss changes any more.
-DOUBLINGS = 10
-#: By what share the constants of several hinge problems are moved apart.
-APART = 2.0**-40
+if TYPE_CHECKING:  # the Gram matrices behind it take time to import, and linear fits do without
+    from gapless.problems.kernel import KernelDual
+
+KernelPoint = tuple[np.ndarray, np.ndarray, np.ndarray]  #: beta, scalars, scores
 
 
 class Constant(NamedTuple):
@@ -31,7 +35,7 @@ class Constant(NamedTuple):
     primal: float
 
 
-def best_constant(problem: LinearERM) -> Constant | None:
+def best_constant(problem: LinearProblem) -> Constant | None:
     """The constant score with the least P; None where there is no offset."""
     s = float(problem.rows.constant)
     if s == 0.0:
@@ -56,7 +60,7 @@ def _offset(loss: Any, positive: float, negative: float, s: float, *, penalised:
         return data + v if penalised else data
 
     low, high = -1.0 / s, 1.0 / s
-    for _ in range(DOUBLINGS):
+    for _ in range(10):  # beyond 2^10 no loss changes any more
         low = low if rise(low) <= 0.0 else 2.0 * low
         high = high if rise(high) >= 0.0 else 2.0 * high
     while True:
@@ -70,17 +74,18 @@ def _offset(loss: Any, positive: float, negative: float, s: float, *, penalised:
     return low if abs(rise(low)) < abs(rise(high)) else high
 
 
-def moved_apart(problem: LinearERM, theta: np.ndarray) -> np.ndarray:
-    """The constant of one class against the rest, one of several such problems.
+def separate_equal_constants(problem: LinearProblem, theta: np.ndarray, share: float = 2.0**-40) -> np.ndarray:
+    """Move the constant of one class against the rest, so that the constants of several classes differ.
 
-    The hinge's is -1 for every class that has less than half of the weight, so that the first class would be predicted.  Moved
-    by APART of the class's share of the weight, the largest class has the largest score, and P rises by at most APART of P.
+    The hinge's constant is -1 for every class that has less than half of the weight, so that the first class would be predicted.
+    Moved by ``share`` times the class's share of the weight, the largest class has the largest score, and P rises by at most
+    ``share`` of P.
     """
     if not isinstance(problem.loss, Hinge) or theta[:-1].any() or theta[-1] == 0.0:
         return theta
     positive, negative = problem.masses
     moved = theta.copy()
-    moved[-1] *= 1.0 - APART * (1.0 - abs(positive - negative) / (positive + negative))
+    moved[-1] *= 1.0 - share * (1.0 - abs(positive - negative) / (positive + negative))
     return moved
 
 
@@ -118,3 +123,41 @@ def best_constants(problem: Multinomial, steps: int = 100) -> Constant | None:
                 break
     theta[:, -1] = v
     return Constant(theta, primal(v))
+
+
+def at_least_as_good_as_constant(problem: KernelDual, point: KernelPoint) -> KernelPoint:
+    """The point, or the constant where that costs less on the training rows: by the weight of errors for classes, by the loss for
+    numbers."""
+    if problem.kind == "one_class":
+        return point
+    constant = _far_offset(problem, point) if problem.kind == "nu_svc" else _zero_weights(problem)
+    return point if _training_cost(problem, point) <= _training_cost(problem, constant) else constant
+
+
+def _zero_weights(problem: KernelDual) -> KernelPoint:
+    scores = np.zeros(problem.n_points)
+    return np.zeros(problem.n), problem.best_scalars(scores), scores
+
+
+def _far_offset(problem: KernelDual, point: KernelPoint) -> KernelPoint:
+    beta, _, scores = point
+    side = 1.0 if _class_weight(problem, 1.0) >= _class_weight(problem, -1.0) else -1.0
+    most = max(np.sqrt(problem.R2 * max(problem.square(beta, scores), 0.0)), float(np.abs(scores).max(initial=0.0)))
+    offset = side * (1.0 + 1e-6) * (most if most > 0.0 else 1.0)
+    # t is best where the slope T1 - sum of c over h > 0 changes sign: a quantile of the h without t.
+    h = -problem.sign * (problem.to_variables(scores) + offset)
+    order = np.argsort(-h, kind="stable")
+    at = int(np.searchsorted(np.cumsum(problem.c[order]), problem.totals[1]))
+    return beta, np.array([offset, float(h[order[min(at, h.size - 1)]])]), scores
+
+
+def _class_weight(problem: KernelDual, sign: float) -> float:
+    return float(problem.c[problem.sign == sign].sum())
+
+
+def _training_cost(problem: KernelDual, point: KernelPoint) -> float:
+    _, scalars, scores = point
+    if problem.kind in ("c_svc", "nu_svc"):
+        wrong = ~(problem.sign * (scores + scalars[0]) > 0.0)
+        return float(problem.c[wrong].sum())
+    return float(problem.c @ np.maximum(problem.hinges(scalars, scores), 0.0))

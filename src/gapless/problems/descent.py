@@ -2,7 +2,7 @@
 
     J(w, b) = lam/2 |w|^2 + 1/n sum_i p_i l(y_i, <w, x_i> + b),        mean of p = 1
 
-J = lam P of `linear_erm` (or of `multinomial`, K scores a row) with c_i = p_i / (n lam), so that both have the same minimum and
+J = lam P of `linear` (or of `multinomial`, K scores a row) with c_i = p_i / (n lam), so that both have the same minimum and
 a gap of P is lam times one of J.  Steps are taken on J: the update of one example then reads as it stands in the textbooks,
 and rates do not depend on n.  Without a penalty (lam = 0) c_i = p_i / n, J is the sum of losses alone, and has no gap; but of the
 perceptron criterion the minimum is known, 0 at w = 0 and b = 0, with a penalty or without.
@@ -18,7 +18,7 @@ import numpy as np
 from gapless._runtime.cached import lazy
 from gapless._runtime.results import result
 from gapless.losses import Perceptron, Softmax, Squared
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 
 
@@ -33,12 +33,12 @@ class LinearRisk:
     lam : factor of the penalty; kept, since 1/sum(c) would be off by a rounding
     """
 
-    problem: LinearERM | Multinomial
+    problem: LinearProblem | Multinomial
     lam: float
 
     @classmethod
-    def of(cls, problem: LinearERM | Multinomial) -> LinearRisk:
-        """J of a problem in the units of C: ``problem`` is a `LinearERM` or a `Multinomial`."""
+    def of(cls, problem: LinearProblem | Multinomial) -> LinearRisk:
+        """J of a problem in the units of C: ``problem`` is a `LinearProblem` or a `Multinomial`."""
         return cls(problem, 1.0 / float(problem.c.sum()))
 
     @property
@@ -59,7 +59,7 @@ class LinearRisk:
     @property
     def loss(self) -> Any:
         """What one example costs."""
-        return self.problem.loss if isinstance(self.problem, LinearERM) else Softmax()
+        return self.problem.loss if isinstance(self.problem, LinearProblem) else Softmax()
 
     @property
     def smooth(self) -> bool:
@@ -150,7 +150,7 @@ class LinearRisk:
             data = -problem.combine(problem.dual_of(P))
         else:
             g = np.empty_like(Z)
-            loss, _, _ = problem.curve(Z, Z, 0.0, g, np.empty_like(Z))
+            loss, _, _ = problem.derivatives_along(Z, Z, 0.0, g, np.empty_like(Z))
             data = problem.combine(g)
         gradient = self.lam * (data + self.pull(theta)) if self.lam > 0.0 else data
         if problem.rows.constant == 0.0:
@@ -221,7 +221,7 @@ class LinearRisk:
         return f"<LinearRisk: {self}>"
 
 
-def _largest_eigenvalue(problem: LinearERM | Multinomial, share: np.ndarray, steps: int = 30) -> float:
+def _largest_eigenvalue(problem: LinearProblem | Multinomial, share: np.ndarray, steps: int = 30) -> float:
     """Of X' diag(share) X, from below, by Lanczos' method with full orthogonalisation."""
     from gapless import rows as R
 

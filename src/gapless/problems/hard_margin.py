@@ -20,13 +20,14 @@ import numpy as np
 from gapless import rows as R
 from gapless._runtime.cached import lazy
 from gapless.losses import Hinge
-from gapless.problems.linear import BLOCK, SLICE, UNIT, LinearERM, gamma
+from gapless.numbers import UNIT, gamma
+from gapless.problems.linear import BLOCK, SLICE, LinearProblem
 
 #: Rows near their margin for which the rounding of a score is bounded product by product.
 NEAR = 100_000
 
 
-class HardMargin(LinearERM):
+class HardMargin(LinearProblem):
     """P, D and the maps between them, for rows X and signs y."""
 
     #: P is infinite where a margin is not kept.
@@ -35,7 +36,7 @@ class HardMargin(LinearERM):
     @classmethod
     def from_rows(cls, X: Any, y: np.ndarray, offset: str, offset_scale: float = 1.0) -> HardMargin:
         c = np.broadcast_to(np.inf, y.size)
-        built = LinearERM.build(X, np.asarray(y, np.int8), np.ones(0), Hinge(), offset, offset_scale)
+        built = LinearProblem.build(X, np.asarray(y, np.int8), np.ones(0), Hinge(), offset, offset_scale)
         return cls(built.rows, built.y, c, built.loss, offset)
 
     def subset(self, index: np.ndarray, scale: float = 1.0) -> HardMargin:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless.gram.interface import Gram
-from gapless.problems.linear import gamma
+from gapless.numbers import gamma
 
 #: Scores are trusted to within so many times their rounding bound, so that others who bound it less sharply agree.
 CAUTION = 16.0

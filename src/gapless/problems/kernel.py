@@ -35,7 +35,7 @@ import numpy as np
 
 from gapless._runtime.cached import lazy
 from gapless.gram.interface import Gram, Tick
-from gapless.problems.linear import UNIT, gamma
+from gapless.numbers import UNIT, gamma
 
 KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
 

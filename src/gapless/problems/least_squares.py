@@ -4,7 +4,7 @@
 
 The optimum is where the residuals r = y - Xw - b are orthogonal to the columns: X'Sr = alpha w, and 1'Sr = 0 with an
 offset.  `orthogonality` says how far from that a model is, without units: the largest cosine between the residuals and a
-column (about its mean, where there is an offset).  With alpha > 0 this is 2 alpha times the problem of `linear_erm` with
+column (about its mean, where there is an offset).  With alpha > 0 this is 2 alpha times the problem of `linear` with
 the squared loss and c_i = s_i / alpha, which has a dual and a gap; without penalty there is none.
 """
 
@@ -20,7 +20,7 @@ from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless._runtime.threads import map_threads, share
-from gapless.problems.linear import UNIT, gamma
+from gapless.numbers import UNIT, gamma
 from gapless.rows.second_moments import Columns, Sizes, columns, residuals, sized_residuals
 
 #: A column that varies by less than this part of its length is constant up to rounding.
@@ -209,9 +209,9 @@ class LeastSquares:
         return u
 
     def gap(self, k: int, w: np.ndarray, b: float, u: np.ndarray) -> Gap:
-        """P and D of target k as in `linear_erm`, with c = s / alpha, in pieces of rows: memory does not grow with them.
+        """P and D of target k as in `linear`, with c = s / alpha, in pieces of rows: memory does not grow with them.
 
-        The bound on the rounding is that of `LinearERM.rounding`, for the squared loss.
+        The bound on the rounding is that of `LinearProblem.rounding`, for the squared loss.
         """
         alpha, d = float(self.alpha[k]), self.d
         theta = np.append(w, b if self.offset else 0.0)

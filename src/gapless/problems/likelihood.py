@@ -35,8 +35,8 @@ from scipy import linalg
 from scipy.special import expit, log_expit, logsumexp, softmax
 
 from gapless import rows as R
+from gapless.numbers import UNIT, gamma
 from gapless.problems.least_squares import CONSTANT
-from gapless.problems.linear import UNIT, gamma
 from gapless.rows.products import TILE
 from gapless.rows.second_moments import columns, dense_tiles, triangle
 

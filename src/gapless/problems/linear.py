@@ -24,6 +24,7 @@ from gapless._runtime.cached import lazy
 from gapless._runtime.threads import share
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
+from gapless.numbers import UNIT, gamma
 from gapless.rows.copies.choose import LARGE, lean
 from gapless.rows.copies.two_value import MarkedRows
 from gapless.rows.products import added, inward, twice_read
@@ -31,11 +32,10 @@ from gapless.rows.verbs import row_axpy, row_dot
 
 #: How the offset enters.
 OFFSETS = ("none", "penalised", "free")
-UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
-class LinearERM:
+class LinearProblem:
     """P, D and the maps between them, for rows X, targets y, weights c > 0 and a loss."""
 
     rows: R.Rows
@@ -47,7 +47,7 @@ class LinearERM:
     @classmethod
     def build(
         cls, X: Any, y: np.ndarray, c: np.ndarray, loss: Any, offset: str, offset_scale: float = 1.0
-    ) -> LinearERM:
+    ) -> LinearProblem:
         constant = dict(zip(OFFSETS, (0.0, offset_scale, 1.0)))[offset]
         signs = y.dtype == np.int8  # the +1 and -1 of a classifier take a byte each
         y = np.ascontiguousarray(y, np.int8 if signs else float)
@@ -106,33 +106,33 @@ class LinearERM:
         v = b / self.rows.constant if self.rows.constant else 0.0
         return np.append(np.asarray(w, float), v)
 
-    def subset(self, index: np.ndarray, scale: float = 1.0) -> LinearERM:
+    def subset(self, index: np.ndarray, scale: float = 1.0) -> LinearProblem:
         """The problem on some rows, their weights multiplied by ``scale``."""
         part = R.take(self.rows, index)
-        return LinearERM(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
+        return LinearProblem(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
-    def read_lean(self, large: int = LARGE, many: bool = True) -> None:
+    def use_fast_copy(self, large: int = LARGE, many: bool = True) -> None:
         """Passes over all rows will be several, or many: from now on they read a copy in less memory that this repays, if any."""
-        if "_lean" not in self.__dict__:
+        if "_fast_copy" not in self.__dict__:
             copy = lean(self.rows, large, many)
             if many or copy is not self.rows:
-                self.__dict__["_lean"] = copy
+                self.__dict__["_fast_copy"] = copy
 
     @property
-    def passed(self) -> Any:
+    def pass_rows(self) -> Any:
         """The rows as passes read them."""
-        return self.__dict__.get("_lean", self.rows)
+        return self.__dict__.get("_fast_copy", self.rows)
 
     # -- values --------------------------------------------------------------------------------------------------
 
     def scores(
         self, theta: np.ndarray, tick: Callable[[], None] | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        return R.scores(self.passed, theta, tick, out)
+        return R.scores(self.pass_rows, theta, tick, out)
 
     def combine(self, u: np.ndarray, tick: Callable[[], None] | None = None) -> np.ndarray:
         """sum_i u_i x_i; the last entry belongs to the constant feature."""
-        return R.combine(self.passed, u, tick)
+        return R.combine(self.pass_rows, u, tick)
 
     def penalty(self, theta: np.ndarray) -> float:
         w = theta[:-1] if self.free else theta
@@ -184,7 +184,7 @@ class LinearERM:
 
     # -- maps ----------------------------------------------------------------------------------------------------
 
-    def curve(
+    def derivatives_along(
         self, z: np.ndarray, along: np.ndarray, t: float, g: np.ndarray, h: np.ndarray
     ) -> tuple[float, float, float]:
         """c l' and c l'' at the scores z + t along, into g and h; the sums of c l, g along and h along^2."""
@@ -194,7 +194,7 @@ class LinearERM:
         loss, slope_along, bend_along = sums.sum(axis=0).tolist()
         return loss, slope_along, bend_along
 
-    def look(
+    def loss_and_gradient(
         self,
         theta: np.ndarray,
         z: np.ndarray,
@@ -205,8 +205,8 @@ class LinearERM:
         """The scores of theta, c l' and c l'' there, into z, g and h; the sum of c l, and X'g. The data is read once."""
         if not theta[:-1].any():
             z[:] = self.rows.constant * theta[-1]
-            return self.curve(z, z, 0.0, g, h)[0], self.combine(g, tick)
-        rows = self.passed
+            return self.derivatives_along(z, z, 0.0, g, h)[0], self.combine(g, tick)
+        rows = self.pass_rows
         ends, sums, block = twice_read(rows)
         losses = np.zeros(len(ends) - 1)
         args = (self.loss, rows, inward(rows, theta), self.y, self.c, z, g, h)
@@ -216,7 +216,7 @@ class LinearERM:
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""
         g, h = np.empty_like(z), np.empty_like(z)
-        self.curve(z, z, 0.0, g, h)
+        self.derivatives_along(z, z, 0.0, g, h)
         return g, h
 
     def dual_from_primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
@@ -426,7 +426,7 @@ class LinearERM:
         Marked rows have a term for base and one for the jump from it, |base| + |jump| <= |x| + 2 |base| entry by entry: as
         if rows were so much longer and had so many more columns.
         """
-        longer = 2.0 * self.passed.reach if isinstance(self.passed, MarkedRows) else 0.0
+        longer = 2.0 * self.pass_rows.reach if isinstance(self.pass_rows, MarkedRows) else 0.0
         d = (self.d if longer == 0.0 else 2 * self.d + 5) + 1
         sums = gamma(min(self.n, BLOCK) + 64)
         # |x||w| + |b|, or by Cauchy and Schwarz with the offset as one more weight: whichever is less.
@@ -504,10 +504,6 @@ def largest_norm2(norms2: np.ndarray, free: bool) -> float:
     """The largest |x_i|^2; a free offset's constant feature (1) is taken out again, rounded up."""
     top = float(norms2.max(initial=0.0))
     return max(0.0, top - 1.0) + 8.0 * UNIT * top if free else top
-
-
-def gamma(m: float) -> float:
-    return m * UNIT / (1.0 - m * UNIT)
 
 
 @compiled(vectorise=True)

@@ -10,7 +10,7 @@ optimal b*.  The entries of r sum to 0 and P does not change with b + t, so b* m
     2B = max_jk |b*_j - b*_k| <= max_jk |ln(C_j/C_k)| + 2 R sqrt(P),      C_k = sum of c over class k
 
 (the optimal offsets balance sum_i c_i p_ik = C_k, the ratio p_ij/p_ik is e^((w_j - w_k)x + b_j - b_k), and
-|w_j - w_k| <= sqrt(2)|W| <= 2 sqrt(P)).  As in `linear_erm`, theta = (W, v) has one column more, for a constant feature.
+|w_j - w_k| <= sqrt(2)|W| <= 2 sqrt(P)).  As in `linear`, theta = (W, v) has one column more, for a constant feature.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses._verbs.softmax import entropy_row, softmax_row
-from gapless.problems.linear import BLOCK, UNIT, constant_feature, gamma, largest_norm2
+from gapless.numbers import UNIT, gamma
+from gapless.problems.linear import BLOCK, constant_feature, largest_norm2
 
 Tick = Callable[[], None] | None
 
@@ -134,7 +135,8 @@ class Multinomial:
     def dual_of(self, P: np.ndarray) -> np.ndarray:
         """u = c (e_y - p), exactly feasible: the entries of a row sum to 0, those of other classes to at least -c."""
         U = np.empty_like(P)
-        _dual_of(P, self.y, self.c, U)
+        # Shrunk by a few units in the last place: the shares of the other classes must not pass c, not even by rounding.
+        _dual_of(P, self.y, self.c, 1.0 - 4.0 * self.K * UNIT, U)
         return U
 
     def repair(self, U: np.ndarray) -> np.ndarray:
@@ -200,7 +202,7 @@ class Multinomial:
         }
 
     def rounding(self, theta: np.ndarray, Z: np.ndarray, U: np.ndarray, combined: np.ndarray, primal: float) -> float:
-        """A bound on |computed - exact| of P - D; see `linear_erm`. The loss changes by at most twice the largest score."""
+        """A bound on |computed - exact| of P - D; see `linear`. The loss changes by at most twice the largest score."""
         n, d = self.n, self.d + 1
         sums = gamma(BLOCK + 64)
         norms = np.sqrt(self.norms2) * (1.0 + 1e-12)
@@ -238,10 +240,9 @@ def _entropies(U, y, c, parts):
 
 
 @compiled
-def _dual_of(P, y, c, U):
+def _dual_of(P, y, c, shrink, U):
     for i in range(y.size):
-        # Shrunk by a few units in the last place: the shares of the others must not pass c, not even by rounding.
-        scale = c[i] * (1.0 - 4.0 * P.shape[1] * UNIT)
+        scale = c[i] * shrink
         total = 0.0
         for k in range(P.shape[1]):
             if k != y[i]:

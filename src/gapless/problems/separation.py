@@ -28,9 +28,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from gapless.numbers import gamma
+
 #: Numbers converted to float64 at a time.
 BLOCK = 1 << 21
-UNIT = 2.0**-53
 #: Below this a product of two doubles may lose digits that no relative bound sees.
 TINY = 2.0**-1020
 
@@ -138,9 +139,7 @@ class Separation:
         """a'theta of every pair and how far rounding can put it off; theta is good to one unit in the last place."""
         value, room = np.empty((self.n, self.K - 1)), np.empty((self.n, self.K - 1))
         size = np.abs(theta)
-        # Higham's gamma, for any order of the sum: d products, an offset, a difference, the last digit of theta.
-        steps = self.d + 8
-        gamma = steps * UNIT / (1.0 - steps * UNIT)
+        off = gamma(self.d + 8)  # d products, an offset, a difference, the last digit of theta
         with np.errstate(all="ignore"):
             for start, x in self.blocks():
                 part = slice(start, start + x.shape[0])
@@ -152,5 +151,5 @@ class Separation:
                 others = others + (others >= index[:, None])
                 z = own + np.take_along_axis(z, others, axis=1)
                 # All products exactly zero: the value is exactly zero. Underflow is ruled out by the caller.
-                room[part] = np.where(z > 0.0, 2.0 * gamma * z, np.where(z == 0.0, 0.0, np.inf))
+                room[part] = np.where(z > 0.0, 2.0 * off * z, np.where(z == 0.0, 0.0, np.inf))
         return value, room

@@ -38,7 +38,7 @@ from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.weights import check_sample_weight, costs
 from gapless.errors import CertificateError, short
 from gapless.problems.hard_margin import HardMargin
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.readings.kernel_reduce import KernelReduction, reduce_kernel
 from gapless.solvers.loop import audible
 from gapless.solvers.solution import Solution
@@ -236,11 +236,13 @@ def _certified(
     scale = decode_float(problem["offset_scale"])
     for k, sub in enumerate(certificate.subproblems):
         y = np.where(labels.index[counted] == sub.positive, np.int8(1), np.int8(-1))
-        part: LinearERM
+        part: LinearProblem
         if hard:
             part = HardMargin.from_rows(X[counted], y, problem["offset"], scale)
         else:
-            part = LinearERM.build(X[counted], y, c[counted], losses.BY_NAME[problem["loss"]], problem["offset"], scale)
+            part = LinearProblem.build(
+                X[counted], y, c[counted], losses.BY_NAME[problem["loss"]], problem["offset"], scale
+            )
         theta = part.join(np.asarray(coef[k], float), float(intercept[k]))
         u = np.ascontiguousarray(dual[k][weighs])
         solution = Solution(theta, u, "stalled", 0, 0.0, "reduce")

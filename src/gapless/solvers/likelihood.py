@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from gapless.problems.likelihood import Likelihood, bound
-from gapless.solvers.line_search import walk
+from gapless.solvers.line_search import find_step_length
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.newton_system import DIRECT
 from gapless.solvers.solution import Event, Solution, Status
@@ -50,7 +50,7 @@ class _Reached:
             self.theta, self.loss, self.lam2 = theta, loss, lam2
 
 
-def solve_unpenalised(
+def solve_likelihood(
     problem: Likelihood,
     stop: Stop,
     *,
@@ -63,7 +63,7 @@ def solve_unpenalised(
     reached = _Reached(problem.start() if start is None else start)
     with np.errstate(all="ignore"):
         try:
-            newton_unpenalised(problem, loop, reached)
+            newton_likelihood(problem, loop, reached)
         except Ended:
             pass
         except KeyboardInterrupt:
@@ -79,7 +79,7 @@ def too_large(problem: Likelihood) -> bool:
     return problem.S * problem.basis.width > DIRECT
 
 
-def newton_unpenalised(problem: Likelihood, loop: Loop, reached: _Reached) -> None:
+def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> None:
     """Ends the loop; ``reached`` holds what it found."""
     tol, theta = loop.stop.relative_gap, reached.theta
     empty = float(problem.c.sum()) * float(np.log(problem.K))
@@ -114,7 +114,7 @@ def newton_unpenalised(problem: Likelihood, loop: Loop, reached: _Reached) -> No
             loop.end("max_iter")
         step = -linalg.solve_triangular(L.T, half, lower=False, check_finite=False).reshape(theta.shape)
         along = problem.scores(step, loop.tick)
-        t = walk(_slope_and_bend(problem, Z, along))
+        t = find_step_length(_slope_and_bend(problem, Z, along))
         if t == 0.0:
             loop.end("stalled")
         theta = theta + t * step

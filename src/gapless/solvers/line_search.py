@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 
-def walk(
+def find_step_length(
     slope_and_bend: Callable[[float], tuple[float, float]],
     share: float = 0.5,
     tries: int = 60,

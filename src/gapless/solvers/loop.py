@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.clock import now
-from gapless.solvers.solution import Event, Status, relative_gap
+from gapless.numbers import relative_gap
+from gapless.solvers.solution import Event, Status
 
 HISTORY = 200
 #: Values (rows times columns) up to which every fit goes on to machine precision.

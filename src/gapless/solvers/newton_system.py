@@ -23,7 +23,7 @@ LIGHT = 2.5e5
 SLICE = 1 << 20
 
 
-class NormalEquations:
+class NewtonSystem:
     """Factored once, solved for several right-hand sides."""
 
     def __init__(

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows.products import curved_cost, gram_cost
 from gapless.solvers.newton_system import DIRECT, LIGHT
 
@@ -31,10 +31,10 @@ MANY = 12
 FLAT = 0.01
 
 
-class Preconditioned:
+class NewtonSystemCG:
     """Solves one Newton system after the other; ``factor`` may come from a smaller copy of the problem."""
 
-    def __init__(self, problem: LinearERM, tick: Callable[[], None] | None = None) -> None:
+    def __init__(self, problem: LinearProblem, tick: Callable[[], None] | None = None) -> None:
         self.problem, self.tick = problem, tick
         self.direct = problem.d + 1 <= DIRECT
         self.apart: Callable[[np.ndarray], np.ndarray] | None = None
@@ -98,8 +98,8 @@ class Preconditioned:
     def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
         self.products += 1
         if self.products == MANY:
-            self.problem.read_lean()
-        return ridge * x + R.curved(self.problem.passed, h, x, self.tick)
+            self.problem.use_fast_copy()
+        return ridge * x + R.curved(self.problem.pass_rows, h, x, self.tick)
 
     def _iterate(
         self, h: np.ndarray, right: np.ndarray, ridge: np.ndarray, enough: float, most: int

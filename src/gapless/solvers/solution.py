@@ -7,6 +7,8 @@ from typing import Literal
 
 import numpy as np
 
+from gapless.numbers import relative_gap
+
 #: How a fit ends; `errors.STATUSES` has the sentence of each.
 Status = Literal["converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite"]
 
@@ -43,8 +45,3 @@ class Solution:
     scores: np.ndarray | None = None  # of theta, where they are known
     combined: np.ndarray | None = None  # sum u x, the constant feature last, where it is known; u then needs no repair
     off: np.ndarray | None = None  # what these can be off by, beyond float64, where they do not count
-
-
-def relative_gap(primal: float, dual: float) -> float:
-    scale = max(abs(primal), abs(dual))
-    return (primal - dual) / scale if scale > 0 else 0.0

@@ -40,8 +40,8 @@ _FUNCTIONS = {"cross_entropy": "information", "entropy": "information", "kl": "i
 def __getattr__(name: str) -> object:
     if name in _FUNCTIONS:
         return _load(_PLACES[_FUNCTIONS[name]], name)
-    if name in _PLACES:
-        return _load(_PLACES[name])
+    if name in _PLACES or name in _PARTS:
+        return _load(_PLACES.get(name, f"gapless.theory.{name}"))
     raise AttributeError(
         f"module 'gapless.theory' has no attribute {name!r}; it has {', '.join((*_MODULES, *_FUNCTIONS))}"
     )

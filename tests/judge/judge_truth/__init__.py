@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import bags, bounds, gradient, kernel, linear, moments, perceptron, rounds, separation, squares, tree
+from . import bags, bounds, gaussian, kernel, likelihood, linear, perceptron, rounds, separation, squares, tree
 from .case import Case, Facts, Lies
 
 __all__ = ["facts_of", "lies_of"]
@@ -22,7 +22,7 @@ FAMILIES: dict[str, Callable[[Case, Lies], None]] = {
     **dict.fromkeys(("LinearRegression", "Ridge", "LeastSquaresClassifier"), squares.find),
     **dict.fromkeys(("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"), kernel.find),
     **dict.fromkeys(
-        ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), moments.find
+        ("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"), gaussian.find
     ),
     "Perceptron": perceptron.find,
     **dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), tree.find),
@@ -51,7 +51,7 @@ def lies_of(fit: Any, document: dict[str, Any], arrays: dict[str, Any]) -> list[
         without = fit.document["certificate"]["kind"] == "gradient"
         lies.unless(case.block["kind"] in (fit.document["certificate"]["kind"], "gap", "orthogonality"), "kind")
         with np.errstate(all="ignore"):
-            (gradient.find if without else FAMILIES[name])(case, lies)
+            (likelihood.find if without else FAMILIES[name])(case, lies)
             lies.unless(("bounds" in document) == ("bounds" in fit.document), "bounds")
             if "bounds" in document:
                 bounds.find(case, fit.document, fit.new, lies)

@@ -7,6 +7,8 @@ from typing import Any
 
 import typer
 
+from gapless import registry
+
 
 class Kind(StrEnum):
     auto = "auto"
@@ -35,17 +37,9 @@ class ClassWeight(StrEnum):
     balanced = "balanced"
 
 
-#: The estimator of each model, and the options that only some of them have.
-ESTIMATORS = {
-    Kind.svm: "LinearSVC",
-    Kind.logistic: "LogisticRegression",
-    Kind.rbf: "SVC",
-    Kind.adaboost: "AdaBoostClassifier",
-    Kind.bagging: "BaggingClassifier",
-    Kind.linear: "LinearRegression",
-    Kind.ridge: "Ridge",
-    Kind.least_squares: "LeastSquaresClassifier",
-}
+#: The estimator of each model.
+ESTIMATORS = {Kind(command): name for command, name in registry.COMMANDS.items()}
+#: The options that only some models have.
 _MARGIN = (Kind.svm, Kind.logistic)
 _OPTIONS = {
     "loss": (Kind.svm,),

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapless._runtime.written import written
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.schedules import Schedule, as_schedule
@@ -33,7 +33,7 @@ WITHOUT_PENALTY = 4
 
 
 def gradient_fit(
-    problem: LinearERM | Multinomial,
+    problem: LinearProblem | Multinomial,
     loop: Loop,
     method: str,
     start: np.ndarray | None = None,

@@ -19,8 +19,9 @@ from gapless._runtime.clock import now
 from gapless._runtime.results import result
 from gapless._runtime.threads import one_blas_thread
 from gapless._runtime.written import written
+from gapless.numbers import relative_gap
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.descent import functions as stepwise
 from gapless.solvers.descent.as_solver import steady_schedule
@@ -29,7 +30,6 @@ from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.descent.trace import Descent, Trace
 from gapless.solvers.descent.visits import as_visits
 from gapless.solvers.loop import audible
-from gapless.solvers.solution import relative_gap
 
 Method = Literal["gd", "sgd", "minibatch", "newton", "momentum", "adam"]
 METHODS = ("gd", "sgd", "minibatch", "newton", "momentum", "adam")
@@ -202,7 +202,7 @@ def as_objective(given: Any) -> LinearRisk | stepwise.Function:
     """What the user gave, as something that can be descended."""
     if isinstance(given, LinearRisk):
         return given
-    if isinstance(given, LinearERM | Multinomial):
+    if isinstance(given, LinearProblem | Multinomial):
         return LinearRisk.of(given)
     if isinstance(given, tuple | list) and 2 <= len(given) <= 3 and all(callable(part) for part in given):
         return stepwise.Function(given[0], given[1], given[2] if len(given) == 3 else None)

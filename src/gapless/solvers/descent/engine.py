@@ -10,7 +10,7 @@ import numpy as np
 from gapless._compile.jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.straight import can_be_straight, straight
 from gapless.rows.csr import CsrRows
 from gapless.rows.products import Rows, longest, n_features, n_stored, take
@@ -59,7 +59,7 @@ class Engine:
         """``first`` is an order of the examples that does not depend on theirs; ``epochs`` how many there will be, at most."""
         problem: Any = risk.problem
         self.risk, self.schedule, self.size = risk, schedule, size
-        self.loss = problem.loss if isinstance(problem, LinearERM) else K.Softmax(problem.K)
+        self.loss = problem.loss if isinstance(problem, LinearProblem) else K.Softmax(problem.K)
         self.per_epoch = -(-risk.n // size)
         # Batches of one score a row need no gradient written out; everything else does.
         plain = not risk.many and method in ("sgd", "minibatch")

@@ -22,11 +22,11 @@ import numpy as np
 from gapless import rows as R
 from gapless._runtime.clock import now
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.descent.schedules import Schedule
 from gapless.solvers.descent.trace import Break
-from gapless.solvers.line_search import walk
-from gapless.solvers.newton_system import NormalEquations
+from gapless.solvers.line_search import find_step_length
+from gapless.solvers.newton_system import NewtonSystem
 
 #: A value above that of the start by this factor is one that rises without end.
 RISE = 1e8
@@ -132,13 +132,13 @@ class Risk:
             raise ValueError(
                 f"method='newton' needs a loss with a curvature; {type(risk.loss).__name__} has none. Use squared_hinge, or gd."
             )
-        if isinstance(problem, LinearERM) and risk.lam == 0.0:
+        if isinstance(problem, LinearProblem) and risk.lam == 0.0:
             return _downhill(_hessian_without_penalty(risk, theta), gradient)
-        if isinstance(problem, LinearERM):
+        if isinstance(problem, LinearProblem):
             # P and J have the same Newton step; the offset's curvature may be 0 (no example active), hence its ridge.
             _, h = problem.derivatives(problem.scores(theta))
             ridge = 1e-12 * float(h.sum() or 1.0) if problem.free else 1.0
-            step = NormalEquations(problem.rows, h, np.flatnonzero(h > 0.0), ridge).solve(-gradient / risk.lam)
+            step = NewtonSystem(problem.rows, h, np.flatnonzero(h > 0.0), ridge).solve(-gradient / risk.lam)
             if problem.rows.constant == 0.0:
                 step[-1] = 0.0
             return step
@@ -146,7 +146,7 @@ class Risk:
 
     def along(self, theta: np.ndarray, step: np.ndarray) -> Along:
         risk, problem = self.risk, self.risk.problem
-        if not isinstance(problem, LinearERM):
+        if not isinstance(problem, LinearProblem):
 
             def general(t: float) -> tuple[float, float, float]:
                 value, gradient = self.value_and_gradient(theta + t * step)
@@ -160,7 +160,7 @@ class Risk:
 
         def at(t: float) -> tuple[float, float, float]:
             self.evaluations += 1
-            loss, slope, bend = problem.curve(z, moved, t, g, h)
+            loss, slope, bend = problem.derivatives_along(z, moved, t, g, h)
             value = parts[0] + t * parts[1] + 0.5 * t * t * parts[2] + loss
             unit = risk.unit
             return unit * value, unit * (parts[1] + t * parts[2] + slope), unit * (parts[2] + bend)
@@ -344,7 +344,7 @@ def _searched(
         return 0.0
     along = objective.along(theta, direction)
     if schedule.kind == "exact":
-        rate = walk(lambda t: along(t)[1:], share=1e-9, tries=100, start=slope)
+        rate = find_step_length(lambda t: along(t)[1:], share=1e-9, tries=100, start=slope)
         if along(rate)[0] < value:
             return rate
     rate = first

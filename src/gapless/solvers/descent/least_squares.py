@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from gapless.losses import Squared
+from gapless.numbers import relative_gap
 from gapless.problems.descent import LinearRisk
 from gapless.problems.least_squares import LeastSquares
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.descent.as_solver import MOST_BETWEEN, batch_size, rates_for
 from gapless.solvers.descent.engine import Engine
 from gapless.solvers.least_squares.solve import Answer, Clock
 from gapless.solvers.loop import Ended
-from gapless.solvers.solution import relative_gap
 
 #: Passes over the data, where nothing is said.
 PASSES = 1000
@@ -65,7 +65,7 @@ class _Walk:
         alpha, y = float(problem.alpha[k]), np.ascontiguousarray(problem.Y[:, k])
         s = np.ones(problem.n) if problem.s is None else problem.s
         c = s / (alpha if alpha > 0.0 else problem.mass)
-        self.erm = LinearERM(problem.rows, y, c, Squared(), "free" if problem.offset else "none")
+        self.erm = LinearProblem(problem.rows, y, c, Squared(), "free" if problem.offset else "none")
         self.risk = LinearRisk(self.erm, alpha / problem.mass)
         self.alone = LeastSquares(problem.rows, y[:, None], problem.s, problem.alpha[k : k + 1], problem.offset)
         self.alone.__dict__["columns"] = problem.columns

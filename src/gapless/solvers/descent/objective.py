@@ -14,7 +14,7 @@ from gapless._runtime.written import written
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight
 from gapless.problems.descent import LinearRisk
-from gapless.problems.linear import OFFSETS, LinearERM
+from gapless.problems.linear import OFFSETS, LinearProblem
 from gapless.problems.multinomial import Multinomial
 
 LOSSES = {**losses.BY_NAME, "perceptron": losses.Perceptron()}
@@ -69,11 +69,11 @@ def linear_risk(
     c = strength * weights
     lam = float(lam) if lam is not None else 1.0 / (total * strength)
     if loss == "squared":
-        return LinearRisk(LinearERM.build(X, np.asarray(y, float), c, LOSSES[loss], offset), lam)
+        return LinearRisk(LinearProblem.build(X, np.asarray(y, float), c, LOSSES[loss], offset), lam)
     labels = encode_labels(y)
     if loss == "softmax":
         return LinearRisk(Multinomial.build(X, labels.index, c, labels.n_classes, offset), lam)
     if labels.n_classes > 2:
         raise ValueError(f"loss={written(loss)} is for two classes and y has {labels.n_classes}; use loss='softmax'")
     signs = np.where(labels.index == 1, np.int8(1), np.int8(-1))
-    return LinearRisk(LinearERM.build(X, signs, c, LOSSES[loss], offset), lam)
+    return LinearRisk(LinearProblem.build(X, signs, c, LOSSES[loss], offset), lam)

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 from scipy.linalg.lapack import dpstrf
 
-UNIT = 2.0**-53
+from gapless.numbers import UNIT
+
 #: Relative length of a row's part outside the span of others below which it depends on them; squared for inner products.
 DEPENDENT = 1e-11
 

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from gapless.errors import NotSeparable, short
+from gapless.numbers import UNIT, gamma
 from gapless.problems.hard_margin import HardMargin
-from gapless.problems.linear import UNIT, gamma
 from gapless.solvers.hard_margin.solve import solve_hard_margin
 from gapless.solvers.loop import Interruption, Stop
 

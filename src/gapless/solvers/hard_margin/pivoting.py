@@ -19,7 +19,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.losses import Hinge
 from gapless.problems.hard_margin import HardMargin
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
 from gapless.solvers.loop import Ended, Loop, Stop
 
@@ -51,7 +51,7 @@ def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.
     if problem.free:
         # A constant as long as the rows, penalised: nearly the same rows hold it, and descent is much quicker than to sum u = 0.
         rows, offset = rows._replace(constant=float(np.sqrt(np.mean(problem.norms2 - 1.0)))), "penalised"
-    soft = LinearERM(rows, problem.y, c, Hinge(), offset)
+    soft = LinearProblem(rows, problem.y, c, Hinge(), offset)
     inner = Loop(Stop(1e-14, passes), interruption=loop.interruption)
     inner.tick = loop.tick  # type: ignore[method-assign]
     try:

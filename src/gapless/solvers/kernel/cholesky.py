@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dpstrf
 from gapless.errors import NotSeparable
 from gapless.losses import Hinge
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Loop
@@ -46,7 +46,7 @@ def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
     if rank > 0 and (not found or (found[0] > problem.c).any()):
         L = np.empty((K.shape[0], rank))
         L[order - 1] = np.tril(factor)[:, :rank]
-        linear = LinearERM.build(L, problem.sign.astype(np.int8), problem.c * top, Hinge(), "free")
+        linear = LinearProblem.build(L, problem.sign.astype(np.int8), problem.c * top, Hinge(), "free")
         solution = solve(linear, replace(left, relative_gap=1e-9, passes=1000), interruption=loop.interruption)
         found.append(np.abs(solution.u) / top)
     best, least = None, np.inf

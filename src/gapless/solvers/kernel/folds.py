@@ -23,12 +23,12 @@ from gapless import kernels
 from gapless.gram.blocks import build_gram
 from gapless.gram.dense import DenseTiles, gather_square
 from gapless.gram.tiles import CHUNK, COLUMNS
+from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import solve_pairs
 from gapless.solvers.kernel.smo import extremes, violations
 from gapless.solvers.loop import Loop
-from gapless.solvers.solution import relative_gap
 
 #: Rows of a block, and of the first ones, which are chosen before anything is known.
 BLOCK, FIRST = 4096, 2048

@@ -29,12 +29,12 @@ from gapless.gram.class_pairs import ClassPairTiles
 from gapless.gram.float32_error import UNKNOWN_RATES, ErrorRates
 from gapless.gram.interface import Tick
 from gapless.gram.tiles import RowTiles
+from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.float64_scores import ApproximateScores, refine_all, refine_where_needed
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import smo_inner_loop
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.solution import relative_gap
 
 #: Variables of a working set, and how many of them are the worst.
 WORKING, WORST = 2048, 512

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge, solve_by_cholesky
 from gapless.solvers.kernel.float64_scores import ApproximateScores
 from gapless.solvers.kernel.polish import polish
 from gapless.solvers.kernel.smo import smo
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.solution import Event, Solution, Status, relative_gap
+from gapless.solvers.solution import Event, Solution, Status
 
 #: Points up to which every fit goes on to machine precision.
 SMALL = 1500

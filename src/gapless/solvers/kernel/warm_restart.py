@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from gapless.judge.kernel.labels import safe_sides
+from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import solve_pairs
 from gapless.solvers.kernel.smo import NestedLevel, extremes
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.solution import Solution, Status, relative_gap
+from gapless.solvers.solution import Solution, Status
 
 #: Rows of a turn: of those that make the gap, and of those inside their boxes.
 WORKING, INSIDE = 1024, 1024

@@ -18,7 +18,7 @@ from scipy.linalg import LinAlgError, lstsq
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from gapless import rows as R
-from gapless.problems.linear import SLICE, LinearERM
+from gapless.problems.linear import SLICE, LinearProblem
 from gapless.solvers.loop import Loop
 
 ROUNDS = 30
@@ -30,7 +30,7 @@ SAFE = 1e-12
 ROUNDING = 1e-13
 
 
-def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
+def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
     """Records better points in ``loop``. True where the sets settled: the point is the optimum up to rounding.
 
     ``work`` caps the multiplications spent, counted and not timed, so that equal fits polish equally.
@@ -77,7 +77,7 @@ def active_set(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray,
     return False
 
 
-def _solve_free(problem: LinearERM, loop: Loop, alpha: np.ndarray, free: np.ndarray) -> np.ndarray | None:
+def _solve_free(problem: LinearProblem, loop: Loop, alpha: np.ndarray, free: np.ndarray) -> np.ndarray | None:
     """alpha on the free set such that all of it lies on the margin; None where the system cannot be solved."""
     y = problem.y
     part = R.take(problem.rows, free)
@@ -121,7 +121,7 @@ def _solve_free(problem: LinearERM, loop: Loop, alpha: np.ndarray, free: np.ndar
 
 
 def _record(
-    problem: LinearERM, loop: Loop, alpha: np.ndarray
+    problem: LinearProblem, loop: Loop, alpha: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray, float, float], np.ndarray]:
     """Record the point with alpha pulled into its box: theta, u, their two values; and its margins."""
     u = problem.repair(np.clip(alpha, 0.0, problem.c) * problem.y)

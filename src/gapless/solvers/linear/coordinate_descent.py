@@ -27,7 +27,7 @@ from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless.losses import Hinge, Logistic, SquaredHinge
 from gapless.losses._protocol import dual_slope, dual_step
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows import CsrRows
 from gapless.rows.copies.binary import PatternRows
 from gapless.rows.copies.choose import by_length, compact
@@ -38,7 +38,7 @@ from gapless.solvers.loop import Loop
 
 
 def coordinate_descent(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     start: np.ndarray | None = None,
     *,
@@ -196,7 +196,7 @@ def _logits(u: np.ndarray, y: np.ndarray, c: np.ndarray) -> np.ndarray:
         return np.log(share) - np.log1p(-share)
 
 
-def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
+def _even_start(problem: LinearProblem) -> tuple[np.ndarray, np.ndarray]:
     """u and its theta for the logistic loss: alpha = s c for one class, t c for the other, with the s and t of the highest D.
 
     With the sums p and m of c y x over the classes D(s, t) = C+ H(s) + C- H(t) - 1/2 |s p + t m|^2, H the entropy: Newton's
@@ -239,7 +239,7 @@ def _even_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray]:
     return np.where(positive, s * problem.c, -t * problem.c), s * p + t * m
 
 
-def _balanced_start(problem: LinearERM) -> tuple[np.ndarray, np.ndarray, float]:
+def _balanced_start(problem: LinearProblem) -> tuple[np.ndarray, np.ndarray, float]:
     """The same with a free offset, where s C+ = t C- leaves one number to find, and the offset that goes with it.
 
     With M = s C+ = t C- and the difference of the means v = p/C+ + m/C- D(M) = C+ H(s) + C- H(t) - 1/2 M^2 |v|^2.  Its slope
@@ -275,14 +275,14 @@ def _shuffled(n: int, random: np.ndarray) -> np.ndarray:
     return everybody
 
 
-def _combined(rows: Any, problem: LinearERM, u: np.ndarray) -> np.ndarray:
+def _combined(rows: Any, problem: LinearProblem, u: np.ndarray) -> np.ndarray:
     theta = problem.combine(u)
     theta[-1] = rows.constant * float(u.sum())
     return theta
 
 
 def _look(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     rows: Any,
     u: np.ndarray,

@@ -16,18 +16,18 @@ from __future__ import annotations
 import numpy as np
 
 from gapless import rows as R
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import Loop
-from gapless.solvers.newton_system import DIRECT, NormalEquations
+from gapless.solvers.newton_system import DIRECT, NewtonSystem
 
 STEPS = 100
 
 
-def can_solve(problem: LinearERM) -> bool:
+def can_solve(problem: LinearProblem) -> bool:
     return min(problem.n, problem.d + 1) <= DIRECT
 
 
-def interior_point(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
+def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; returns when the steps no longer help. ``start`` is a dual point u."""
     y, c, n = problem.y, problem.c, problem.n
     theta, alpha, s, xi = _start(problem, start)
@@ -51,7 +51,7 @@ def interior_point(problem: LinearERM, loop: Loop, start: np.ndarray | None = No
         if problem.free:
             primal_residual[-1] = combined[-1]
         weight = 1.0 / (s / alpha + xi / t)
-        system = NormalEquations(
+        system = NewtonSystem(
             problem.rows,
             weight,
             every,
@@ -82,7 +82,7 @@ def interior_point(problem: LinearERM, loop: Loop, start: np.ndarray | None = No
         s, xi = np.maximum(s + along * ds, 1e-300), np.maximum(xi + along * dx, 1e-300)
 
 
-def _start(problem: LinearERM, u: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _start(problem: LinearProblem, u: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     n, c, y = problem.n, problem.c, problem.y
     theta = np.zeros(problem.d + 1)
     if u is None:
@@ -101,7 +101,7 @@ def _reach(x: np.ndarray, dx: np.ndarray) -> float:
 
 
 def _record(
-    problem: LinearERM, loop: Loop, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray
+    problem: LinearProblem, loop: Loop, theta: np.ndarray, z: np.ndarray, u: np.ndarray, combined: np.ndarray
 ) -> float:
     # The iterate's own w, not X'u: at large C their small difference costs far more in the loss than in the dual.
     primal = problem.primal(theta, z)

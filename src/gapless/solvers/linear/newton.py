@@ -21,14 +21,14 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.losses import Logistic, SquaredHinge
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.rows.products import curved_cost, gram_cost, read_alike
-from gapless.solvers.line_search import walk
-from gapless.solvers.linear.subset_start import from_subset
+from gapless.solvers.line_search import find_step_length
+from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.loop import SMALL, Loop
-from gapless.solvers.newton_system import DIRECT, NormalEquations
-from gapless.solvers.newton_system_cg import Preconditioned
+from gapless.solvers.newton_system import DIRECT, NewtonSystem
+from gapless.solvers.newton_system_cg import NewtonSystemCG
 
 #: Rows up to which a vector of their length more is no matter.
 FEW = 1 << 18
@@ -42,25 +42,25 @@ KEPT = 0.05
 NESTED = (16_000, 32), (4_000, 256)
 
 
-def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> None:
+def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
     n = problem.n
     theta = _no_slope(problem)
     if start is not None:
         theta = start.copy()
     elif any(n >= many and n >= dense * problem.d for many, dense in NESTED):
-        theta = from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
+        theta = start_from_subset(problem, loop, newton, lambda rows: 0.03 * problem.d / rows)
     system = _System(problem, loop)
     loop.system = system  # in the place of that of fewer rows, which are gone with it before others are copied
     if not loop.rough:
-        problem.read_lean(many=False)
+        problem.use_fast_copy(many=False)
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
-    loss, data_part = problem.look(theta, z, g, h, loop.tick)
+    loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
     if not problem.penalty(theta) + loss <= problem.primal_at_zero() and theta[:-1].any():
         # Far out the losses are straight, and Newton's steps blind: zero is the better start.
         theta = _no_slope(problem)
-        loss, data_part = problem.look(theta, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
 
     def own(point: np.ndarray) -> Callable[[], np.ndarray]:
         """The dual point of a point, made when it is asked for, which is at the end: -g, if we are still there."""
@@ -88,7 +88,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
             gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
             loop.know_scores(theta, z)
-            if not problem.free and read_alike(problem.passed):
+            if not problem.free and read_alike(problem.pass_rows):
                 loop.know_combined(-data_part)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
@@ -108,7 +108,7 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
             # By these second derivatives the step gains less than is asked for: it is the last, and nobody needs to see its end.
             loop.best_theta = theta + step
             return
-        loss, data_part = problem.look(theta + step, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta + step, z, g, h, loop.tick)
         if abs(_slope(problem, theta + step, data_part, step)) <= ENOUGH * abs(downhill):
             theta = theta + step
         else:
@@ -117,13 +117,13 @@ def newton(problem: LinearERM, loop: Loop, start: np.ndarray | None = None) -> N
             scratch = problem.scores(step, loop.tick, out=scratch)
             t = _walk(problem, theta, step, z, scratch, g, h, downhill)
             theta = theta + t * step
-            loss, data_part = problem.look(theta, z, g, h, loop.tick)
+            loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
             if t == 0.0:
                 return
         loop.advance()
 
 
-def _no_slope(problem: LinearERM) -> np.ndarray:
+def _no_slope(problem: LinearProblem) -> np.ndarray:
     """w = 0, and the best free offset for it: else the first steps do little but look for that."""
     theta = np.zeros(problem.d + 1)
     if problem.free and isinstance(problem.loss, Logistic | SquaredHinge):
@@ -134,7 +134,7 @@ def _no_slope(problem: LinearERM) -> np.ndarray:
     return theta
 
 
-def _left(problem: LinearERM, gradient: np.ndarray, h: np.ndarray) -> float:
+def _left(problem: LinearProblem, gradient: np.ndarray, h: np.ndarray) -> float:
     """What steps in w and in b alone could still gain: no bound, as the gap is, but it falls as the steps bring it down."""
     if not problem.free:
         return 0.5 * float(gradient @ gradient)
@@ -142,14 +142,14 @@ def _left(problem: LinearERM, gradient: np.ndarray, h: np.ndarray) -> float:
     return 0.5 * float(w @ w) + (0.5 * b * b / bend if bend > 0.0 else 0.0)
 
 
-def _slope(problem: LinearERM, theta: np.ndarray, data_part: np.ndarray, step: np.ndarray) -> float:
+def _slope(problem: LinearProblem, theta: np.ndarray, data_part: np.ndarray, step: np.ndarray) -> float:
     """dP/dt along the step, at theta."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     return float(w @ s + data_part @ step)
 
 
 def _record(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     theta: np.ndarray,
     g: np.ndarray,
@@ -188,7 +188,7 @@ def _record(
 class _System:
     """The system of a step: written out where it is small, or as narrow as the data is short; else iterated."""
 
-    def __init__(self, problem: LinearERM, loop: Loop) -> None:
+    def __init__(self, problem: LinearProblem, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d + 1
         self.inner = R.inner(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
@@ -197,12 +197,12 @@ class _System:
         products = 8.0 if sparse else 2.5
         cheap = d <= DIRECT and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(problem.rows)
         written = n * d <= SMALL or self.inner is not None or cheap
-        self.iterated = None if written else Preconditioned(problem, loop.tick)
+        self.iterated = None if written else NewtonSystemCG(problem, loop.tick)
         self.first: float | None = None
         # A look costs less than a matrix: that of a while ago, or of a smaller copy of the problem, is as good as long as each
         # step gains a digit.  Steps to machine precision, on small data, have their own.
         self.keeps = loop.rough or n * d > SMALL
-        self.kept: NormalEquations | None = None
+        self.kept: NewtonSystem | None = None
         if self.iterated is None and self.keeps and isinstance(loop.system, _System):
             self.kept = loop.system.kept
 
@@ -211,7 +211,7 @@ class _System:
         if self.iterated is None:
             if slow or self.kept is None:
                 inside = h > 1e-18 * h.max(initial=0.0)
-                system = NormalEquations(
+                system = NewtonSystem(
                     self.problem.rows, h, inside, ridge, tick=self.loop.tick, inner=self.inner, tolerance=1e-8
                 )
                 self.kept = system if self.keeps and system.way == "cholesky" else None
@@ -225,7 +225,7 @@ class _System:
         return self.iterated.solve(h, -gradient, ridge, max(min(enough, 0.2 * size), share * size))
 
 
-def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, before: float) -> bool:
+def worth_going_on(problem: LinearProblem | Multinomial, loop: Loop, gap: float, before: float) -> bool:
     """Past the tolerance: on, while each step still pays, on small data; elsewhere a step is no small part of the fit."""
     if loop.n_iter >= loop.stop.passes:
         return False
@@ -237,7 +237,7 @@ def worth_going_on(problem: LinearERM | Multinomial, loop: Loop, gap: float, bef
 
 
 def _walk(
-    problem: LinearERM,
+    problem: LinearProblem,
     theta: np.ndarray,
     step: np.ndarray,
     z: np.ndarray,
@@ -252,7 +252,7 @@ def _walk(
     linear, square = float(w @ s), float(s @ s)
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        _, slope_along, bend_along = problem.curve(z, along, t, g, h)
+        _, slope_along, bend_along = problem.derivatives_along(z, along, t, g, h)
         return linear + t * square + slope_along, square + bend_along
 
-    return walk(slope_and_bend, share=ENOUGH, start=slope)
+    return find_step_length(slope_and_bend, share=ENOUGH, start=slope)

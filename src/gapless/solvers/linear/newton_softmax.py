@@ -15,7 +15,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from gapless import rows as R
 from gapless.problems.multinomial import Multinomial
-from gapless.solvers.line_search import walk
+from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.newton import worth_going_on
 from gapless.solvers.loop import Loop
 from gapless.solvers.newton_system import DIRECT
@@ -25,7 +25,7 @@ WRITTEN_OUT = 2e10
 OFFSET_RIDGE = 1e-9
 
 
-def newton_multinomial(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
+def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
     """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
     theta = np.zeros((problem.K, problem.d + 1)) if start is None else start.copy()
     gap_before, primal_before, stale, first = np.inf, np.inf, 0, None
@@ -163,4 +163,4 @@ def _walk(problem: Multinomial, theta: np.ndarray, step: np.ndarray, Z: np.ndarr
         spread = np.sum(P * along * along, axis=1) - mean * mean
         return linear + t * square + float(problem.c @ (mean - own)), square + float(problem.c @ spread)
 
-    return walk(slope_and_bend)
+    return find_step_length(slope_and_bend)

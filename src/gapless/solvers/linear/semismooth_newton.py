@@ -18,11 +18,11 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._compile.jit import compiled
-from gapless.problems.linear import BLOCK, LinearERM, share_blocks
-from gapless.solvers.line_search import walk
-from gapless.solvers.linear.subset_start import from_subset
+from gapless.problems.linear import BLOCK, LinearProblem, share_blocks
+from gapless.solvers.line_search import find_step_length
+from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.newton_system import LIGHT, NormalEquations
+from gapless.solvers.newton_system import LIGHT, NewtonSystem
 
 ROUNDS = 60
 INNER = 40
@@ -35,7 +35,7 @@ NESTED = 8_000
 
 
 def semismooth(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     start: np.ndarray | None = None,
     *,
@@ -55,9 +55,9 @@ def semismooth(
     else:
         theta = np.zeros(problem.d + 1)
     if start is None and n >= NESTED and n >= 8 * problem.d:
-        theta = from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
+        theta = start_from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
         delta = 0.1
-    problem.read_lean()
+    problem.use_fast_copy()
     z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
     whole = True
     band, along = _Band(problem), np.empty(n)
@@ -105,7 +105,7 @@ def semismooth(
             if problem.free:
                 ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
             single = problem.mass(band.inside) * problem.R2 <= LIGHT * delta
-            system = NormalEquations(
+            system = NewtonSystem(
                 problem.rows,
                 problem.c,
                 band.inside,
@@ -142,7 +142,7 @@ def semismooth(
 
 
 def _record_free(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     theta: np.ndarray,
     u: np.ndarray,
@@ -166,7 +166,7 @@ class _Band:
     that to pay; all are read again now and then, so that rounding does not add up.
     """
 
-    def __init__(self, problem: LinearERM) -> None:
+    def __init__(self, problem: LinearProblem) -> None:
         self.problem = problem
         self.u, self.inside = np.zeros(problem.n), np.zeros(problem.n, dtype=bool)
         self._summed = np.zeros(problem.n) if problem.d >= LONG else None
@@ -208,7 +208,7 @@ class _Band:
 
 
 def _walk(
-    problem: LinearERM,
+    problem: LinearProblem,
     theta: np.ndarray,
     step: np.ndarray,
     z: np.ndarray,
@@ -231,7 +231,7 @@ def _walk(
         return linear + t * square + data, square + bend
 
     # A step costs many looks along it, but for sparse rows.
-    return walk(slope_and_bend, share=0.3 if isinstance(problem.rows, R.CsrRows) else 0.1, start=slope)
+    return find_step_length(slope_and_bend, share=0.3 if isinstance(problem.rows, R.CsrRows) else 0.1, start=slope)
 
 
 def _of(first: int, last: int) -> slice:

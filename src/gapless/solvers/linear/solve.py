@@ -22,7 +22,7 @@ import numpy as np
 from gapless._runtime.written import written
 from gapless.losses import Hinge, Logistic
 from gapless.problems.constant import best_constant, best_constants
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.rows import CsrRows
 from gapless.rows.products import n_stored
@@ -31,7 +31,7 @@ from gapless.solvers.linear import interior_point as ipm
 from gapless.solvers.linear.active_set import active_set
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
 from gapless.solvers.linear.newton import newton
-from gapless.solvers.linear.newton_softmax import newton_multinomial
+from gapless.solvers.linear.newton_softmax import newton_softmax
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.newton_system import DIRECT
@@ -56,7 +56,7 @@ class NotForThisLoss(ValueError):
 
 
 def solve(
-    problem: LinearERM,
+    problem: LinearProblem,
     stop: Stop,
     *,
     solver: str = "auto",
@@ -128,7 +128,7 @@ def solve_multinomial(
                 gradient_fit(problem, loop, solver, begin, seed=seed, order=order, schedule=schedule)
             else:
                 used = "newton"
-                newton_multinomial(problem, loop, begin)
+                newton_softmax(problem, loop, begin)
         except Ended:
             pass
         except KeyboardInterrupt:
@@ -145,7 +145,7 @@ def solve_multinomial(
     return Solution(theta, U, status, loop.n_iter, loop.seconds, used, loop.history)
 
 
-def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
+def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
     """There is always a point to return: zero, or where an earlier fit ended."""
     # No loss is below 0, so that D(0) = 0.
     loop.record(np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False)
@@ -159,13 +159,13 @@ def _record_start(problem: LinearERM, loop: Loop, start: tuple[np.ndarray, np.nd
         loop.end("max_iter")
 
 
-def _record_pair(problem: LinearERM, loop: Loop, theta: np.ndarray, u: np.ndarray) -> None:
+def _record_pair(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray) -> None:
     primal = problem.primal(theta)
     loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
 
 
 def _plan(
-    problem: LinearERM,
+    problem: LinearProblem,
     loop: Loop,
     solver: str,
     start: tuple[np.ndarray, np.ndarray] | None,
@@ -221,18 +221,18 @@ def _plan(
     return [(name, parts[name]) for name in names]
 
 
-def _many_features(problem: LinearERM) -> bool:
+def _many_features(problem: LinearProblem) -> bool:
     """Sparse, and too many columns for a matrix of them."""
     return isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
 
 
-def passes_are_cheap(problem: LinearERM) -> bool:
+def passes_are_cheap(problem: LinearProblem) -> bool:
     """Whether a step of Newton's costs many passes over the data: by conjugate gradients, or with most rows in its band."""
     return _many_features(problem) or problem.n < WIDE * problem.d
 
 
 def _wide(
-    problem: LinearERM, loop: Loop, u: np.ndarray | None, seed: int, order: np.ndarray | None
+    problem: LinearProblem, loop: Loop, u: np.ndarray | None, seed: int, order: np.ndarray | None
 ) -> list[tuple[str, Callable[[], None]]]:
     """Hinge on rows that are few for their columns: few passes mostly do, and a step by matrices costs many of them."""
     wide, direct = problem.n < WIDE * problem.d, ipm.can_solve(problem)
@@ -245,11 +245,11 @@ def _wide(
     return [("coordinate_descent", first), *(by_matrices + newton_like if wide else newton_like + by_matrices)]
 
 
-def _polish(problem: LinearERM, loop: Loop) -> list[str]:
+def _polish(problem: LinearProblem, loop: Loop) -> list[str]:
     """To machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
     if loop.best_theta is None or loop.best_u is None:
         return []
-    spent = 8.0 * loop.n_iter * n_stored(problem.passed)
+    spent = 8.0 * loop.n_iter * n_stored(problem.pass_rows)
     small = problem.n * (problem.d + 1) <= SMALL
     before = loop.relative_gap
     status = loop.status
@@ -260,7 +260,7 @@ def _polish(problem: LinearERM, loop: Loop) -> list[str]:
     return ["active_set"] if loop.relative_gap < before else []
 
 
-def _constant_is_better(problem: LinearERM | Multinomial, loop: Loop) -> bool:
+def _constant_is_better(problem: LinearProblem | Multinomial, loop: Loop) -> bool:
     """Whether a fit that was stopped had found nothing better than the best constant, which then takes the place of its point."""
     if loop.status == "converged":
         return False
@@ -271,7 +271,7 @@ def _constant_is_better(problem: LinearERM | Multinomial, loop: Loop) -> bool:
     return True
 
 
-def _finish(problem: LinearERM, loop: Loop, solver: str) -> Solution:
+def _finish(problem: LinearProblem, loop: Loop, solver: str) -> Solution:
     if _constant_is_better(problem, loop):
         assert loop.best_theta is not None
         loop.best_scores = np.full(problem.n, problem.rows.constant * loop.best_theta[-1])

@@ -12,15 +12,15 @@ from contextlib import suppress
 import numpy as np
 
 from gapless import rows as R
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import Ended, Loop, Stop
 
 #: Rows beyond which more of them do not tell more than the whole is asked for; or so many for each column.
 ENOUGH = 100_000
 
 
-def from_subset(
-    problem: LinearERM, loop: Loop, solver: Callable[[LinearERM, Loop], None], blur: Callable[[int], float]
+def start_from_subset(
+    problem: LinearProblem, loop: Loop, solver: Callable[[LinearProblem, Loop], None], blur: Callable[[int], float]
 ) -> np.ndarray:
     """theta of the smaller problem by ``solver``, to a relative gap of blur(rows): closer is for nothing."""
     n = problem.n

@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from gapless import rows as R
 from gapless.losses import Hinge
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.rows.products import read_alike
 from gapless.solvers.linear.newton import OFFSET_RIDGE, _record, newton
 from gapless.solvers.linear.semismooth_newton import semismooth
@@ -38,7 +38,7 @@ CHORDS, COLUMNS = 2, 500
 NEAR = 2.0
 
 
-class Curvature:
+class KeptCurvature:
     """What the points before know of a smooth loss, for costs that sum to 1: sum c l'' x x', and the last theta with its sum
     c l' x."""
 
@@ -49,12 +49,12 @@ class Curvature:
         self.combined: np.ndarray | None = None  #: sum u x of the last solution, where u came as it is
         self.mass = 0.0
 
-    def keep(self, problem: LinearERM, h: np.ndarray, tick: Callable[[], None]) -> None:
+    def keep(self, problem: LinearProblem, h: np.ndarray, tick: Callable[[], None]) -> None:
         """Second derivatives from the data."""
         self.matrix = R.gram(problem.rows, h, np.flatnonzero(h > 1e-18 * h.max(initial=0.0)), tick)
         self.matrix /= float(problem.c.sum())
 
-    def learn(self, problem: LinearERM, theta: np.ndarray, data_part: np.ndarray) -> None:
+    def learn(self, problem: LinearProblem, theta: np.ndarray, data_part: np.ndarray) -> None:
         """The slopes at theta; the change since the last theta corrects the second derivatives along it."""
         mass = float(problem.c.sum())
         slope = data_part / mass
@@ -66,14 +66,14 @@ class Curvature:
                 self.matrix += np.outer(y, y / seen) - np.outer(along, along / bend)
         self.theta, self.slope, self.mass = theta, slope, mass
 
-    def predicts(self, problem: LinearERM) -> bool:
+    def predicts(self, problem: LinearProblem) -> bool:
         """Whether there is a point near enough to start from."""
         if self.matrix is None or self.theta is None or self.theta.size != problem.d + 1:
             return False
         ratio = float(problem.c.sum()) / self.mass
         return 1.0 / NEAR <= ratio <= NEAR
 
-    def predicted(self, problem: LinearERM) -> np.ndarray:
+    def predicted(self, problem: LinearProblem) -> np.ndarray:
         """A Newton step from the last point, at this C."""
         assert self.theta is not None
         assert self.slope is not None
@@ -81,7 +81,7 @@ class Curvature:
         gradient[: None if not problem.free else -1] += self.theta[: None if not problem.free else -1]
         return self.theta - self.solve(problem, gradient)
 
-    def solve(self, problem: LinearERM, right: np.ndarray) -> np.ndarray:
+    def solve(self, problem: LinearProblem, right: np.ndarray) -> np.ndarray:
         assert self.matrix is not None
         system = self.matrix * float(problem.c.sum())
         ridge = np.ones(right.size)
@@ -94,13 +94,13 @@ class Curvature:
         return step
 
 
-def resume(
-    problem: LinearERM,
+def solve_from_neighbour(
+    problem: LinearProblem,
     stop: Stop,
     start: tuple[np.ndarray, np.ndarray] | None,
     *,
     ready: bool = False,
-    curvature: Curvature | None = None,
+    curvature: KeptCurvature | None = None,
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
     seed: int = 0,
@@ -159,7 +159,7 @@ def resume(
     return Solution(theta, loop.best_u, status, loop.n_iter, loop.seconds, used, loop.history, scores)
 
 
-def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray | None, curvature: Curvature) -> None:
+def _chords(problem: LinearProblem, loop: Loop, theta: np.ndarray | None, curvature: KeptCurvature) -> None:
     """Newton's steps, undamped, with the second derivatives at hand; new ones where these no longer do."""
     if theta is None:
         theta = curvature.predicted(problem)
@@ -168,7 +168,7 @@ def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray | None, curvature:
     scratch = np.empty(problem.n) if problem.free else None
     before = np.inf
     for step in range(CHORDS + 2):
-        loss, data_part = problem.look(theta, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
         curvature.learn(problem, theta, data_part)
         gradient = data_part + theta
         if problem.free:
@@ -179,7 +179,7 @@ def _chords(problem: LinearERM, loop: Loop, theta: np.ndarray | None, curvature:
         if loop.relative_gap <= loop.stop.relative_gap:
             if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
                 loop.best_scores, loop._best_u = z, problem.repair(np.negative(g, out=g), out=g)
-                curvature.combined = -data_part if not problem.free and read_alike(problem.passed) else None
+                curvature.combined = -data_part if not problem.free and read_alike(problem.pass_rows) else None
             return
         if not gap < before:
             return

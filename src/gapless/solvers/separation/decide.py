@@ -22,7 +22,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from gapless import losses
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.problems.separation import Separation
 from gapless.solvers.exact.rational import Integers
@@ -110,7 +110,7 @@ def _by_machine(problem: Separation) -> np.ndarray:
         lines = []
         for k in (1,) if problem.K == 2 else range(problem.K):
             y = np.where(problem.index == k, np.int8(1), np.int8(-1))
-            machine = LinearERM.build(x, y, cost, losses.BY_NAME["squared_hinge"], "none")
+            machine = LinearProblem.build(x, y, cost, losses.BY_NAME["squared_hinge"], "none")
             lines.append(machine.split(solve(machine, Stop(1e-2, PASSES), solver="coordinate_descent").theta)[0])
         W = np.array(lines)
     theta = W if problem.K == 2 else W[1:] - W[0]

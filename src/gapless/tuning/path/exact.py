@@ -20,7 +20,7 @@ from gapless.fits.linear import encode
 from gapless.gram.blocks import build_gram
 from gapless.gram.predict import predict_scores
 from gapless.problems.kernel import KernelDual
-from gapless.problems.linear import LinearERM
+from gapless.problems.linear import LinearProblem
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.linear.hinge_path import HingePath, hinge_path
 from gapless.solvers.linear.solve import solve
@@ -103,7 +103,7 @@ class _Linear(_Owner):
     def solution(self, C: float) -> np.ndarray:
         if self.free:
             return self._by_kernel(C)
-        problem = LinearERM.build(
+        problem = LinearProblem.build(
             self.rows, self.y.astype(np.int8), C * self.s, losses.BY_NAME["hinge"], self.offset.kind, self.offset.scale
         )
         return solve(problem, Stop(1e-14, 100_000, None)).u

@@ -17,7 +17,7 @@ from gapless.fits.kernel import Prepared, Solved, _build, _one, decode_kernel, p
 from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.tiles import RowTiles
-from gapless.problems.between_two_C import Shape
+from gapless.problems.between_two_C import PathPoint
 from gapless.solvers.kernel.solve import SMALL
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
@@ -154,7 +154,7 @@ class KernelSession:
             gap = max(0.0, claim.gap) + claim.rounding
             price = abs(float(part.u.sum())) * (1.0 + np.sqrt(2.0 * claim.primal * float(fitted.lengths.max()) ** 2))
             shapes.append(
-                Shape(C, loss, gap, claim.dual - claim.rounding, claim.primal, price, part.u, part.u, part.scores)
+                PathPoint(C, loss, gap, claim.dual - claim.rounding, claim.primal, price, part.u, part.u, part.scores)
             )
         arrays = {"dual": fitted.u, "scalars": fitted.scalars}
         followed = start is not None and not start.ready

@@ -13,7 +13,7 @@ from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import one_blas_thread, team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.linear import decode, encode, fit_parts
-from gapless.problems.between_two_C import Shape
+from gapless.problems.between_two_C import PathPoint
 
 from .points import Point, Start
 
@@ -71,7 +71,7 @@ class LinearSession:
             penalty = 0.5 * float((w * w).sum())
             gap = max(0.0, claim.gap) + claim.rounding
             below = claim.dual - claim.rounding
-            shapes.append(Shape(C, (claim.primal - penalty) / C, gap, below, claim.primal, price, w, p))
+            shapes.append(PathPoint(C, (claim.primal - penalty) / C, gap, below, claim.primal, price, w, p))
         arrays = {name: fitted.certificate.arrays[name] for name in ("coef", "intercept", "dual")}
         return Point(C, fitted.certificate, arrays, shapes, fitted, asked)
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gapless.problems.between_two_C import Shape, largest_relative_gap
+from gapless.problems.between_two_C import PathPoint, largest_relative_gap
 
 #: Points beyond which none are added, for each one that was asked for.
 MOST = 20
@@ -27,7 +27,7 @@ class Point:
     C: float
     certificate: Any
     arrays: Mapping[str, np.ndarray]  #: that are linear in C between neighbours
-    shapes: list[Shape]  #: one for each subproblem
+    shapes: list[PathPoint]  #: one for each subproblem
     fitted: Any
     asked: bool
     screened: float = 0.0  #: share of the rows whose side the gap of the start had proved
@@ -103,7 +103,7 @@ def _start(points: list[Point], C: float, tol: float) -> Start | None:
         return None
     if points[-1].shapes[0].f is not None:
         return scaled(points[-1], C)
-    if all(one.f is None and one.carried(C) <= 0.9 * tol for one in points[-1].shapes):
+    if all(one.f is None and one.relative_gap_at(C) <= 0.9 * tol for one in points[-1].shapes):
         return scaled(points[-1], C, ready=True)
     return scaled(points[-1], C) if len(points) == 1 else line(points[-2], points[-1], C)
 

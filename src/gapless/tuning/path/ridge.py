@@ -18,7 +18,7 @@ from sklearn.utils.validation import validate_data
 from gapless.certificates.least_squares import target_fingerprint, worst_status
 from gapless.certificates.model_document import encode_parameters
 from gapless.encode.weights import check_sample_weight
-from gapless.problems.between_two_C import Shape
+from gapless.problems.between_two_C import PathPoint
 
 from .points import Point, Start
 
@@ -75,7 +75,7 @@ class RidgeSession:
         if C not in self.known:
             self.prepare(np.array([C]))
         certificate = self.known[C]
-        shape = Shape(C, 0.0, 0.0, 1.0, 1.0, 0.0, np.zeros(1), np.zeros(1))
+        shape = PathPoint(C, 0.0, 0.0, 1.0, 1.0, 0.0, np.zeros(1), np.zeros(1))
         arrays = {name: certificate.arrays[name] for name in ("coef", "intercept")}
         return Point(C, certificate, arrays, [shape], None, asked)
 

@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gapless
-from gapless.certificates.linear import Certificate, Subproblem, assemble, certify_values, relative_gap
+from gapless.certificates.linear import Certificate, Subproblem, assemble, certify_values
 from gapless.certificates.model_document import problem_block, statement
 from gapless.judge.fingerprint import digest
+from gapless.numbers import relative_gap
 
 FINGERPRINT = {"n_rows": 2, "n_features": 1, "rows": "0" * 32, "labels": "1" * 32, "weights": "2" * 32}
 
@@ -56,11 +57,11 @@ def test_two_points_with_known_solution():
 def test_certify_recomputes_from_the_returned_point():
     from gapless.certificates.linear import certify
     from gapless.losses import Hinge
-    from gapless.problems.linear import LinearERM
+    from gapless.problems.linear import LinearProblem
     from gapless.solvers.solution import Solution
 
     X, y, c = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), np.array([0.25, 0.25])
-    problem = LinearERM.build(X, y, c, Hinge(), "free")
+    problem = LinearProblem.build(X, y, c, Hinge(), "free")
     # by hand: alpha = c, w = 1/2, P = 1/8 + 1/4 = 3/8 = D
     best = Solution(np.array([0.5, 0.0]), np.array([0.25, -0.25]), "max_iter", 3, 0.1, "by hand")
     s = certify(problem, best, tol=1e-12)

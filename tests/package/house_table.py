@@ -1,0 +1,256 @@
+"""The house as a table: family x room, the words that a family once had, and what a room holds beside its families.
+
+A family has one word, in every room: a file ``word.py``, files ``word_*.py``, or a folder ``word/``. Where a family has
+nothing in a room, the table says why. `tests/package/test_house.py` holds the tree to it, and ARCHITECTURE.md shows it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src" / "gapless"
+
+FAMILIES = {
+    "linear": "hinge, squared hinge, logistic and softmax with a penalty; the path in C",
+    "kernel": "SVC, NuSVC, SVR, NuSVR, OneClassSVM: one dual form",
+    "hard_margin": "C = infinity",
+    "likelihood": "logistic regression without a penalty",
+    "least_squares": "least squares, with and without a penalty",
+    "gaussian": "Gaussian classes and Bayes' rule",
+    "perceptron": "the perceptron and its bound on mistakes",
+    "separation": "can the classes be separated, and why not",
+    "tree": "decision trees",
+    "boosting": "AdaBoost",
+    "bagging": "bags of rows",
+    "descent": "steps that can be watched",
+}
+
+#: Room -> where it lies. Each family has its word there, or a reason in NOTHING.
+ROOMS = {
+    "problems": "src/gapless/problems",
+    "solvers": "src/gapless/solvers",
+    "certificates": "src/gapless/certificates",
+    "judge": "src/gapless/judge",
+    "fits": "src/gapless/fits",
+    "tests": "tests",
+    "docs": "docs",
+}
+
+GREEDY = "greedy: nothing is minimised"
+CLOSED = "closed form: moments, nothing is minimised"
+#: (family, room) -> why there is nothing.
+NOTHING = {
+    ("gaussian", "problems"): CLOSED,
+    ("perceptron", "problems"): "it minimises nothing: a rule of updates",
+    ("tree", "problems"): GREEDY,
+    ("boosting", "problems"): GREEDY,
+    ("bagging", "problems"): GREEDY,
+    ("hard_margin", "certificates"): "a gap, as `linear` and `kernel` state it",
+    ("hard_margin", "judge"): "judged by `linear` and `kernel`: the loss named hard",
+    ("descent", "certificates"): "its runs are certified by the family of their objective",
+    ("descent", "judge"): "judged by the family of its objective",
+    ("descent", "fits"): "`fits/linear` calls `solvers/descent/as_solver`",
+    ("separation", "fits"): "`separability` is a reading of data, not an estimator: `certificates/separation`",
+    ("gaussian", "fits"): "closed form: the estimators call `solvers/gaussian`",
+    ("bagging", "fits"): "`estimators/bagging` fits copies of its base learner",
+}
+
+#: What a room holds beside the families: name -> what it is.
+SHARED = {
+    "problems": {
+        "multinomial": "linear: softmax, all classes in one problem",
+        "between_two_C": "linear and kernel: the gap at every C between two points",
+        "constant": "the best constant, which a fit that was stopped at once returns",
+        "units_of_C": "C in other units",
+    },
+    "solvers": {
+        "loop": "iteration, stopping, history, interruption",
+        "solution": "what a solver returns",
+        "line_search": "step lengths of Newton's methods",
+        "newton_system": "H v = g by factors",
+        "newton_system_cg": "H v = g by conjugate gradients",
+        "exact": "fractions, for separation",
+    },
+    "certificates": {
+        "base": "what certificates have in common",
+        "model_document": "what a model file says of the model",
+        "fingerprint": "which rows, labels and weights a claim is about",
+        "linear_model": "w, b and classes of anybody's linear model",
+        "verify": "the judge, asked",
+    },
+    "judge": {
+        "check": "one head for all kinds",
+        "verdict": "claims and their verdict",
+        "errors": "what the judge raises",
+        "document": "the form of a document",
+        "schema": "every entry of a document, and what becomes of it",
+        "schema_page": "the schema for the docs",
+        "statement": "what a document says of its data and parameters",
+        "classes": "labels to classes, weights",
+        "rows": "the judge's own rows",
+        "fingerprint": "hashes of the data",
+        "training_rows": "hashes of single rows",
+        "starting": "Ctrl-C while it loads",
+        "arithmetic": "comparisons, rounding, elementary functions",
+        "files": "its own readers",
+        "bounds": "what is said of new rows",
+        "__main__": "the command",
+    },
+    "fits": {},
+    "tests": dict.fromkeys(
+        [
+            "certificates",
+            "cli",
+            "encode",
+            "files",
+            "fuzz",
+            "gram",
+            "judge",
+            "lab",
+            "losses",
+            "package",
+            "pages",
+            "plots",
+            "problems",
+            "readings",
+            "rows",
+            "theory",
+            "tuning",
+        ],
+        "a room",
+    )
+    | {
+        "cold": "first fits in processes without kernels",
+        "matrix": "every estimator x data x option",
+        "notes": "a program for each row of the notes",
+        "reference": "published optima",
+        "shared_data": "data sets that are not in the repository",
+    },
+    "docs": dict.fromkeys(
+        [
+            "api",
+            "bounds",
+            "certificates",
+            "checked",
+            "cold_start",
+            "corrections",
+            "files",
+            "formulas",
+            "gallery",
+            "index",
+            "lab",
+            "letters",
+            "losses",
+            "model_file",
+            "path",
+            "quickstart",
+            "report",
+            "theory",
+            "tuning",
+        ],
+        "a topic",
+    )
+    | {"conf": "Sphinx"},
+}
+
+#: Words that families had before. No file or folder is called by them.
+FORMER = {
+    "linear_erm": "linear",
+    "linear_risk": "descent",
+    "kernel_machine": "kernel",
+    "kernel_machines": "kernel",
+    "kernel_dual": "kernel",
+    "unpenalised": "likelihood",
+    "newton_unpenalised": "likelihood",
+    "orthogonality": "least_squares",
+    "closed_form": "least_squares",
+    "mistakes": "perceptron",
+    "moments": "gaussian",
+    "discriminant": "gaussian",
+    "ensemble": "bagging",
+    "ensembles": "boosting and bagging",
+    "gradient": "likelihood (its certificate) or descent (its solvers)",
+    "trees": "tree",
+    "stated": "base",
+    "normal_equations": "newton_system",
+    "convert": "units_of_C",
+    "gap": "linear",
+}
+#: (path below the repository, why its name may be a former word).
+FORMER_KEPT = {
+    "src/gapless/plots/models/mistakes.py": "the public MistakesDisplay",
+    "src/gapless/plots/optimisation/gap.py": "the public GapDisplay",
+    "src/gapless/estimators/shared/kernel_machine.py": "the base class KernelMachine of five estimators",
+    "src/gapless/estimators/shared/ensemble.py": "what bagging and boosting share",
+    "benchmarks/studies/ensembles.py": "bagging and boosting in one study",
+}
+
+
+def names_in(folder: Path) -> set[str]:
+    """The names of modules, pages and folders in a room."""
+    kept = {".py", ".md"}
+    return {
+        entry.stem
+        for entry in folder.iterdir()
+        if entry.name not in ("__pycache__", "_build", "__init__.py") and (entry.suffix in kept or holds_files(entry))
+    }
+
+
+def holds_files(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.rglob("*.py"))
+
+
+def belongs(name: str, family: str) -> bool:
+    return name == family or name.startswith(f"{family}_")
+
+
+def family_of(name: str) -> str | None:
+    """The family whose word a name begins with; the longest, so that hard_margin_kernel is hard_margin's."""
+    return max((family for family in FAMILIES if belongs(name, family)), key=len, default=None)
+
+
+def faults(root: Path = ROOT) -> list[str]:
+    """Every way in which the tree departs from the table, as a sentence."""
+    found = []
+    for room, place in ROOMS.items():
+        names = names_in(root / place)
+        families = {family_of(name) for name in names}
+        for name in sorted(names):
+            if family_of(name) is None and name not in SHARED[room]:
+                found.append(f"{place}/{name} is of no family, and not in the list of what {room} shares")
+        found += [
+            f"{place}/{name} is in the list of what {room} shares, and not there"
+            for name in sorted(set(SHARED[room]) - names)
+        ]
+        for family in FAMILIES:
+            said = (family, room) in NOTHING
+            if family not in families and not said:
+                found.append(f"{family} has nothing in {room}, and the table does not say why")
+            if family in families and said:
+                found.append(f"{family} has something in {room}, and the table says that it has not")
+    for path in sorted([*(root / "src").rglob("*"), *(root / "tests").rglob("*"), *(root / "benchmarks").rglob("*")]):
+        word = path.stem.strip("_").removeprefix("test_")
+        place = path.relative_to(root).as_posix()
+        if (path.suffix == ".py" or holds_files(path)) and word in FORMER and place not in FORMER_KEPT:
+            found.append(f"{place} has a former word of a family: {FORMER[word]} is the word")
+    return found
+
+
+def as_markdown() -> str:
+    """The table family x room, for ARCHITECTURE.md."""
+    rooms = [room for room in ROOMS if room not in ("tests", "docs")]
+    lines = ["| family | " + " | ".join(rooms) + " |", "|---" * (len(rooms) + 1) + "|"]
+    for family in FAMILIES:
+        cells = []
+        for room in rooms:
+            names = sorted(name for name in names_in(ROOT / ROOMS[room]) if family_of(name) == family)
+            folder = ROOT / ROOMS[room]
+            shown = [f"`{name}/`" if (folder / name).is_dir() else f"`{name}`" for name in names]
+            cells.append(", ".join(shown) if shown else "–")
+        lines.append(f"| **{family}** | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")
