@@ -19,7 +19,7 @@ _HOME = {
     "bayes_rule": "gapless.estimators.bayes_rule",
     "estimate_cost": "gapless.estimators.cost",
     # what is claimed, and how anybody knows
-    "certify": "gapless.certificates.linear",
+    "certify": "gapless.certificates.subproblem",
     "verify": "gapless.certificates.verify",
     "margins": "gapless.readings.margins",
     "explain": "gapless.readings.explain",

@@ -17,8 +17,8 @@ from gapless._runtime.config import config_context as config_context
 from gapless._runtime.config import get_config as get_config
 from gapless._runtime.versions import show_versions as show_versions
 from gapless._warmup import warmup as warmup
-from gapless.certificates.linear import certify as certify
 from gapless.certificates.separation import separability as separability
+from gapless.certificates.subproblem import certify as certify
 from gapless.certificates.verify import verify as verify
 from gapless.errors import BackendWarning as BackendWarning
 from gapless.errors import CertificateError as CertificateError

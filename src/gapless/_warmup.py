@@ -201,8 +201,7 @@ def _steps() -> Iterator[Step]:
     from gapless import losses
     from gapless._runtime.config import config_context
     from gapless._runtime.spin_wait import watch
-    from gapless.certificates.fingerprint import row_hashes
-    from gapless.certificates.linear import certify
+    from gapless.certificates.subproblem import certify
     from gapless.estimators.perceptron import Perceptron
     from gapless.estimators.svc import SVC
     from gapless.estimators.svr import SVR, NuSVR
@@ -216,18 +215,28 @@ def _steps() -> Iterator[Step]:
     from gapless.problems.linear import LinearProblem
     from gapless.problems.multinomial import Multinomial
     from gapless.rows import as_rows
-    from gapless.rows.copies.choose import WORTH, compact
-    from gapless.rows.products import curved, gram
+    from gapless.rows.copies.choose import COPY_THRESHOLDS, best_copy
+    from gapless.rows.hashes import row_hashes
+    from gapless.rows.products import curved
     from gapless.rows.second_moments import moments
-    from gapless.solvers.boosting.stumps import put_into_bins
+    from gapless.rows.weighted_gram import gram
+    from gapless.solvers.boosting.features import cut_into_bins
     from gapless.solvers.descent.descend import Until, descend
     from gapless.solvers.descent.objective import LOSSES
     from gapless.solvers.descent.visits import _interleave
     from gapless.solvers.linear.solve import SOLVERS, solve, solve_multinomial
     from gapless.solvers.loop import SMALL, Stop
     from gapless.solvers.perceptron import Penalty, Run
-    from gapless.solvers.tree.prune import pruned
-    from gapless.solvers.tree.tree import Limits, Target, finite, grow, leaves, pack, prepare
+    from gapless.solvers.tree.prune import prune_tree
+    from gapless.solvers.tree.tree import (
+        TreeLimits,
+        TreeTarget,
+        all_finite,
+        find_leaves,
+        grow_tree,
+        pack_tree,
+        prepare_columns,
+    )
 
     random = np.random.default_rng(0)
     dense = random.normal(size=(60, 4))
@@ -274,7 +283,7 @@ def _steps() -> Iterator[Step]:
 
     def visit(X: Any) -> None:
         rows, start = as_rows(X, 1.0), np.zeros(X.shape[1] + 1)
-        for fast in {id(kind): kind for kind in (rows, compact(rows, worth=0))}.values():
+        for fast in {id(kind): kind for kind in (rows, best_copy(rows, "random", least_values=0))}.values():
             for variant in ("plain", "pocket", "voted"):
                 made = Run(rows, y, np.arange(y.size), start.copy(), shuffle=True, variant=variant, fast=fast)
                 made.advance(_nothing)
@@ -332,7 +341,7 @@ def _steps() -> Iterator[Step]:
         model = AdaBoostClassifier(n_estimators=2).fit(rows, np.arange(300) % K)
         model.predict(rows)
         if not sparse_rows:  # of more than 65,536 rows
-            put_into_bins(values[:, 0].astype(np.float32), np.empty(300, dtype=np.uint8))
+            cut_into_bins(values[:, 0].astype(np.float32), np.empty(300, dtype=np.uint8))
 
     def run_machine(X: Any) -> None:
         with config_context(convergence="ignore"):
@@ -427,36 +436,36 @@ def _steps() -> Iterator[Step]:
         """A tree; ``kind``: numbers, two or three classes, or two outputs."""
         n = columns.n_rows
         target = {
-            "numbers": lambda: Target.values(np.arange(n) % 7),
-            "two": lambda: Target.classes(np.arange(n) % 2, 2),
-            "three": lambda: Target.classes(np.arange(n) % 3, 3),
-            "outputs": lambda: Target.values(np.stack([np.arange(n) % 3, np.arange(n) % 5], axis=1)),
+            "numbers": lambda: TreeTarget.from_values(np.arange(n) % 7),
+            "two": lambda: TreeTarget.from_classes(np.arange(n) % 2, 2),
+            "three": lambda: TreeTarget.from_classes(np.arange(n) % 3, 3),
+            "outputs": lambda: TreeTarget.from_values(np.stack([np.arange(n) % 3, np.arange(n) % 5], axis=1)),
         }[kind]()
-        return grow(columns, target, None, Limits(max_depth=3, **limits))
+        return grow_tree(columns, target, None, TreeLimits(max_depth=3, **limits))
 
     def plant_sorted(wide: bool) -> None:
         """Trees on sorted columns: exact and in bins; ``wide``: codes of 32 bits, and columns that are not kept in order."""
         n = 140_000 if wide else 60
-        columns = prepare(np.arange(n, dtype=np.float32).repeat(2).reshape(n, 2))
+        columns = prepare_columns(np.arange(n, dtype=np.float32).repeat(2).reshape(n, 2))
         if wide:  # codes of 16 bits in columns that are not kept in order, too
-            plant(prepare((np.arange(n) // 4).astype(np.float32).reshape(n, 1)), "two")
+            plant(prepare_columns((np.arange(n) // 4).astype(np.float32).reshape(n, 1)), "two")
         for kind in ("two",) if wide else ("two", "numbers", "three"):
             for entropy in (False,) if wide or kind == "numbers" else (False, True):
                 tree = plant(columns, kind, entropy=entropy)
         if not wide:
             rows = dense.astype(np.float32)
             for missing in (False, True):
-                leaves(pack(pruned(tree, 1e-9)), np.ascontiguousarray(rows[:, :2]), missing=missing)
-            finite(rows)
-            plant(prepare(rows, bins=9), "two")
+                find_leaves(pack_tree(prune_tree(tree, 1e-9)), np.ascontiguousarray(rows[:, :2]), missing=missing)
+            all_finite(rows)
+            plant(prepare_columns(rows, bins=9), "two")
 
     def plant_by_node(kind: str, categories: bool) -> None:
         """Trees node by node, depth first and best first, on codes of 16 and of 32 bits; categories and outputs on the latter."""
         for n in (60, 66_000) if not categories and kind != "outputs" else (60,):
             X = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
-            columns = prepare(X, np.array([True, False]) if categories else None)
+            columns = prepare_columns(X, np.array([True, False]) if categories else None)
             if categories:
-                prepare(X, np.array([True, False]), bins=9)
+                prepare_columns(X, np.array([True, False]), bins=9)
             plant(columns, kind, max_features=1)
             plant(columns, kind, max_leaves=4)
 
@@ -522,8 +531,10 @@ def _steps() -> Iterator[Step]:
     yield Step("perceptron, CSR rows of ones", ("Perceptron",), partial(visit, ones))
 
     def run_ones() -> None:
-        signs = np.tile(y[:50], WORTH // 1250)
-        ones = sparse.csr_matrix(np.tile(np.tri(50), (WORTH // 1250, 1)))  # rows of many lengths
+        signs = np.tile(y[:50], COPY_THRESHOLDS.random_values // 1250)
+        ones = sparse.csr_matrix(
+            np.tile(np.tri(50), (COPY_THRESHOLDS.random_values // 1250, 1))
+        )  # rows of many lengths
         problem = LinearProblem.build(ones, signs, np.ones(signs.size), losses.BY_NAME["hinge"], "free")
         solve(problem, Stop(1e-6, 2), solver="coordinate_descent")
 

@@ -225,7 +225,7 @@ def test_bad_input():
 
 def test_bags_draw_by_weight():
     bags = Bags(4, 2, 1000, 2, True, False, np.array([0.0, 1.0, 1.0, 2.0]))
-    _, counts = bags.counts(5)
+    _, counts = bags.count_draws(5)
     assert counts[0] == 0
     assert counts.sum() == 1000
     assert abs(counts[3] - 500) < 80

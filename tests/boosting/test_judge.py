@@ -11,7 +11,8 @@ from scipy import sparse
 import gapless
 from gapless import AdaBoostClassifier
 from gapless.certificates.boosting import BoostingCertificate
-from gapless.solvers.boosting import stumps
+from gapless.solvers.boosting import features
+from gapless.solvers.boosting.thresholds import BoostingThresholds
 from tests.boosting.cases import blobs
 
 
@@ -32,7 +33,7 @@ def test_true_claims_hold(K, rate):
 
 
 def test_bins_are_judged_by_their_own_thresholds(monkeypatch):
-    monkeypatch.setattr(stumps, "EXACT", 100)
+    monkeypatch.setattr(features, "BOOSTING_THRESHOLDS", BoostingThresholds(exact_rows=100))
     X, y = blobs(2000, 2, 1)
     model = AdaBoostClassifier(n_estimators=6).fit(X, y)
     assert "cuts" in model.certificate_.arrays

@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gapless
-from gapless.certificates.linear import Certificate, Subproblem, assemble, certify_values
+from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import problem_block, statement
+from gapless.certificates.subproblem import Subproblem, certify_values
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 
@@ -55,7 +56,7 @@ def test_two_points_with_known_solution():
 
 
 def test_certify_recomputes_from_the_returned_point():
-    from gapless.certificates.linear import certify
+    from gapless.certificates.subproblem import certify
     from gapless.losses import Hinge
     from gapless.problems.linear import LinearProblem
     from gapless.solvers.solution import Solution

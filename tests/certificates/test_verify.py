@@ -17,8 +17,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.linear import Certificate, assemble, certify
+from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import problem_block, statement
+from gapless.certificates.subproblem import certify
 from gapless.certificates.verify import verify
 from gapless.errors import CertificateError
 from gapless.losses import Hinge

@@ -1,12 +1,15 @@
 """Long sparse rows are copied in the order of their visits, with other column numbers: none of it may be seen from outside."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from gapless import LinearSVC, Until, descend, linear_risk
 from gapless.rows import as_rows
-from gapless.rows.copies.straight import COMMON, straight
+from gapless.rows.copies import choose
+from gapless.rows.copies.words import FREQUENT_COLUMNS, make_ordered_packed_rows
 from gapless.rows.verbs import row_axpy, row_dot
 from gapless.solvers.descent import engine as gradient_epochs
 from gapless.solvers.descent.visits import Visits
@@ -29,7 +32,9 @@ def data():
 def copied(monkeypatch):
     """Counts the copies."""
     made = []
-    monkeypatch.setattr(gradient_epochs, "straight", lambda *given: made.append(1) or straight(*given))
+    monkeypatch.setattr(
+        choose, "make_ordered_packed_rows", lambda *given: made.append(1) or make_ordered_packed_rows(*given)
+    )
     return made
 
 
@@ -40,7 +45,8 @@ def test_rows_of_any_length(dtype, form):
     X[3], X[4, :] = 0, 1.5
     X = sparse.csr_matrix(X)
     order = np.random.default_rng(0).permutation(40)
-    rows, place = straight(as_rows(form(X), 0.5), order)
+    rows = make_ordered_packed_rows(as_rows(form(X), 0.5), order)
+    place = rows.place
     assert sorted(place[:25]) == list(range(25))
     assert place[25] == 25
     often = np.bincount(X.indices, minlength=25)
@@ -60,18 +66,19 @@ def test_rows_of_any_length(dtype, form):
 
 
 def test_rare_columns_are_numbered_as_the_rows_come_upon_them():
-    d = COMMON + 3000
+    d = FREQUENT_COLUMNS + 3000
     X = sparse.random(300, d, density=0.01, format="csr", random_state=4)
     order = np.random.default_rng(0).permutation(300)
-    rows, place = straight(as_rows(X, 0.0), order)
+    rows = make_ordered_packed_rows(as_rows(X, 0.0), order)
+    place = rows.place
     assert sorted(place) == list(range(d + 1))
     often = np.bincount(X.indices, minlength=d)
     by_number = np.argsort(place[:d])
-    assert (np.diff(often[by_number[:COMMON]]) <= 0).all()
-    assert often[by_number[COMMON:]].max() <= often[by_number[COMMON - 1]]
+    assert (np.diff(often[by_number[:FREQUENT_COLUMNS]]) <= 0).all()
+    assert often[by_number[FREQUENT_COLUMNS:]].max() <= often[by_number[FREQUENT_COLUMNS - 1]]
     met = np.concatenate([X.indices[X.indptr[i] : X.indptr[i + 1]] for i in order])
-    rare = list(dict.fromkeys(met[place[met] >= COMMON]))
-    assert list(place[rare]) == list(range(COMMON, COMMON + len(rare)))
+    rare = list(dict.fromkeys(met[place[met] >= FREQUENT_COLUMNS]))
+    assert list(place[rare]) == list(range(FREQUENT_COLUMNS, FREQUENT_COLUMNS + len(rare)))
     theta = np.random.default_rng(1).normal(size=d + 1)
     beside = np.empty(d + 1)
     beside[place] = theta
@@ -141,7 +148,7 @@ def test_a_copy_ends_where_the_rows_themselves_do(data, monkeypatch):
     X, y = data
     risk = linear_risk(X, y, loss="hinge", lam=1e-2)
     with_copy = [descend(risk, method="sgd", stop=Until(epochs=30), seed=s, trace=False).value for s in range(4)]
-    monkeypatch.setattr(gradient_epochs, "WORTH_A_COPY", 10**9)
+    monkeypatch.setattr(choose, "COPY_THRESHOLDS", replace(choose.COPY_THRESHOLDS, ordered_epochs=10**9))
     without = [descend(risk, method="sgd", stop=Until(epochs=30), seed=s, trace=False).value for s in range(4)]
     best = float(LinearSVC(C=100.0 / y.size, tol=1e-8).fit(X, y).certificate_.dual) * 1e-2
     assert 0.3 < np.mean(np.subtract(with_copy, best)) / np.mean(np.subtract(without, best)) < 3.0

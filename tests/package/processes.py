@@ -38,7 +38,7 @@ event.register("numba:compile", Count())
 FEW = """
 import numpy as np
 import gapless
-from gapless.certificates.fingerprint import row_hashes
+from gapless.rows.hashes import row_hashes
 
 X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 2
 primal = gapless.linear_risk(X, y, loss="squared_hinge", lam=1.0).value(np.zeros(3))

@@ -62,7 +62,7 @@ def certificates() -> list[type]:
     """Every class of certificate: what ``certificate_`` of some estimator can be."""
     for module in pkgutil.iter_modules(importlib.import_module("gapless.certificates").__path__):
         importlib.import_module(f"gapless.certificates.{module.name}")
-    open_ = list(importlib.import_module("gapless.certificates.base").Stated.__subclasses__())
+    open_ = list(importlib.import_module("gapless.certificates.base").BaseCertificate.__subclasses__())
     found: list[type] = []
     while open_:
         cls = open_.pop()

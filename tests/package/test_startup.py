@@ -53,7 +53,7 @@ VALUE = """
 import json
 import numpy as np
 import gapless
-from gapless.certificates.fingerprint import row_hashes
+from gapless.rows.hashes import row_hashes
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 
 X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 2

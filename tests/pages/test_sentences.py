@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gapless
-from gapless.pages.costs import cost_interval
 from gapless.pages.report import PLAN
+from gapless.pages.sections.costs import cost_interval
 from tests.pages.reading import cells, number, section, styled, tree, words
 from tests.pages.test_every_estimator import numbers, rows
 

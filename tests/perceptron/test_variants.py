@@ -13,9 +13,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_cl
 
 from gapless import ConvergenceWarning, Perceptron, load, save, verify
 from gapless.rows import as_rows
-from gapless.rows.copies.binary import PatternRows
-from gapless.rows.copies.choose import compact
-from gapless.rows.copies.packed import PackedRows
+from gapless.rows.copies.binary import BinaryRows
+from gapless.rows.copies.choose import best_copy
+from gapless.rows.copies.words import PackedRows
 from gapless.solvers.perceptron import Run
 from tests.perceptron.cases import rosenblatt
 
@@ -210,16 +210,16 @@ def test_dense_and_sparse_and_compact_rows_agree(dtype):
     y = (y % 2 * 2 - 1).astype(np.int8)
     found = []
     for rows in (as_rows(X, 1.0), as_rows(sparse.csr_matrix(X), 1.0)):
-        for fast in (rows, compact(rows)):
+        for fast in (rows, best_copy(rows, "random")):
             run = Run(rows, y, np.arange(y.size), np.zeros(129), shuffle=True, fast=fast)
             for _ in range(4):
                 run.advance(lambda: None)
             found.append((run.theta.tolist(), run.mistakes, run.updates.tolist()))
-    assert isinstance(compact(as_rows(X, 1.0)), PackedRows)
+    assert isinstance(best_copy(as_rows(X, 1.0), "random"), PackedRows)
     assert all(one == found[0] for one in found)
     ones = (X > 0).astype(dtype)
-    pattern = compact(as_rows(sparse.csr_matrix(ones), 1.0), worth=0)
-    assert isinstance(pattern, PatternRows)
+    pattern = best_copy(as_rows(sparse.csr_matrix(ones), 1.0), "random", least_values=0)
+    assert isinstance(pattern, BinaryRows)
     found = []
     for fast in (None, pattern):
         for variant in ("plain", "pocket", "averaged"):
@@ -228,9 +228,9 @@ def test_dense_and_sparse_and_compact_rows_agree(dtype):
                 run.advance(lambda: None)
             found.append((run.theta.tolist(), run.mistakes, run.pocket.tolist(), run.lag.tolist()))
     assert found[:3] == found[3:]
-    assert compact(as_rows(np.ones((2000, 128)), 1.0)).values.shape == (2000, 128)  # nothing to gain
+    assert best_copy(as_rows(np.ones((2000, 128)), 1.0), "random").values.shape == (2000, 128)  # nothing to gain
     filling = np.vstack([np.zeros((4000, 128)), np.ones((200, 128)) * 3.0])  # the sample sees few of the full rows
-    assert compact(as_rows(filling, 1.0)).indptr[-1] == 200 * 5 * 32
+    assert best_copy(as_rows(filling, 1.0), "random").indptr[-1] == 200 * 5 * 32
 
 
 def test_columns_that_depend_on_each_other_but_for_rounding():

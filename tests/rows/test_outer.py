@@ -7,26 +7,26 @@ import pytest
 
 from gapless import rows as R
 from gapless._runtime.threads import team
-from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
+from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.second_moments import moments, sized_residuals
 
 
-@pytest.mark.parametrize("count", [0, 1, TALL - 1, TALL])
-@pytest.mark.parametrize("columns", [1, 3, 4, 5, 8, 9, 16, 23, 31, 33, 52, 64, 101, NARROW])
+@pytest.mark.parametrize("count", [0, 1, TILE_ROWS - 1, TILE_ROWS])
+@pytest.mark.parametrize("columns", [1, 3, 4, 5, 8, 9, 16, 23, 31, 33, 52, 64, 101, NARROW_COLUMNS])
 def test_every_width_is_exact(columns, count):
     random = np.random.default_rng(columns)
-    tile = random.integers(-99, 99, size=(TALL, width_of(columns))).astype(float)
+    tile = random.integers(-99, 99, size=(TILE_ROWS, tile_width(columns))).astype(float)
     tile[:, columns:] = 1e300  # what lies beyond the columns must not come in
-    before = random.integers(-99, 99, size=(width_of(columns), width_of(columns))).astype(float)
+    before = random.integers(-99, 99, size=(tile_width(columns), tile_width(columns))).astype(float)
     out = before.copy()
     add_outer(tile, columns, count, out)
     whole = tile[:count, :columns].astype(np.int64)
-    expected = both_triangles(before, columns).astype(np.int64) + whole.T @ whole
-    assert (both_triangles(out, columns) == expected).all()
+    expected = mirror_triangle(before, columns).astype(np.int64) + whole.T @ whole
+    assert (mirror_triangle(out, columns) == expected).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 7), (3000, 52), (500, NARROW - 1), (300, NARROW)])
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (33, 7), (3000, 52), (500, NARROW_COLUMNS - 1), (300, NARROW_COLUMNS)])
 def test_gram_of_whole_numbers(n, d, dtype):
     random = np.random.default_rng(1)
     X = random.integers(-50, 50, size=(n, d)).astype(dtype)

@@ -12,9 +12,10 @@ from gapless import rows as R
 from gapless._runtime.threads import team
 from gapless.losses import Hinge, Logistic
 from gapless.problems.linear import LinearProblem
-from gapless.rows.copies.choose import by_length, compact, lean
-from gapless.rows.copies.packed import PackedRows
-from gapless.rows.copies.two_value import MarkedRows
+from gapless.rows.copies.binary import sort_by_length
+from gapless.rows.copies.choose import best_copy
+from gapless.rows.copies.two_value import TwoValueRows
+from gapless.rows.copies.words import PackedRows
 from gapless.rows.products import block_rows
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Stop
@@ -49,8 +50,8 @@ def test_products(form, index, density, constant, dtype):
     np.testing.assert_allclose(R.norms2(rows), (full**2).sum(1), rtol=1e-12)
     expected = (full[some].T * weights[some]) @ full[some]
     np.testing.assert_allclose(R.gram(rows, weights, some), expected, rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(R.inner(rows, some), full[some] @ full[some].T, rtol=1e-11, atol=1e-11)
-    part = R.take(rows, some)
+    np.testing.assert_allclose(R.row_products(rows, some), full[some] @ full[some].T, rtol=1e-11, atol=1e-11)
+    part = R.take_rows(rows, some)
     np.testing.assert_allclose(R.scores(part, theta), full[some] @ theta, rtol=1e-12, atol=1e-12)
     assert R.n_rows(part) == 200
     assert R.n_features(part) == d
@@ -77,18 +78,19 @@ def test_rows_of_ones_without_their_values(constant, dtype):
     n, d = 1500, 30
     X = (random.random((n, d)) < random.random((n, 1))).astype(dtype)
     rows = R.as_rows(sparse.csr_matrix(X), constant)
-    short = compact(rows, worth=0)
+    short = best_copy(rows, "random", least_values=0)
     assert (R.n_rows(short), R.n_features(short), R.n_stored(short)) == (n, d, int(X.sum()))
     theta, u = random.normal(size=d + 1), random.normal(size=n)
     np.testing.assert_allclose(R.scores(short, theta), R.scores(rows, theta), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(R.combine(short, u), R.combine(rows, u), rtol=1e-12, atol=1e-11)
     order = random.permutation(n)
     wanted = order[np.argsort((X > 0).sum(1)[order], kind="stable")]
-    np.testing.assert_array_equal(by_length(short, order), wanted)
-    np.testing.assert_array_equal(by_length(rows, order), wanted)
-    assert by_length(R.as_rows(sparse.csr_matrix(np.eye(d)), 0.0), np.arange(d)) is None  # all of one length
+    np.testing.assert_array_equal(sort_by_length(short, order), wanted)
+    np.testing.assert_array_equal(sort_by_length(rows, order), wanted)
+    assert sort_by_length(R.as_rows(sparse.csr_matrix(np.eye(d)), 0.0), np.arange(d)) is None  # all of one length
     assert (
-        compact(R.as_rows(sparse.csr_matrix(X + (np.arange(d) == d - 1)), 0.0), worth=0).values.size > 0
+        best_copy(R.as_rows(sparse.csr_matrix(X + (np.arange(d) == d - 1)), 0.0), "random", least_values=0).values.size
+        > 0
     )  # some are 2
 
 
@@ -102,20 +104,22 @@ def test_passes_over_rows_that_are_mostly_zeros(constant, d):
     X[::7] = 0.0
     X[1::7, d // 2 :] = -0.0
     rows = R.as_rows(X, constant)
-    short = lean(rows, 0)
+    short = best_copy(rows, "passes", least_values=0)
     assert isinstance(short, PackedRows)
     assert (R.n_rows(short), R.n_features(short)) == (n, d)
     theta, u, h = random.normal(size=d + 1), random.normal(size=n), random.random(n)
     np.testing.assert_allclose(R.scores(short, theta), X @ theta[:d] + constant * theta[d], atol=1e-12)
     np.testing.assert_allclose(R.combine(short, u), np.append(u @ X, constant * u.sum()), atol=1e-10)
     np.testing.assert_allclose(R.curved(short, h, theta), R.curved(rows, h, theta), atol=1e-10)
-    assert lean(rows) is rows  # small
+    assert best_copy(rows, "passes") is rows  # small
     thin = R.as_rows(
         X * (random.random((n, d)) < 0.02), constant
     )  # what is proved of sums over rows holds for its copy
-    assert block_rows(lean(thin, 0)) == block_rows(thin)
-    assert lean(R.as_rows(X.astype(np.float32), constant), 0).values.dtype == np.float32  # a copy would be as long
-    assert lean(R.as_rows(X + 1.0, constant), 0).values.shape == (n, d)
+    assert block_rows(best_copy(thin, "passes", least_values=0)) == block_rows(thin)
+    assert (
+        best_copy(R.as_rows(X.astype(np.float32), constant), "passes", least_values=0).values.dtype == np.float32
+    )  # a copy would be as long
+    assert best_copy(R.as_rows(X + 1.0, constant), "passes", least_values=0).values.shape == (n, d)
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -149,8 +153,8 @@ def test_passes_over_columns_of_two_values(constant, d):
     n = 5000
     X = yes_or_no(n, d, random)
     rows = R.as_rows(X, constant)
-    short = lean(rows, 0)
-    assert isinstance(short, MarkedRows)
+    short = best_copy(rows, "passes", least_values=0)
+    assert isinstance(short, TwoValueRows)
     assert short.varying.tolist() == [0, d // 3, d - 2, d - 1]
     assert R.n_rows(short) == n
     assert R.n_stored(short) < 0.5 * X.size
@@ -162,9 +166,9 @@ def test_passes_over_columns_of_two_values(constant, d):
     # Many columns with a third value: no copy, and no wrong one.
     X[np.arange(d) + 1000, np.arange(d)] = 3.0
     X[np.arange(d) + 2000, np.arange(d)] = 4.0
-    full = lean(R.as_rows(X, constant), 0)
+    full = best_copy(R.as_rows(X, constant), "passes", least_values=0)
     np.testing.assert_allclose(R.scores(full, theta), X @ theta[:d] + constant * theta[d], atol=1e-11)
-    assert lean(R.as_rows(random.normal(size=(n, d)), constant), 0).values.shape == (n, d)
+    assert best_copy(R.as_rows(random.normal(size=(n, d)), constant), "passes", least_values=0).values.shape == (n, d)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -172,9 +176,9 @@ def test_marks_have_the_same_bits_for_any_number_of_threads(threads):
     random = np.random.default_rng(2)
     rows = R.as_rows(yes_or_no(30_000, 20, random), 1.0)
     theta, u = random.normal(size=21), random.normal(size=30_000)
-    alone = lean(rows, 0)
+    alone = best_copy(rows, "passes", least_values=0)
     with team(threads):
-        other = lean(rows, 0)
+        other = best_copy(rows, "passes", least_values=0)
         for one, two in zip(alone, other):
             np.testing.assert_array_equal(one, two)
         np.testing.assert_array_equal(R.scores(other, theta), R.scores(alone, theta))
@@ -194,7 +198,7 @@ def test_rounding_of_sums_over_marks_is_bounded(offset):
     theta[-1] *= offset != "none"
     plain = problem.rounding(theta, problem.scores(theta), u, problem.combine(u), problem.primal(theta))
     problem.use_fast_copy(0)
-    assert isinstance(problem.pass_rows, MarkedRows)
+    assert isinstance(problem.pass_rows, TwoValueRows)
     z, combined = problem.scores(theta), problem.combine(u)
     primal = problem.primal(theta, z)
     gap = primal - problem.dual(u, primal, combined)

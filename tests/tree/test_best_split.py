@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gapless.solvers.tree.tree import Limits, Target, grow, prepare
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
 from tests.tree.exhaustive import best_cut
 
 PROBLEMS = 300
@@ -27,16 +27,16 @@ def problem(seed: int):
         weight[0] = 1.0
     if kind == "two":
         y = random.integers(0, 2, n)
-        return X, np.eye(2)[y], Target.classes(y, 2), weight, int(random.integers(1, 4))
+        return X, np.eye(2)[y], TreeTarget.from_classes(y, 2), weight, int(random.integers(1, 4))
     if kind == "classes":
         y = random.integers(0, 4, n)
-        return X, np.eye(4)[y], Target.classes(y, 4), weight, int(random.integers(1, 4))
+        return X, np.eye(4)[y], TreeTarget.from_classes(y, 4), weight, int(random.integers(1, 4))
     if kind == "labels":
         y = random.integers(0, 3, (n, 2))
         Y = np.concatenate([np.eye(3)[y[:, 0]], np.eye(3)[y[:, 1]]], axis=1)
-        return X, Y, Target.classes(y, np.array([3, 3])), weight, 1
+        return X, Y, TreeTarget.from_classes(y, np.array([3, 3])), weight, 1
     Y = random.integers(-8, 9, (n, 1 if kind == "values" else 2)) / 4 + random.choice([0.0, 1000.0])
-    return X, Y, Target.values(Y), weight, int(random.integers(1, 3))
+    return X, Y, TreeTarget.from_values(Y), weight, int(random.integers(1, 3))
 
 
 def assert_best(tree, node, cut):
@@ -54,7 +54,7 @@ def test_the_root_split_is_the_best_of_all(part):
     splits = 0
     for seed in range(part * PROBLEMS // 6, (part + 1) * PROBLEMS // 6):
         X, Y, target, weight, min_leaf = problem(seed)
-        tree = grow(prepare(X), target, weight, Limits(max_depth=1, min_leaf=min_leaf))
+        tree = grow_tree(prepare_columns(X), target, weight, TreeLimits(max_depth=1, min_leaf=min_leaf))
         pure = bool((Y[weight > 0] == Y[weight > 0][0]).all())
         cut = None if pure or (weight > 0).sum() < 2 * min_leaf else best_cut(X, Y, weight, min_leaf)
         assert_best(tree, 0, cut)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gapless.solvers.tree import codes as tree_codes
-from gapless.solvers.tree.tree import Limits, Target, grow, prepare
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
 
 
 def problem(rng, n, d, kind):
@@ -18,14 +18,16 @@ def problem(rng, n, d, kind):
         X[:, 3] = 1.0
     score = X[:, 0] + np.abs(X[:, 1]) + 0.5 * rng.normal(size=n)
     if kind == "numbers":
-        return X, Target.values(score)
+        return X, TreeTarget.from_values(score)
     K = int(kind)
-    return X, Target.classes(np.digitize(score, np.quantile(score, np.linspace(0, 1, K + 1)[1:-1])), K)
+    return X, TreeTarget.from_classes(np.digitize(score, np.quantile(score, np.linspace(0, 1, K + 1)[1:-1])), K)
 
 
 def both(X, target, w, limits):
-    one = grow(prepare(X), target, w, limits)
-    other = grow(prepare(np.column_stack([X, np.full(len(X), np.nan, dtype=np.float32)])), target, w, limits)
+    one = grow_tree(prepare_columns(X), target, w, limits)
+    other = grow_tree(
+        prepare_columns(np.column_stack([X, np.full(len(X), np.nan, dtype=np.float32)])), target, w, limits
+    )
     return one, other
 
 
@@ -38,12 +40,12 @@ def assert_same(one, other):
 
 
 LIMITS = (
-    Limits(),
-    Limits(min_leaf=4, min_split=9),
-    Limits(max_depth=4, min_weight=5.0),
-    Limits(min_decrease=2e-3),
-    Limits(entropy=True),
-    Limits(entropy=True, min_leaf=3, min_split=6),
+    TreeLimits(),
+    TreeLimits(min_leaf=4, min_split=9),
+    TreeLimits(max_depth=4, min_weight=5.0),
+    TreeLimits(min_decrease=2e-3),
+    TreeLimits(entropy=True),
+    TreeLimits(entropy=True, min_leaf=3, min_split=6),
 )
 
 
@@ -63,12 +65,12 @@ def test_orders_need_not_be_kept(monkeypatch):
     for kind in ("2", "3", "numbers"):
         X, target = problem(rng, 500, 6, kind)
         w = rng.random(500)
-        kept = grow(prepare(X), target, w, Limits())
+        kept = grow_tree(prepare_columns(X), target, w, TreeLimits())
         with monkeypatch.context() as patch:
             patch.setattr(tree_codes, "ORDERED_ROWS", 0)
-            columns = prepare(X)
+            columns = prepare_columns(X)
             assert columns.order.size == 0
-            again = grow(columns, target, w, Limits())
+            again = grow_tree(columns, target, w, TreeLimits())
         for a, b in zip(kept, again):
             assert np.array_equal(a, b)
 
@@ -80,8 +82,8 @@ def test_a_tree_of_several_parts(decimals, bins):
     X, target = problem(rng, n, 3, "2")
     X = np.round(X, decimals)
     w = rng.poisson(1.0, n).astype(float)
-    limits = Limits(max_depth=9)
-    one = grow(prepare(X, None, bins), target, w, limits)
+    limits = TreeLimits(max_depth=9)
+    one = grow_tree(prepare_columns(X, None, bins), target, w, limits)
     assert one.n_samples[0] > 65_536 > one.n_samples[1]
     wide = np.column_stack([X, np.full(n, np.nan, dtype=np.float32)])
-    assert_same(one, grow(prepare(wide, None, bins), target, w, limits))
+    assert_same(one, grow_tree(prepare_columns(wide, None, bins), target, w, limits))

@@ -15,10 +15,9 @@ import numpy as np
 
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
-from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.fingerprint import row_hashes
-from gapless.certificates.model_document import decode_float, encode_float
+from gapless.certificates.base import NO_KEY, WithoutGap
 from gapless.judge.fingerprint import digest
+from gapless.rows.hashes import row_hashes
 
 __all__ = ["EnsembleCertificate", "bag_block", "mark_of_targets"]
 
@@ -60,7 +59,7 @@ def bag_block(
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class EnsembleCertificate(WithoutGap):
     """``estimate`` is the out-of-bag score (accuracy, or R squared), over ``estimated`` rows; both None where it was not
     asked for.
@@ -81,53 +80,19 @@ class EnsembleCertificate(WithoutGap):
     backend : what computed it: "cpu", or the name of a device
     """
 
+    kind: str = "heuristic"
+    status: str = "converged"
+    reason: str = ""
     in_bag_probability: float | None
     in_bag_share: float | None
     estimate: float | None
     estimated: int | None
     seconds: float
-    fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    kind: str = "heuristic"
-    status: str = "converged"
-    reason: str = ""
+    compile_seconds: float = 0.0
     backend: str = field(default_factory=backend)
-
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            "reason": self.reason,
-            **{name: _encoded(getattr(self, name)) for name in ("in_bag_probability", "in_bag_share", "estimate")},
-            "estimated": self.estimated,
-            **self._times(),
-            "backend": self.backend,
-            "fingerprint": dict(self.fingerprint),
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> EnsembleCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        numbers = {n: None if block[n] is None else decode_float(block[n]) for n in _NUMBERS}
-        return cls(
-            in_bag_probability=numbers["in_bag_probability"],
-            in_bag_share=numbers["in_bag_share"],
-            estimate=numbers["estimate"],
-            estimated=block["estimated"],
-            **times_of(block),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            status=str(block["status"]),
-            reason=str(block["reason"]),
-            backend=str(block["backend"]),
-        )
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     def __str__(self) -> str:
         said = [
@@ -139,17 +104,10 @@ class EnsembleCertificate(WithoutGap):
         if self.estimate is not None:
             said.append(f"out of bag {self.estimate:.4f}, an estimate from {self.estimated} rows")
         said += [self.reason] if self.reason else []
-        known = self._on_new_rows()
+        known = self._sentence_of_new_rows()
         unknown = "" if known else ", and nothing in it bounds the error on new data"
-        said.append(f"nothing was optimised{unknown} ({self._took})")
+        said.append(f"nothing was optimised{unknown} ({self._duration})")
         return "; ".join(said) + "." + known
 
     def __repr__(self) -> str:
         return f"EnsembleCertificate({self.estimator}: members={self.statement['problem']['members']}, estimate={self.estimate})"
-
-
-_NUMBERS = ("in_bag_probability", "in_bag_share", "estimate")
-
-
-def _encoded(value: float | None) -> Any:
-    return None if value is None else encode_float(value)

@@ -25,9 +25,8 @@ import numpy as np
 
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
-from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.model_document import decode_float, encode_float
-from gapless.errors import STATUSES, short
+from gapless.certificates.base import NO_KEY, WithoutGap
+from gapless.errors import short
 
 __all__ = ["BoostingCertificate", "enough_rounds"]
 
@@ -40,7 +39,7 @@ def enough_rounds(errors: np.ndarray, n: int) -> int | None:
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BoostingCertificate(WithoutGap):
     """``errors``, ``stage_weights`` (scikit-learn's, twice those of the two-class literature), ``factors`` (Z_t) and
     ``training`` (error
@@ -65,6 +64,7 @@ class BoostingCertificate(WithoutGap):
     kind : "bound": the training error is at most the product of the Z_t
     """
 
+    kind: str = "bound"
     status: str
     reason: str
     mistakes: int
@@ -73,17 +73,13 @@ class BoostingCertificate(WithoutGap):
     loss: float
     margin: float
     median_margin: float
-    seconds: float
-    fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = field(default_factory=backend)
-    kind: str = "bound"
     best: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
+    seconds: float
+    compile_seconds: float = 0.0
+    backend: str = field(default_factory=backend)
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     @property
     def errors(self) -> np.ndarray:
@@ -128,49 +124,6 @@ class BoostingCertificate(WithoutGap):
             return None
         return self.margin, float(min(edges.min(), math.inf if self.best is None else self.best))
 
-    # ------------------------------------------------------------------ JSON
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            "reason": self.reason,
-            "mistakes": int(self.mistakes),
-            "clean_round": self.clean_round,
-            "enough": self.enough,
-            "loss": encode_float(self.loss),
-            "margin": encode_float(self.margin),
-            "median_margin": encode_float(self.median_margin),
-            **({} if self.best is None else {"best": encode_float(self.best)}),
-            **self._times(),
-            "backend": self.backend,
-            "fingerprint": dict(self.fingerprint),
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> BoostingCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        return cls(
-            status=str(block["status"]),
-            reason=str(block["reason"]),
-            mistakes=int(block["mistakes"]),
-            clean_round=None if block["clean_round"] is None else int(block["clean_round"]),
-            enough=None if block["enough"] is None else int(block["enough"]),
-            loss=decode_float(block["loss"]),
-            margin=decode_float(block["margin"]),
-            median_margin=decode_float(block["median_margin"]),
-            best=decode_float(block["best"]) if "best" in block else None,
-            **times_of(block),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            backend=str(block["backend"]),
-        )
-
     # ------------------------------------------------------------ sentences
     def __str__(self) -> str:
         T, n = self.errors.size, self.fingerprint["n_rows"]
@@ -192,9 +145,9 @@ class BoostingCertificate(WithoutGap):
         if self.bracket is not None:
             said[-1] += f", the best that stumps can do is at most {self.bracket[1]:.3g}"
         said.append(self.reason)
-        known = self._on_new_rows()
+        known = self._sentence_of_new_rows()
         said.append("" if known else "none of this bounds the error on new data")
-        return "; ".join(part for part in said if part) + f" ({self._took})." + known
+        return "; ".join(part for part in said if part) + f" ({self._duration})." + known
 
     def __repr__(self) -> str:
         return (

@@ -15,14 +15,13 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.model_document import decode_float, encode_float
+from gapless.certificates.base import NO_KEY, WithoutGap
 
 __all__ = ["MomentsCertificate"]
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class MomentsCertificate(WithoutGap):
     """``rank`` and ``condition`` have one number for each covariance of the rule; features are scaled to unit variance.
 
@@ -39,52 +38,22 @@ class MomentsCertificate(WithoutGap):
     backend : what computed it: "cpu", or the name of a device
     """
 
+    kind: str = "moments"
+    status: str = "converged"
     rank: Sequence[int]
     condition: Sequence[float]
     seconds: float
-    fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    kind: str = "moments"
-    status: str = "converged"
+    compile_seconds: float = 0.0
     backend: str = field(default_factory=backend)
-
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            "rank": [int(r) for r in self.rank],
-            "condition": [encode_float(c) for c in self.condition],
-            **self._times(),
-            "backend": self.backend,
-            "fingerprint": dict(self.fingerprint),
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> MomentsCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        return cls(
-            rank=[int(r) for r in block["rank"]],
-            condition=[decode_float(c) for c in block["condition"]],
-            **times_of(block),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            kind=str(block["kind"]),
-            status=str(block["status"]),
-            backend=str(block["backend"]),
-        )
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     def __str__(self) -> str:
         n, d = self.fingerprint["n_rows"], self.fingerprint["n_features"]
         return (
             f"{self.estimator}: means, covariances and priors are the moments of these {n} rows, but for rounding (rank "
-            f"{min(self.rank)} of {d}, condition {max(self.condition):.1e}; closed form, {self._took}). "
+            f"{min(self.rank)} of {d}, condition {max(self.condition):.1e}; closed form, {self._duration}). "
             "Nothing was optimised: there is no duality gap."
         )
 

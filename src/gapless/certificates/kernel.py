@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.certificates.linear import Certificate, Subproblem, assemble, certify_values
+from gapless.certificates.base import NO_KEY
+from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_float
+from gapless.certificates.subproblem import Subproblem, certify_values
 from gapless.errors import convergence_message, short, tolerance
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
@@ -36,19 +38,12 @@ class Pair(Subproblem):
     violation : largest violation of the optimality conditions, where no gap exists
     """
 
-    negative: int | None = None
+    negative: int | None
     violation: float = math.nan
-
-    @classmethod
-    def from_document(cls, block: Mapping[str, Any]) -> Pair:
-        """The inverse of ``document``, from its ``block``."""
-        base = Subproblem.from_document(block)
-        negative = None if block["negative"] is None else int(block["negative"])
-        return cls(**base.__dict__, negative=negative, violation=decode_float(block["violation"]))
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class KernelCertificate(Certificate):
     """What a kernel machine claims; ``witness`` is a v with v'Kv < 0, where K is no kernel.
 
@@ -62,22 +57,13 @@ class KernelCertificate(Certificate):
     dual: Any
     gap: Any
     relative_gap: Any
-    witness: np.ndarray | None = None
+    subproblems: tuple[Pair, ...]
+    witness: np.ndarray | None = field(default=None, metadata=NO_KEY)
 
     @property
     def objective(self) -> Objective:
         """The formula that was minimised, with its numbers."""
         return _objective(self.statement["problem"])
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> KernelCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        base = Certificate.from_document(document, arrays)
-        subs = tuple(Pair.from_document(sub) for sub in document["certificate"]["subproblems"])
-        found = cls(**{**base.__dict__, "subproblems": subs})
-        return found if found.kind == "gap" else _without_gap(found)
 
     def pair_name(self, sub: Pair) -> str:
         """The two labels of the subproblem ``sub``, as the user writes them."""
@@ -130,7 +116,7 @@ class KernelCertificate(Certificate):
                 f" {len(self.subproblems)} pairs of classes, {'all' if done == len(self.subproblems) else done} converged; the "
                 f"worst is {self.pair_name(pair)} with relative gap {pair.relative_gap:.1e} ({pair.status})."
             )
-        return text + self._on_new_rows()
+        return text + self._sentence_of_new_rows()
 
     def _problem_name(self, sub: Subproblem) -> str:
         return self.pair_name(sub)  # type: ignore[arg-type]

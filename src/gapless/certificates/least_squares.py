@@ -19,10 +19,10 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.base import Stated, statement_of, times_of
+from gapless.certificates.base import NO_KEY, BaseCertificate, Block
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
-from gapless.certificates.linear import certify_values
-from gapless.certificates.model_document import decode_float, encode_float
+from gapless.certificates.model_document import decode_float
+from gapless.certificates.subproblem import certify_values
 from gapless.errors import above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
@@ -34,7 +34,7 @@ __all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
 
 @result
 @dataclass(frozen=True)
-class Target:
+class Target(Block):
     """The figures of one target. With a gap: primal, dual, gap, relative_gap; without: orthogonality. The others of
     these are None. ``rounding`` bounds the rounding in the gap or in the orthogonality.
 
@@ -65,17 +65,6 @@ class Target:
     def converged(self) -> bool:
         """Whether the status is "converged"."""
         return self.status == "converged"
-
-    def document(self) -> dict[str, Any]:
-        """The JSON block."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: encode_float(v) if isinstance(v, float) else v for name, v in values.items() if v is not None}
-
-    @classmethod
-    def from_document(cls, block: Mapping[str, Any]) -> Target:
-        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
-        values: dict[str, Any] = {name: v if name == "status" else decode_float(v) for name, v in block.items()}
-        return cls(**values)
 
     def __str__(self) -> str:
         figure = (
@@ -157,8 +146,8 @@ LOST = 0.0025
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
-class LeastSquaresCertificate(Stated):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LeastSquaresCertificate(BaseCertificate):
     """What a least squares fit claims. ``kind`` is "orthogonality", or "gap" where every target has a penalty.
 
     Attributes
@@ -179,18 +168,19 @@ class LeastSquaresCertificate(Stated):
     """
 
     kind: str
-    status: str
     tol: float
-    targets: tuple[Target, ...]
+    status: str
     rank: int | None
     condition: float
     n_iter: int
     seconds: float
+    compile_seconds: float = 0.0
+    backend: str = field(default_factory=backend)
     solver: str
     fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = field(default_factory=backend)
+    targets: tuple[Target, ...]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     @property
     def worst(self) -> Target:
@@ -255,46 +245,6 @@ class LeastSquaresCertificate(Stated):
             text += f" + {alphas[0]:g} |w|^2" if len(alphas) == 1 else " + alpha_k |w_k|^2 for each target k"
         return text
 
-    # ------------------------------------------------------------------ JSON
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "tol": encode_float(self.tol),
-            "status": self.status,
-            "rank": self.rank,
-            "condition": encode_float(self.condition),
-            "n_iter": int(self.n_iter),
-            **self._times(),
-            "backend": self.backend,
-            "solver": self.solver,
-            "fingerprint": dict(self.fingerprint),
-            "targets": [target.document() for target in self.targets],
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> LeastSquaresCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        return cls(
-            kind=str(block["kind"]),
-            status=str(block["status"]),
-            tol=decode_float(block["tol"]),
-            targets=tuple(Target.from_document(target) for target in block["targets"]),
-            rank=None if block["rank"] is None else int(block["rank"]),
-            condition=decode_float(block["condition"]),
-            n_iter=int(block["n_iter"]),
-            **times_of(block),
-            solver=str(block["solver"]),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            backend=str(block["backend"]),
-        )
-
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
         """The sentence of the ConvergenceWarning; None where all is well.
@@ -325,7 +275,7 @@ class LeastSquaresCertificate(Stated):
     def __str__(self) -> str:
         rank = "" if self.rank is None else f", rank {self.rank} of {self.statement['n_features']}"
         condition = f", condition {self.condition:.1e}" if math.isfinite(self.condition) else ""
-        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {self._took}, {self.solver}"
+        tail = f"R2 {self.r2:.6g}{rank}{condition}; {self.status}, {self._duration}, {self.solver}"
         primal, dual = self.primal, self.dual
         if primal is not None and dual is not None:
             most = above_optimum(primal, dual, self.rounding)

@@ -16,7 +16,6 @@ A fit has converged if and only if reach < 1 and excess <= tol * loss.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,21 +26,16 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.base import Stated, statement_of, times_of
-from gapless.certificates.model_document import decode_float, encode_float
+from gapless.certificates.base import NO_KEY, BaseCertificate
+from gapless.certificates.model_document import decode_float
 from gapless.certificates.separation import Separability
-from gapless.errors import STATUSES, short, tolerance
+from gapless.errors import short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import gamma
 from gapless.problems.likelihood import Likelihood
 from gapless.problems.units_of_C import Objective, objective
 
 __all__ = ["GradientCertificate", "certify_gradient"]
-
-_FLOATS = (
-    "tol", "loss", "decrement", "reach", "excess", "relative_excess", "rounding", "condition",
-)  # fmt: skip
-
 
 #: Nothing is claimed where rounding may be more than this share of the loss of no model.
 LOST = 2e-7
@@ -87,8 +81,8 @@ def certify_gradient(
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
-class GradientCertificate(Stated):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class GradientCertificate(BaseCertificate):
     """What a fit without a penalty claims. There is no dual and no gap: these are None.
 
     Attributes
@@ -114,6 +108,7 @@ class GradientCertificate(Stated):
     separation : where classes may be separated: what they are, with its proof
     """
 
+    kind: str = "gradient"
     status: str
     tol: float
     loss: float
@@ -122,21 +117,17 @@ class GradientCertificate(Stated):
     excess: float
     relative_excess: float
     rounding: float
-    rank: int | None
     condition: float
-    n_iter: int
     seconds: float
+    compile_seconds: float = 0.0
+    rank: int | None
+    n_iter: int
+    backend: str = field(default_factory=backend)
     solver: str
     fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = field(default_factory=backend)
-    kind: str = "gradient"
-    separation: Separability | None = None
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
+    separation: Separability | None = field(default=None, metadata=NO_KEY)
 
     @property
     def deviance(self) -> float:
@@ -165,47 +156,6 @@ class GradientCertificate(Stated):
             class_weight=[decode_float(w) for w in problem["class_weight"]],
             classes=self.statement["classes"]["values"],
         )  # fmt: skip
-
-    # ------------------------------------------------------------------ JSON
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            **{name: encode_float(getattr(self, name)) for name in _FLOATS},
-            **self._times(),
-            "rank": self.rank,
-            "n_iter": int(self.n_iter),
-            "backend": self.backend,
-            "solver": self.solver,
-            "fingerprint": dict(self.fingerprint),
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> GradientCertificate:
-        """The inverse of ``document``; the entry "arrays" of a model file is left aside."""
-        block = document["certificate"]
-        floats: dict[str, Any] = {name: decode_float(block[name]) for name in _FLOATS}
-        return cls(
-            status=str(block["status"]),
-            **floats,
-            **times_of(block),
-            rank=None if block["rank"] is None else int(block["rank"]),
-            n_iter=int(block["n_iter"]),
-            solver=str(block["solver"]),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            backend=str(block["backend"]),
-        )
-
-    @classmethod
-    def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> GradientCertificate:
-        """The inverse of ``to_json``. ``text`` is the document; ``arrays`` are those of the model file."""
-        return cls.from_document(json.loads(text), arrays)
 
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
@@ -252,7 +202,7 @@ class GradientCertificate(Stated):
         return (
             f"{self.estimator}: {self._claim()} (loss {self.loss:.10g}, deviance {self.deviance:.10g}, Newton decrement "
             f"{self.decrement:.1e}, tol {tolerance(self.tol)}; rank {self.rank} of {self.statement['n_features']}, condition "
-            f"{self.condition:.1e}; {self.status} in {steps}, {self._took}, {self.solver}). Logistic regression "
+            f"{self.condition:.1e}; {self.status} in {steps}, {self._duration}, {self.solver}). Logistic regression "
             "without a penalty has no duality gap."
         )
 

@@ -1,209 +1,34 @@
 """The certificate of a fit: primal, dual and the gap between them, of each subproblem and in sum.
 
-``gap`` is said only of primal - dual at a dual-feasible point, and its sign is kept: a slightly negative gap
-is rounding, a clearly negative one is a bug, and neither is hidden. Whatever the solver did, the objective
-of the returned model is at most ``gap`` above the best one.
+Whatever the solver did, the objective of the returned model is at most ``gap`` above the best one.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from gapless._compile.kernel_store import backend as machine
+from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.base import Bounded, times_of
-from gapless.certificates.model_document import decode_float, encode_float
-from gapless.errors import STATUSES, above_optimum, convergence_message, short, tolerance
+from gapless.certificates.base import NO_KEY, BaseCertificate
+from gapless.certificates.model_document import decode_float
+from gapless.certificates.subproblem import Subproblem, worst_of
+from gapless.errors import above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 from gapless.problems.units_of_C import Objective, objective
 
-__all__ = ["Certificate", "Subproblem", "assemble", "certify", "certify_values"]
+__all__ = ["Certificate", "assemble"]
 
 
 @result
-@dataclass(frozen=True)
-class Subproblem:
-    """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it.
-
-    Attributes
-    ----------
-    positive : index of the class that is +1; None where all classes are in the problem
-    status : how this problem ended, one of the words of `Certificate.status`
-    primal : P, the value of the objective at the model
-    dual : D, the value of the dual at the dual point; the optimum is at least this
-    gap : P - D, which bounds P - P* from above
-    relative_gap : gap / max(|P|, |D|)
-    rounding : bound on the rounding error of the figure that is claimed
-    n_iter : passes over the data
-    seconds : seconds of work, compiling left out
-    solver : the algorithm that found the model
-    """
-
-    positive: int | None
-    status: str
-    primal: float
-    dual: float
-    gap: float
-    relative_gap: float
-    rounding: float
-    n_iter: int
-    seconds: float
-    solver: str
-
-    def __post_init__(self) -> None:
-        _check_status(self.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
-
-    def document(self) -> dict[str, Any]:
-        """The JSON block."""
-        return {f.name: _to_json(getattr(self, f.name)) for f in fields(self)}
-
-    @classmethod
-    def from_document(cls, block: Mapping[str, Any]) -> Subproblem:
-        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
-        return cls(
-            positive=None if block["positive"] is None else int(block["positive"]),
-            status=str(block["status"]),
-            primal=decode_float(block["primal"]),
-            dual=_from_json(block["dual"]),
-            gap=_from_json(block["gap"]),
-            relative_gap=_from_json(block["relative_gap"]),
-            rounding=decode_float(block["rounding"]),
-            n_iter=int(block["n_iter"]),
-            seconds=decode_float(block["seconds"]),
-            solver=str(block["solver"]),
-        )
-
-    def __str__(self) -> str:
-        figures = f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e}"
-        return f"{self.status}: {figures} ({self.solver})"
-
-
-#: Where primal and dual can be off by more than this share of the larger of them, and of the loss of w = 0, they are rounding,
-#: and nothing is claimed.
-LOST = 0.0025
-
-
-def certify_values(
-    primal: float,
-    dual: float,
-    *,
-    tol: float,
-    ending: str,
-    rounding: float = 0.0,
-    n_iter: int = 0,
-    seconds: float = 0.0,
-    solver: str = "",
-    positive: int | None = 1,
-    hard: bool = False,
-) -> Subproblem:
-    """One subproblem from its two values. The gap decides, not the solver.
-
-    ``ending`` is how the solver says it ended. Where the relative gap is at most ``tol`` the status is
-    ``converged`` whatever it says; where it is above and the solver claims convergence the status is
-    ``stalled``; values that are not finite give ``not_finite``, and so does a solver whose numbers overflowed on the way.
-    ``hard`` says that the primal is infinite where a constraint is not kept: all that is then said of the optimum is P* >= 0.
-    """
-    primal, dual = float(primal), float(dual)
-    if hard and primal == math.inf:
-        dual = rounding = 0.0
-    gap = primal - dual
-    relative = relative_gap(primal, dual, gap)
-    _check_status(ending)
-    if math.isfinite(gap) and not math.isfinite(rounding):  # nothing is known of these figures
-        primal = dual = gap = relative = math.nan
-    if not (math.isfinite(primal) and math.isfinite(dual)):
-        # A hard margin that was stopped before any point kept it: the objective is infinite, and nothing overflowed.
-        stopped = primal == math.inf and math.isfinite(dual) and hard
-        status = ending if ending == "infeasible" or (stopped and ending != "converged") else "not_finite"
-    elif relative <= tol:
-        status = "converged"
-    else:
-        status = "stalled" if ending == "converged" else ending
-    return Subproblem(
-        positive=None if positive is None else int(positive),
-        status=status,
-        primal=primal,
-        dual=dual,
-        gap=gap,
-        relative_gap=relative,
-        rounding=float(rounding),
-        n_iter=int(n_iter),
-        seconds=float(seconds),
-        solver=str(solver),
-    )
-
-
-def certify(
-    problem: Any,
-    solution: Any,
-    *,
-    tol: float,
-    theta: np.ndarray | None = None,
-    positive: int | None = 1,
-    scores: np.ndarray | None = None,
-    combined: np.ndarray | None = None,
-) -> Subproblem:
-    """Recompute primal, dual and the rounding bound of what is returned, in float64, and let them decide.
-
-    ``theta`` is the model as the user gets it, where that differs from the solver's (coefficients kept in
-    float32), ``scores`` are its scores and ``combined`` is sum u x, where they are known.
-
-    Parameters
-    ----------
-    problem : a problem of `gapless.problems`
-    solution : what a solver returned: theta, u and how it ended
-    tol : relative gap up to which the fit counts as converged
-    theta : model as the user gets it, where that differs from the solver's (coefficients kept in float32)
-    positive : index of the class that is +1
-    scores : scores of theta, where they are known
-    combined : sum of u x, where it is known
-    """
-    theta = np.asarray(solution.theta if theta is None else theta, dtype=np.float64)
-    u = np.asarray(solution.u, dtype=np.float64)
-    z = problem.scores(theta) if scores is None else scores
-    primal = problem.primal(theta, z)
-    combined = problem.combine(u) if combined is None else combined
-    dual = problem.dual(u, primal, combined)
-    hard = bool(getattr(problem, "hard", False))
-    rounding = math.inf
-    if math.isfinite(primal) and math.isfinite(dual):
-        rounding = problem.rounding(theta, z, u, combined, primal)
-        size = max(abs(primal), abs(dual))
-        if (
-            not rounding <= LOST * size and solution.status != "not_finite"
-        ):  # a fit that says so keeps the figures it has
-            size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
-            rounding = rounding if rounding <= LOST * size else math.inf
-    return certify_values(
-        primal,
-        dual,
-        tol=tol,
-        ending=solution.status,
-        rounding=rounding,
-        n_iter=solution.n_iter,
-        seconds=solution.seconds,
-        solver=solution.solver,
-        positive=positive,
-        hard=hard,
-    )
-
-
-@result
-@dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Bounded):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Certificate(BaseCertificate):
     """What a fit claims: the figures of all its subproblems, what was fitted, on which data, and the dual
     point.
 
@@ -230,35 +55,28 @@ class Certificate(Bounded):
     kind : "gap"
     """
 
+    kind: str = "gap"
+    tol: float
     status: str
     primal: float
     dual: float
     gap: float
     relative_gap: float
-    tol: float
     rounding: float
     n_iter: int
     seconds: float
+    compile_seconds: float = 0.0
+    backend: str = field(default_factory=backend)
     solver: str
     fingerprint: Mapping[str, Any]
     subproblems: tuple[Subproblem, ...]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    backend: str = field(default_factory=machine)
-    kind: str = "gap"
-
-    def __post_init__(self) -> None:
-        _check_status(self.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     @property
     def worst(self) -> Subproblem:
         """The subproblem with the largest relative gap, those that did not converge first."""
-        return _worst(self.subproblems)
+        return worst_of(self.subproblems)
 
     @property
     def objective(self) -> Objective:
@@ -274,66 +92,6 @@ class Certificate(Bounded):
             class_weight=[decode_float(w) for w in problem["class_weight"]],
             classes=self.statement["classes"]["values"],
         )
-
-    # ------------------------------------------------------------------ JSON
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "tol": encode_float(self.tol),
-            "status": self.status,
-            "primal": encode_float(self.primal),
-            "dual": _to_json(self.dual),
-            "gap": _to_json(self.gap),
-            "relative_gap": _to_json(self.relative_gap),
-            "rounding": encode_float(self.rounding),
-            "n_iter": int(self.n_iter),
-            **self._times(),
-            "backend": self.backend,
-            "solver": self.solver,
-            "fingerprint": dict(self.fingerprint),
-            "subproblems": [sub.document() for sub in self.subproblems],
-        }
-        # Through JSON and back: a document that is handed out shares nothing with this object.
-        return json.loads(json.dumps({**self.statement, "certificate": certificate}, allow_nan=False))
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The document as text; every float comes back to the bit. ``indent`` as in json.dumps."""
-        return json.dumps(self.document(), indent=indent, allow_nan=False, ensure_ascii=False)
-
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> Certificate:
-        """The inverse of ``document``; the entry "arrays" of a model file is left aside."""
-        block = document["certificate"]
-        return cls(
-            status=str(block["status"]),
-            primal=decode_float(block["primal"]),
-            dual=_from_json(block["dual"]),
-            gap=_from_json(block["gap"]),
-            relative_gap=_from_json(block["relative_gap"]),
-            tol=decode_float(block["tol"]),
-            rounding=decode_float(block["rounding"]),
-            n_iter=int(block["n_iter"]),
-            **times_of(block),
-            solver=str(block["solver"]),
-            fingerprint=dict(block["fingerprint"]),
-            subproblems=tuple(Subproblem.from_document(sub) for sub in block["subproblems"]),
-            statement={k: v for k, v in document.items() if k not in ("certificate", "arrays")},
-            arrays=dict(arrays or {}),
-            backend=str(block["backend"]),
-            kind=str(block["kind"]),
-        )
-
-    @classmethod
-    def from_json(cls, text: str, arrays: Mapping[str, np.ndarray] | None = None) -> Certificate:
-        """The inverse of ``to_json``. ``text`` is the document; ``arrays`` are those of the model file."""
-        return cls.from_document(json.loads(text), arrays)
-
-    # ------------------------------------------------------------ sentences
-    @property
-    def estimator(self) -> str:
-        """Name of the estimator."""
-        return str(self.statement.get("estimator", "the model"))
 
     def class_name(self, positive: int | None) -> str:
         """The label of a class index, as the user writes it. ``positive`` is the index; None stands for all classes."""
@@ -381,7 +139,7 @@ class Certificate(Bounded):
             "max_iter": f"stopped at max_iter after {passes}",
             "time_limit": f"stopped at time_limit after {passes}",
         }.get(self.status, f"{self.status.replace('_', ' ')} after {passes}")
-        parts = [how, self._took, self.solver]
+        parts = [how, self._duration, self.solver]
         if self.backend != "cpu":
             parts.append(self.backend)
         return ", ".join(part for part in parts if part)
@@ -412,7 +170,7 @@ class Certificate(Bounded):
                 f"{self.class_name(worst.positive)} with relative gap {worst.relative_gap:.1e} "
                 f"({worst.status})."
             )
-        return text + self._on_new_rows()
+        return text + self._sentence_of_new_rows()
 
     def __repr__(self) -> str:
         return (
@@ -441,19 +199,6 @@ class Certificate(Bounded):
             lines.append([f"… {len(self.subproblems) - 50} more", *[""] * (len(head) - 1)])
         return head, [*lines, line("sum", self)]
 
-    # ------------------------------------------------------------- equality
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Certificate):
-            return NotImplemented
-        return (
-            self.document() == other.document()
-            and self.arrays.keys() == other.arrays.keys()
-            and all(_same_array(self.arrays[name], other.arrays[name]) for name in self.arrays)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.status, self.primal, self.dual, self.subproblems, self.fingerprint.get("rows")))
-
 
 def _compiled(part: Certificate | Subproblem) -> str:
     """Of the time of a whole fit, what compiling took."""
@@ -468,7 +213,6 @@ def assemble(
     fingerprint: Mapping[str, Any],
     tol: float,
     seconds: float,
-    backend: str | None = None,
     compile_seconds: float = 0.0,
 ) -> Certificate:
     """The certificate of a fit from those of its subproblems."""
@@ -479,7 +223,7 @@ def assemble(
     dual = _sum(sub.dual for sub in subs)
     gap = _sum(sub.gap for sub in subs)
     return Certificate(
-        status="converged" if all(sub.converged for sub in subs) else _worst(subs).status,
+        status="converged" if all(sub.converged for sub in subs) else worst_of(subs).status,
         primal=primal,
         dual=dual,
         gap=gap,
@@ -493,7 +237,6 @@ def assemble(
         subproblems=subs,
         statement=dict(statement),
         arrays=dict(arrays),
-        backend=machine() if backend is None else str(backend),
         compile_seconds=float(compile_seconds),
     )
 
@@ -505,32 +248,5 @@ def _sum(values: Iterable[float]) -> float:
     return math.fsum(values) if all(math.isfinite(v) for v in values) else float(sum(values))
 
 
-def _worst(subs: Sequence[Subproblem]) -> Subproblem:
-    def badness(sub: Subproblem) -> tuple[bool, bool, float]:
-        unknown = sub.relative_gap is None or math.isnan(sub.relative_gap)
-        return (not sub.converged, unknown, -math.inf if unknown else sub.relative_gap)
-
-    return max(subs, key=badness)
-
-
-def _check_status(status: str) -> None:
-    if status not in STATUSES:
-        raise ValueError(f"unknown status {status!r}; a fit ends as one of {list(STATUSES)}")
-
-
-def _to_json(value: Any) -> Any:
-    return encode_float(value) if isinstance(value, (float, np.floating)) else value
-
-
-def _from_json(value: Any) -> Any:
-    """The inverse; None where the kind has no such figure."""
-    return None if value is None else decode_float(value)
-
-
 def _figure(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
-
-
-def _same_array(a: np.ndarray, b: np.ndarray) -> bool:
-    a, b = np.asarray(a), np.asarray(b)
-    return a.dtype == b.dtype and a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))

@@ -34,11 +34,10 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.results import result
 from gapless._runtime.written import counted, written
-from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.model_document import decode_float, encode_float
-from gapless.errors import STATUSES, short
+from gapless.certificates.base import NO_KEY, Block, WithoutGap
+from gapless.errors import short
 from gapless.numbers import UNIT, gamma
-from gapless.rows import CsrRows, Rows, n_features, norms2, scores
+from gapless.rows import Rows, is_sparse, n_features, norms2, scores
 
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
@@ -124,6 +123,15 @@ class Witness(NamedTuple):
         pairs = [(int(i), Fraction(m)) for i, m in zip(rows, multipliers) if m != 0]
         return cls(tuple(i for i, _ in pairs), tuple(m for _, m in pairs))
 
+    def document(self) -> dict[str, Any]:
+        """The JSON block."""
+        return {"rows": list(self.rows), "multipliers": [str(m) for m in self.multipliers]}
+
+    @classmethod
+    def from_document(cls, block: Mapping[str, Any]) -> Witness:
+        """The inverse of ``document``. ``block`` is a dictionary of JSON values."""
+        return cls.of(block["rows"], block["multipliers"])
+
     def proves(self, rows: Rows, y: np.ndarray) -> bool:
         """Whether the sum is 0, in exact arithmetic. ``rows`` have the constant feature 1 where there is an offset."""
         if not self.rows or any(m <= 0 for m in self.multipliers):
@@ -144,7 +152,7 @@ class Witness(NamedTuple):
 
 def entries(rows: Rows, i: int) -> tuple[list[int], list[float]]:
     """Columns and values of a row, zeros left out."""
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         part = slice(int(rows.indptr[i]), int(rows.indptr[i + 1]))
         return rows.indices[part].tolist(), rows.values[part].astype(np.float64).tolist()
     columns = np.flatnonzero(rows.values[i])
@@ -177,7 +185,8 @@ def _whole(rows: Rows, theta: np.ndarray, largest: float) -> bool:
 
 
 @result
-class Perceived(NamedTuple):
+@dataclass(frozen=True)
+class Perceived(Block):
     """What is claimed of one class against the others (of the only one, where there are two).
 
     Attributes
@@ -199,10 +208,10 @@ class Perceived(NamedTuple):
     mistakes: int
     passes: int
     errors: int
+    why: str
     radius: float | None
     margin: float | None
     bound: float | None
-    why: str
     witness: Witness | None
 
     def __str__(self) -> str:
@@ -214,7 +223,7 @@ class Perceived(NamedTuple):
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BoundCertificate(WithoutGap):
     """What a perceptron claims. There is nothing optimised and no gap.
 
@@ -234,19 +243,16 @@ class BoundCertificate(WithoutGap):
     kind : "bound": the number of mistakes is bounded, or a witness proves that nothing separates the classes
     """
 
+    kind: str = "bound"
     status: str
-    subproblems: Sequence[Perceived]
     n_iter: int
     seconds: float
-    fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    compile_seconds: float = 0.0
     backend: str = field(default_factory=backend)
-    kind: str = "bound"
-
-    def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            raise ValueError(f"unknown status {self.status!r}; a fit ends as one of {list(STATUSES)}")
+    fingerprint: Mapping[str, Any]
+    subproblems: tuple[Perceived, ...]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     @property
     def mistakes(self) -> int:
@@ -293,37 +299,6 @@ class BoundCertificate(WithoutGap):
         t = self.arrays["direction"][0]
         t = t if self.statement["problem"]["offset"] == "constant" else t[:-1]
         return t / np.linalg.norm(t)
-
-    # ------------------------------------------------------------------ JSON
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            "n_iter": int(self.n_iter),
-            **self._times(),
-            "backend": self.backend,
-            "fingerprint": dict(self.fingerprint),
-            "subproblems": [_block(sub) for sub in self.subproblems],
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> BoundCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        return cls(
-            status=str(block["status"]),
-            subproblems=[_subproblem(sub) for sub in block["subproblems"]],
-            n_iter=int(block["n_iter"]),
-            **times_of(block),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            backend=str(block["backend"]),
-        )
 
     # ------------------------------------------------------------ sentences
     def shortfall(self, max_iter: int | None = None, time_limit: float | None = None) -> str | None:
@@ -385,7 +360,7 @@ class BoundCertificate(WithoutGap):
             why = "" if sub.bound is not None or sub.witness is not None else f". No bound on mistakes: {sub.why}"
             lines.append(which + self._claim(sub) + why)
         passes = f"{self.n_iter} pass" + ("" if self.n_iter == 1 else "es")
-        return f"{self.estimator}: {'; '.join(lines)} ({self.status} in {passes}, {self._took})."
+        return f"{self.estimator}: {'; '.join(lines)} ({self.status} in {passes}, {self._duration})."
 
     def __repr__(self) -> str:
         return f"BoundCertificate({self.estimator}: {self.status}, mistakes={self.mistakes}, bound={self.bound})"
@@ -394,39 +369,3 @@ class BoundCertificate(WithoutGap):
         """What a notebook shows: a line for each class against the rest."""
         names = ("positive", "status", "mistakes", "bound", "radius", "margin", "errors", "passes")
         return names, [[getattr(sub, name) for name in names] for sub in self.subproblems]
-
-
-def _block(sub: Perceived) -> dict[str, Any]:
-    block: dict[str, Any] = {
-        "positive": int(sub.positive),
-        "status": sub.status,
-        "mistakes": int(sub.mistakes),
-        "passes": int(sub.passes),
-        "errors": int(sub.errors),
-        "why": sub.why,
-    }
-    for name in ("radius", "margin", "bound"):
-        value = getattr(sub, name)
-        block[name] = None if value is None else encode_float(value)
-    witness = sub.witness
-    block["witness"] = None
-    if witness is not None:
-        block["witness"] = {"rows": list(witness.rows), "multipliers": [str(m) for m in witness.multipliers]}
-    return block
-
-
-def _subproblem(block: Mapping[str, Any]) -> Perceived:
-    numbers = {n: None if block[n] is None else decode_float(block[n]) for n in ("radius", "margin", "bound")}
-    witness = None
-    if block["witness"] is not None:
-        witness = Witness.of(block["witness"]["rows"], [Fraction(m) for m in block["witness"]["multipliers"]])
-    return Perceived(
-        positive=int(block["positive"]),
-        status=str(block["status"]),
-        mistakes=int(block["mistakes"]),
-        passes=int(block["passes"]),
-        errors=int(block["errors"]),
-        why=str(block["why"]),
-        witness=witness,
-        **numbers,
-    )

@@ -16,10 +16,10 @@ import numpy as np
 from gapless._compile.kernel_store import backend
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.results import result
-from gapless.certificates.base import WithoutGap, statement_of, times_of
-from gapless.certificates.model_document import decode_float, encode_float, statement
+from gapless.certificates.base import NO_KEY, WithoutGap
+from gapless.certificates.model_document import encode_float, statement
 from gapless.judge.fingerprint import digest
-from gapless.solvers.tree.tree import Limits, Tree
+from gapless.solvers.tree.tree import Tree, TreeLimits
 
 __all__ = ["TreeCertificate", "certify_tree", "fingerprints"]
 
@@ -30,7 +30,7 @@ _FIELDS = (
 
 
 @result
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TreeCertificate(WithoutGap):
     """``error``: the weighted share of training rows that are misclassified (of several outputs the mean), or the mean
     squared error. ``best``: whether every split is claimed to be the best of its node.
@@ -52,55 +52,19 @@ class TreeCertificate(WithoutGap):
     backend : what computed it: "cpu", or the name of a device
     """
 
+    kind: str = "heuristic"
+    status: str = "converged"
     error: float
     nodes: int
     leaves: int
     depth: int
     best: bool
     seconds: float
-    fingerprint: Mapping[str, Any]
-    statement: Mapping[str, Any] = field(default_factory=dict)
-    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
-    kind: str = "heuristic"
-    status: str = "converged"
+    compile_seconds: float = 0.0
     backend: str = field(default_factory=backend)
-
-    def document(self) -> dict[str, Any]:
-        """The model document without its arrays: JSON values only."""
-        certificate = {
-            "kind": self.kind,
-            "status": self.status,
-            "error": encode_float(self.error),
-            "nodes": int(self.nodes),
-            "leaves": int(self.leaves),
-            "depth": int(self.depth),
-            "best": bool(self.best),
-            **self._times(),
-            "backend": self.backend,
-            "fingerprint": dict(self.fingerprint),
-        }
-        return self._stated(certificate)
-
-    @classmethod
-    def from_document(
-        cls, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None
-    ) -> TreeCertificate:
-        """The inverse of ``document``. ``arrays`` are those of the model file."""
-        block = document["certificate"]
-        return cls(
-            error=decode_float(block["error"]),
-            nodes=int(block["nodes"]),
-            leaves=int(block["leaves"]),
-            depth=int(block["depth"]),
-            best=bool(block["best"]),
-            **times_of(block),
-            fingerprint=dict(block["fingerprint"]),
-            statement=statement_of(document),
-            arrays=dict(arrays or {}),
-            kind=str(block["kind"]),
-            status=str(block["status"]),
-            backend=str(block["backend"]),
-        )
+    fingerprint: Mapping[str, Any]
+    statement: Mapping[str, Any] = field(default_factory=dict, metadata=NO_KEY)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict, metadata=NO_KEY)
 
     @staticmethod
     def tree_arrays(tree: Tree, levels: Sequence[np.ndarray | None] | None) -> dict[str, np.ndarray]:
@@ -136,7 +100,7 @@ class TreeCertificate(WithoutGap):
         splits = "each split is the best of its node" if self.best else "not every split was searched for"
         return (
             f"{self.estimator}: {self.leaves} leaves, depth {self.depth}, {error} on its {self.fingerprint['n_rows']} "
-            f"training rows; {splits} ({self._took}). A greedy tree: how far it is from the best tree of its "
+            f"training rows; {splits} ({self._duration}). A greedy tree: how far it is from the best tree of its "
             "size is not known."
         )
 
@@ -150,7 +114,7 @@ def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
 
 
 def certify_tree(
-    model: Any, tree: Tree, limits: Limits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
+    model: Any, tree: Tree, limits: TreeLimits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
     levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, stopwatch: Stopwatch,
     parameters: Mapping[str, Any] | None = None,
 ) -> TreeCertificate:  # fmt: skip
@@ -195,6 +159,7 @@ def certify_tree(
         "weights": digest(np.asarray(weight) + 0.0, "<f8"),
     }
     return TreeCertificate(
-        error, tree.n_nodes, tree.n_leaves, tree.depth, best, stopwatch.seconds, fingerprint, statement=told,
-        arrays=TreeCertificate.tree_arrays(tree, levels), compile_seconds=stopwatch.compile_seconds,
+        error=error, nodes=tree.n_nodes, leaves=tree.n_leaves, depth=tree.depth, best=best, seconds=stopwatch.seconds,
+        compile_seconds=stopwatch.compile_seconds, fingerprint=fingerprint, statement=told,
+        arrays=TreeCertificate.tree_arrays(tree, levels),
     )  # fmt: skip

@@ -32,8 +32,8 @@ from gapless.fits.boosting import (
     probabilities,
     scores,
 )
-from gapless.solvers.boosting.rounds import Rounds, by_class
-from gapless.solvers.boosting.stumps import Stumps, votes
+from gapless.solvers.boosting.rounds import Rounds, order_by_class
+from gapless.solvers.boosting.stumps import Stumps, sum_votes
 from gapless.solvers.loop import interruptible
 
 
@@ -192,7 +192,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
     def _keep(self, run: Run) -> None:
         self.estimator_weights_ = np.array(run.rounds.alphas)
         self.estimator_errors_ = np.array(run.rounds.errors)
-        self._heaviest = run.rounds.heaviest()
+        self._heaviest = run.rounds.find_heaviest_class()
         self.status_, self.stop_reason_ = run.status, run.reason
 
     def _boost_learners(
@@ -202,7 +202,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         random = check_random_state(self.random_state)
         weighted = takes_weights(base)
         there = None if weights is None or (weights > 0.0).all() else np.flatnonzero(weights > 0.0)
-        order, starts = by_class(labels.index, K, there)
+        order, starts = order_by_class(labels.index, K, there)
         rounds = Rounds(starts, None if weights is None else weights[order], self.learning_rate)
         given: list[np.ndarray] = []
         now = np.zeros(n)
@@ -299,7 +299,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         stumps = self.__dict__.get("_stumps")
         if stumps is not None:
             with team(self.n_jobs):
-                return votes(stumps, self.estimator_weights_, X, self.n_classes_)
+                return sum_votes(stumps, self.estimator_weights_, X, self.n_classes_)
         total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
         for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
             _add(total, answer, alpha)

@@ -21,7 +21,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.ensemble import taken
 from gapless.fits.boosting import Clock, cut_short, noted
-from gapless.solvers.boosting.rounds import median_of, regression_losses
+from gapless.solvers.boosting.rounds import compute_regression_losses, find_weighted_median
 from gapless.solvers.loop import interruptible
 
 
@@ -143,7 +143,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
                 self.status_, self.stop_reason_ = cut_short(raised, t)
                 failure = raised
                 break
-            loss = regression_losses(distance, self.loss)
+            loss = compute_regression_losses(distance, self.loss)
             error = float((w[counted] * loss).sum())
             if error >= 0.5 and t:
                 self.status_ = "stalled"
@@ -191,8 +191,9 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             "stage_weights": self.estimator_weights_,
         }
         self.certificate_ = EnsembleCertificate(
-            None, None, None, None, stopwatch.seconds, mark, statement={**told, "learners": None}, arrays=arrays,
-            status=self.status_, reason=self.stop_reason_, compile_seconds=stopwatch.compile_seconds,
+            status=self.status_, reason=self.stop_reason_, in_bag_probability=None, in_bag_share=None, estimate=None,
+            estimated=None, seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds, fingerprint=mark,
+            statement={**told, "learners": None}, arrays=arrays,
         )  # fmt: skip
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -214,7 +215,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         """The weighted median of the rounds' predictions."""
         check_is_fitted(self, "estimator_weights_")
         X = self._read(X)
-        return median_of(np.column_stack([e.predict(X) for e in self.estimators_]), self.estimator_weights_)
+        return find_weighted_median(np.column_stack([e.predict(X) for e in self.estimators_]), self.estimator_weights_)
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """``predict`` after each round."""
@@ -223,7 +224,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         found: list[np.ndarray] = []
         for learner in self.estimators_:
             found.append(learner.predict(X))
-            yield median_of(np.column_stack(found), self.estimator_weights_)
+            yield find_weighted_median(np.column_stack(found), self.estimator_weights_)
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R squared after each round."""

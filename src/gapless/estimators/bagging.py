@@ -184,9 +184,10 @@ class _Bagging(Ensemble):
             return
         lists = np.array(self.estimators_features_, dtype=np.int32).reshape(members, bags.features)
         self.certificate_ = EnsembleCertificate(
-            self.in_bag_probability_, self.in_bag_share_, getattr(self, "oob_score_", None), getattr(self, "_estimated", None),
-            stopwatch.seconds, mark, statement={**told, "learners": None}, compile_seconds=stopwatch.compile_seconds,
-            arrays={"seeds": self._seeds, "feature_lists": lists},
+            in_bag_probability=self.in_bag_probability_, in_bag_share=self.in_bag_share_,
+            estimate=getattr(self, "oob_score_", None), estimated=getattr(self, "_estimated", None),
+            seconds=stopwatch.seconds, compile_seconds=stopwatch.compile_seconds, fingerprint=mark,
+            statement={**told, "learners": None}, arrays={"seeds": self._seeds, "feature_lists": lists},
         )  # fmt: skip
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -273,16 +274,16 @@ class _Bagging(Ensemble):
             learner = self._copy(base, int(seed)) if trees is None else trees.copy(int(seed))
             try:
                 if trees is not None:
-                    features, counts = bags.counts(seed)
+                    features, counts = bags.count_draws(seed)
                     trees.fit(learner, counts, tick)
                     seen[seed] = int(np.count_nonzero(counts))
                 elif weighted:
-                    features, counts = bags.counts(seed)
+                    features, counts = bags.count_draws(seed)
                     seen[seed] = int(np.count_nonzero(counts))
                     part = X if bags.all_features else X[:, features]
                     learner.fit(part, y, **{**given, "sample_weight": counts})
                 else:
-                    features, rows = bags.drawn(seed)
+                    features, rows = bags.draw(seed)
                     part = taken(X, rows)
                     part = part if bags.all_features else part[:, features]
                     learner.fit(part, taken(y, rows), **_of_rows(given, rows, bags.n_rows))
@@ -311,13 +312,13 @@ class _Bagging(Ensemble):
         check_is_fitted(self, "estimators_features_")
         if self._drawn.weights is not None and self._drawn.weights.size != self._drawn.n_rows:
             raise AttributeError("the chances of the rows were not saved: which rows a bag holds cannot be told again")
-        return [self._drawn.drawn(seed)[1] for seed in self._seeds.tolist()]
+        return [self._drawn.draw(seed)[1] for seed in self._seeds.tolist()]
 
     def _share_seen(self, known: Mapping[int, int]) -> float:
         """The share of (row, bag) pairs in which the row is in the bag."""
         bags = self._drawn
         seen = [
-            known[seed] if seed in known else int(np.count_nonzero(bags.counts(seed)[1]))
+            known[seed] if seed in known else int(np.count_nonzero(bags.count_draws(seed)[1]))
             for seed in self._seeds[:200].tolist()
         ]
         return float(np.mean(seen)) / bags.n_rows
@@ -328,7 +329,7 @@ class _Bagging(Ensemble):
     def _out_of_bag(self, X: Any, add: Callable[[np.ndarray, Any, Any], None]) -> None:
         """``add(rows, learner, X of them)`` for the rows that each learner did not see."""
         for learner, features, seed in zip(self.estimators_, self.estimators_features_, self._seeds.tolist()):
-            rows = np.flatnonzero(self._drawn.counts(seed)[1] == 0)
+            rows = np.flatnonzero(self._drawn.count_draws(seed)[1] == 0)
             if rows.size:
                 part = X[rows]
                 add(rows, learner, part if self._drawn.all_features else part[:, features])

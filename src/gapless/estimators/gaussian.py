@@ -101,10 +101,10 @@ class DiscriminantClassifier(Shown, ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         marks = fingerprint(X, index, weight)
         self.certificate_ = MomentsCertificate(
-            rank,
-            condition,
-            stopwatch.seconds,
-            marks,
+            rank=rank,
+            condition=condition,
+            seconds=stopwatch.seconds,
+            fingerprint=marks,
             statement=said,
             arrays=arrays,
             compile_seconds=stopwatch.compile_seconds,

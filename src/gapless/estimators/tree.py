@@ -19,7 +19,7 @@ from gapless.estimators.shared.loading import blank_model
 from gapless.estimators.shared.tree import BaseDecisionTree
 from gapless.estimators.shared.tree_text import tree_text
 from gapless.solvers.loop import interruptible
-from gapless.solvers.tree.tree import Target
+from gapless.solvers.tree.tree import TreeTarget
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
@@ -125,7 +125,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
             interruption.check()
         return self
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
         check_classification_targets(y)
         columns = y.reshape(y.shape[0], -1)
         self.n_outputs_ = columns.shape[1]
@@ -147,7 +147,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.classes_ = classes if several else classes[0]
         self.n_classes_ = counts.astype(np.intp) if several else int(counts[0])
         said = {"outputs": [encode_classes(each) for each in classes], "class_weight": resolved}
-        return Target.classes(index if several else index[:, 0], counts), index, weights, said
+        return TreeTarget.from_classes(index if several else index[:, 0], counts), index, weights, said
 
     def _class_weights(self, several: bool) -> list[Any]:
         """What is asked for each output."""
@@ -304,13 +304,13 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
             interruption.check()
         return self
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
         values = np.ascontiguousarray(y, dtype=np.float64).reshape(y.shape[0], -1)
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values).all(axis=1)))
             raise ValueError(f"Input y contains NaN or infinity: row {row}. Every row needs a number.")
         self.n_outputs_ = values.shape[1]
-        return Target.values(values), values + 0.0, weight, {"outputs": values.shape[1], "class_weight": None}
+        return TreeTarget.from_values(values), values + 0.0, weight, {"outputs": values.shape[1], "class_weight": None}
 
     def _parts(self) -> np.ndarray:
         return np.arange(self.n_outputs_ + 1)

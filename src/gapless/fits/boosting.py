@@ -15,9 +15,11 @@ from gapless.certificates.boosting import BoostingCertificate, enough_rounds
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import statement
 from gapless.encode.labels import Labels
-from gapless.solvers.boosting.margin_game import hardest_weights
-from gapless.solvers.boosting.rounds import Rounds, by_class
-from gapless.solvers.boosting.stumps import Coded, Stumps, answers, first_of_largest, presort, search, side_masses
+from gapless.solvers.boosting.features import CodedFeatures, encode_features
+from gapless.solvers.boosting.margin_game import find_hardest_weights
+from gapless.solvers.boosting.rounds import Rounds, order_by_class
+from gapless.solvers.boosting.search import find_best_stump, find_first_largest
+from gapless.solvers.boosting.stumps import Stumps, sum_sides, write_answers
 from gapless.solvers.loop import Interruption
 
 #: Beyond this exp(a_t / 2) overflows.
@@ -88,8 +90,8 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
             run.status, run.reason = cut_short(error, t)
             run.failure = error
             break
-        right, wrong = rounds.error(answer)
-        if rounds.useless(wrong):
+        right, wrong = rounds.weigh_answer(answer)
+        if rounds.is_useless(wrong):
             limit = f"1 - 1/K = {1.0 - 1.0 / rounds.K:.3g} for K = {rounds.K} classes"
             run.status = "stalled"
             kept = f"the {t} rounds before it are kept" if t else "no round is kept; the heaviest class is predicted"
@@ -98,7 +100,7 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
             break
         alpha = rounds.stage_weight(right, wrong)
         beyond = not alpha <= LARGEST
-        rounds.take(answer, right, wrong, 1.0 if beyond else alpha)
+        rounds.add_learner(answer, right, wrong, 1.0 if beyond else alpha)
         run.kept.append(learner)
         if beyond:
             run.status = "not_finite"
@@ -116,10 +118,10 @@ def boost_stumps(
     """Rounds of stumps; the run, its stumps, and these as the document has them."""
     there = None if weights is None else np.flatnonzero(weights > 0.0)
     there = None if there is None or there.size == index.size else there
-    order, starts = by_class(index, K, there)
+    order, starts = order_by_class(index, K, there)
     rounds_first = None if weights is None else weights[order]
     with one_blas_thread():
-        data = presort(X, order, clock.over)
+        data = encode_features(X, order, clock.over)
         few = K == 2 and index.size * most <= REMEMBERED
         kept_order = order if few else None
         del order  # eight bytes a row, for the length of the fit
@@ -130,7 +132,7 @@ def boost_stumps(
         answer = np.empty(rounds.n, dtype=np.uint16)
 
         def propose(t: int) -> tuple[np.ndarray, Any]:
-            found = search(data, starts, rounds.weights)
+            found = find_best_stump(data, starts, rounds.weights)
             edges.append(found.edge)
             if found.split is None:
                 sums = np.add.reduceat(rounds.weights, starts[:-1]) if (np.diff(starts) > 0).all() else None
@@ -139,32 +141,34 @@ def boost_stumps(
                     if sums is not None
                     else np.array([rounds.weights[a:b].sum() for a, b in itertools.pairwise(starts)])
                 )
-                best = first_of_largest(mass)
+                best = find_first_largest(mass)
                 answer[:] = best
                 if few:
                     right.append(own == best)
                 return answer, (-1, 0.0, (best, best), (mass, np.zeros(K)), (rounds.n, 0))
             split = found.split
-            masses = side_masses(split.side, split.cut, starts, rounds.weights)
-            low, high = first_of_largest(masses[0]), first_of_largest(masses[1])
-            answers(split.side, split.cut, low, high, answer)
+            masses = sum_sides(split.side, split.cut, starts, rounds.weights)
+            low, high = find_first_largest(masses[0]), find_first_largest(masses[1])
+            write_answers(split.side, split.cut, low, high, answer)
             if few:
                 right.append(answer == own)
             beyond = int(np.count_nonzero(split.side > split.cut))
             return answer, (split.feature, split.threshold, (low, high), masses, (rounds.n - beyond, beyond))
 
         run = boost(rounds, most, propose, clock)
-        stumps = Stumps.of(run.kept, K)
+        stumps = Stumps.from_rounds(run.kept, K)
         extra = _learner_arrays(stumps, np.array(edges[: len(run.kept)]) if K == 2 else None, data)
         against = None
         if right and run.kept:
             rows = X[kept_order]
             signs = np.where(own == 1, 1.0, -1.0)
             against = (
-                hardest_weights(rows, signs, np.array(right[: len(run.kept)])) if isinstance(rows, np.ndarray) else None
+                find_hardest_weights(rows, signs, np.array(right[: len(run.kept)]))
+                if isinstance(rows, np.ndarray)
+                else None
             )
         if against is not None:
-            run.best = float(search(data, starts, against).edge)
+            run.best = float(find_best_stump(data, starts, against).edge)
             extra["against"] = np.zeros(index.size)
             extra["against"][kept_order] = against
     return run, stumps, extra
@@ -175,7 +179,7 @@ def _learner_arrays(stumps: Stumps, edges: np.ndarray | None, data: Any) -> dict
     arrays = stumps._asdict()
     if edges is not None:
         arrays["edges"] = edges
-    if isinstance(data, Coded) and not data.exact:
+    if isinstance(data, CodedFeatures) and not data.exact:
         arrays["cuts"] = np.concatenate(data.cuts)
         arrays["cut_ends"] = np.cumsum([cuts.size for cuts in data.cuts]).astype(np.int64)
     return arrays

@@ -10,8 +10,8 @@ import numpy as np
 
 from gapless._runtime.clock import now
 from gapless._runtime.written import written
-from gapless.certificates.linear import certify
 from gapless.certificates.separation import separability
+from gapless.certificates.subproblem import certify
 from gapless.errors import NotSeparable
 from gapless.problems.hard_margin import HardMargin
 from gapless.solvers.hard_margin.solve import solve_hard_margin

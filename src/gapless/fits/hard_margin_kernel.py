@@ -9,7 +9,7 @@ import numpy as np
 
 from gapless._runtime.clock import now
 from gapless.certificates.kernel import LOST, Pair
-from gapless.certificates.linear import certify_values
+from gapless.certificates.subproblem import certify_values
 from gapless.gram.interface import Gram
 from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
 from gapless.solvers.hard_margin.gram import hard_margin_gram

@@ -18,7 +18,7 @@ from gapless import kernels, losses
 from gapless._runtime.clock import Stopwatch, now
 from gapless._runtime.threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless._runtime.written import written
-from gapless.certificates.fingerprint import fingerprint, row_hashes
+from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.kernel import KernelCertificate, Pair, assemble_kernel, certify_kernel, kernel_block
 from gapless.certificates.least_squares import target_fingerprint
 from gapless.certificates.model_document import encode_float, statement
@@ -36,6 +36,7 @@ from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
 from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
+from gapless.rows.hashes import row_hashes
 from gapless.solvers.kernel.solve import SMALL, solve_kernel
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Interruption, Stop

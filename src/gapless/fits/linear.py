@@ -17,9 +17,10 @@ from gapless import losses
 from gapless._runtime.clock import Stopwatch, now
 from gapless._runtime.threads import aside, map_threads, n_threads, one_blas_thread, team
 from gapless._runtime.written import written
-from gapless.certificates.fingerprint import fingerprint, row_hashes
-from gapless.certificates.linear import Subproblem, assemble, certify
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
+from gapless.certificates.subproblem import Subproblem, certify
 from gapless.encode.equal_rows import LARGEST, Distinct, distinct
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
@@ -27,6 +28,7 @@ from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_cl
 from gapless.problems.constant import separate_equal_constants
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
+from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.linear.warm_restart import KeptCurvature, solve_from_neighbour
 from gapless.solvers.loop import SMALL, Interruption, Stop

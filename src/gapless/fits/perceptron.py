@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ from gapless.certificates.perceptron import (
 from gapless.certificates.separation import separability
 from gapless.encode.labels import Labels
 from gapless.rows import Rows, as_rows, n_stored, scores
-from gapless.rows.copies.choose import compact
+from gapless.rows.copies.choose import best_copy
 from gapless.solvers.hard_margin.solve import hard_margin
 from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
 from gapless.solvers.perceptron import Penalty, Run, drive
@@ -37,7 +37,7 @@ from gapless.solvers.separation.decide import Undecided
 PASSES, MOST_PASSES, VALUES = 10, 100, 50_000_000
 #: Entries up to here are squared without overflow; beyond, everything is scaled by a power of two.
 LARGE = 2.0**400
-#: Passes from which on a compact copy of the rows pays.
+#: Passes from which on a copy of the rows pays.
 FEW = 6
 #: Endings that come at any moment.
 STOPPED = ("time_limit", "interrupted")
@@ -197,7 +197,7 @@ def fit_perceptron(
     statuses = [part.claim.status for part in parts]
     certificate = BoundCertificate(
         status=next((s for s in _WORST if s in statuses), "converged"),
-        subproblems=[part.claim for part in parts],
+        subproblems=tuple(part.claim for part in parts),
         n_iter=max(part.run.passes for part in parts),
         seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds,
@@ -241,7 +241,7 @@ class _Data:
             X = X * X.dtype.type(self.scale) if X.dtype == np.float64 else X.astype(np.float64) * self.scale
         # With s (x, 1) in the place of (x, 1) everything is the same, theta being s theta.
         self.rows: Rows = as_rows(X, self.scale if task.fit_intercept else 0.0)
-        self.fast = compact(self.rows) if task.passes * len(labels.positives) >= FEW else self.rows
+        self.fast = best_copy(self.rows, "random") if task.passes * len(labels.positives) >= FEW else self.rows
 
     @property
     def small(self) -> bool:
@@ -296,7 +296,7 @@ def _one_class(data: _Data, positive: int, start: np.ndarray, seed: int, seconds
             if last < errors and not data.weighted:  # scores that underflow had the pocket choose by other errors
                 weights, errors = run.theta.copy(), last
     radius, margin, bound = proved if proved is not None else (None, None, None)
-    claim = Perceived(positive, status, run.mistakes, run.passes, errors, radius, margin, bound, why, witness)
+    claim = Perceived(positive, status, run.mistakes, run.passes, errors, why, radius, margin, bound, witness)
     trace = _steps(run, y, direction, proved) if task.traced else []
     return _Part(weights / data.scale, run, claim, direction, history, data.scale, trace)
 
@@ -336,7 +336,7 @@ def _constant(data: _Data, part: _Part, masses: np.ndarray) -> _Part:
     one = np.append(np.zeros(weights.size - 1), data.scale)
     part.run.voters, part.run.votes, part.run.survived = [one, -one], [VOTES - against, against], 0
     errors = int(np.count_nonzero(y[data.counted] != np.sign(weights[-1])))
-    return part._replace(weights=weights, claim=part.claim._replace(errors=errors))
+    return part._replace(weights=weights, claim=replace(part.claim, errors=errors))
 
 
 def _until_it_ends(

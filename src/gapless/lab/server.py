@@ -139,72 +139,71 @@ def application(
     seconds: float = MOST_SECONDS,
 ) -> Starlette:
     """The lab as an ASGI application. ``seconds``: after that many an answer that is not there is given up."""
-    door = Door(token, hosts, password, any_address)
-    warmth = warmth or Warmth()
-    pool = ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1), thread_name_prefix="gapless-lab")
+    rooms = _Rooms(token, Door(token, hosts, password, any_address), warmth or Warmth(), seconds)
+    routes = [
+        Route("/", rooms.page),
+        Route("/enter", rooms.enter, methods=["POST"]),
+        Route("/static/{name}", rooms.file),
+        WebSocketRoute("/talk", rooms.talk),
+    ]
+    return Starlette(routes=routes, lifespan=rooms.lifespan)
 
-    def refused(why: str) -> Response:
-        return PlainTextResponse(why + "\n", 403, headers=HEAD)
 
-    def let_in() -> Response:
-        answer = RedirectResponse("/", 303, headers=HEAD)
-        answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", path="/")
-        return answer
+class _Rooms:
+    """What the lab answers: its page, the form for the password, its files, and the talk of a scene."""
 
-    def form(status: int) -> Response:
-        # A form is sent without its origin where the policy is no-referrer, and the origin is what we check.
-        head = {**HEAD, "Referrer-Policy": "same-origin"}
-        text = (STATIC / "enter.html").read_bytes()
-        return Response(text, status, media_type="text/html; charset=utf-8", headers=head)
+    def __init__(self, token: str, door: Door, warmth: Warmth, seconds: float) -> None:
+        self.token, self.door, self.warmth, self.seconds = token, door, warmth, seconds
+        self.pool = ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1), thread_name_prefix="gapless-lab")
 
-    async def enter(request: Request) -> Response:
-        if door.password is None or not door.known_host(request) or not door.own_origin(request):
-            return refused("The password is asked for by the lab's own page.")
+    async def page(self, request: Request) -> Response:
+        if not self.door.known_host(request):
+            return _refused("This name is not one of the lab's. Open the link that `gapless lab` printed.")
+        if self.door.password is None and self.door.fits(request.query_params.get("token")):
+            return self._let_in()
+        if not self.door.admits(request):
+            if self.door.password is not None:
+                return _form(200)
+            return _refused(
+                "The lab opens with the whole link that `gapless lab` printed: the token is missing or wrong."
+            )
+        return Response((STATIC / "index.html").read_bytes(), media_type="text/html; charset=utf-8", headers=HEAD)
+
+    async def enter(self, request: Request) -> Response:
+        if self.door.password is None or not self.door.known_host(request) or not self.door.own_origin(request):
+            return _refused("The password is asked for by the lab's own page.")
         sent = b""
         async for piece in request.stream():
             sent += piece
             if len(sent) > MOST_OF_A_FORM:
                 return PlainTextResponse("a password is shorter\n", 413, headers=HEAD)
         given = parse_qs(sent.decode("utf-8", "replace"), keep_blank_values=True).get("password", [""])[0]
-        return let_in() if await door.knows(given) else form(403)
+        return self._let_in() if await self.door.knows(given) else _form(403)
 
-    async def page(request: Request) -> Response:
-        if not door.known_host(request):
-            return refused("This name is not one of the lab's. Open the link that `gapless lab` printed.")
-        if door.password is None and door.fits(request.query_params.get("token")):
-            return let_in()
-        if not door.admits(request):
-            if door.password is not None:
-                return form(200)
-            return refused(
-                "The lab opens with the whole link that `gapless lab` printed: the token is missing or wrong."
-            )
-        return Response((STATIC / "index.html").read_bytes(), media_type="text/html; charset=utf-8", headers=HEAD)
-
-    async def file(request: Request) -> Response:
+    async def file(self, request: Request) -> Response:
         name = request.path_params["name"]
-        open_to_all = door.password is not None and door.known_host(request) and name in FORM_FILES
-        if not open_to_all and not door.admits(request):
-            return refused("no token")
+        open_to_all = self.door.password is not None and self.door.known_host(request) and name in FORM_FILES
+        if not open_to_all and not self.door.admits(request):
+            return _refused("no token")
         if name not in FILES:
             return PlainTextResponse("not here\n", 404, headers=HEAD)
         return Response((STATIC / name).read_bytes(), media_type=FILES[name], headers=HEAD)
 
-    async def talk(ws: WebSocket) -> None:
-        if not door.admits(ws) or not door.own_origin(ws):
+    async def talk(self, ws: WebSocket) -> None:
+        if not self.door.admits(ws) or not self.door.own_origin(ws):
             await ws.close(4403)
             return
         await ws.accept()
-        session = Session(ws.send_json, pool, seconds)
+        session = Session(ws.send_json, self.pool, self.seconds)
         loop = asyncio.get_running_loop()
 
         def tell() -> None:
-            asyncio.run_coroutine_threadsafe(ws.send_json(warmth.to_json()), loop)
+            asyncio.run_coroutine_threadsafe(ws.send_json(self.warmth.to_json()), loop)
 
-        warmth.listeners.add(tell)
+        self.warmth.listeners.add(tell)
         worker = asyncio.create_task(session.work())
         try:
-            await ws.send_json(warmth.to_json())
+            await ws.send_json(self.warmth.to_json())
             while True:
                 try:
                     session.receive(await ws.receive_text())
@@ -213,22 +212,30 @@ def application(
         except (WebSocketDisconnect, RuntimeError, KeyError):
             pass
         finally:
-            warmth.listeners.discard(tell)
+            self.warmth.listeners.discard(tell)
             worker.cancel()
 
     @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        warmth.start()
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self.warmth.start()
         yield
-        pool.shutdown(wait=False, cancel_futures=True)
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
-    routes = [
-        Route("/", page),
-        Route("/enter", enter, methods=["POST"]),
-        Route("/static/{name}", file),
-        WebSocketRoute("/talk", talk),
-    ]
-    return Starlette(routes=routes, lifespan=lifespan)
+    def _let_in(self) -> Response:
+        answer = RedirectResponse("/", 303, headers=HEAD)
+        answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+        return answer
+
+
+def _refused(why: str) -> Response:
+    return PlainTextResponse(why + "\n", 403, headers=HEAD)
+
+
+def _form(status: int) -> Response:
+    # A form is sent without its origin where the policy is no-referrer, and the origin is what we check.
+    head = {**HEAD, "Referrer-Policy": "same-origin"}
+    text = (STATIC / "enter.html").read_bytes()
+    return Response(text, status, media_type="text/html; charset=utf-8", headers=head)
 
 
 def is_this_machine(host: str) -> bool:

@@ -10,9 +10,20 @@ from functools import cache, partial
 from typing import Any
 
 from gapless.errors import CertificateError
-from gapless.pages import asked, bounds, compared, errors, features, gaps, origin, pictures, separation, vectors
+from gapless.pages import pictures
 from gapless.pages.blocks import Block, Later, Note, Section, number, percent, said
-from gapless.pages.costs import cost_matrix
+from gapless.pages.sections import (
+    bounds,
+    compared,
+    errors,
+    features,
+    gaps,
+    origin,
+    question,
+    separation,
+    support_vectors,
+)
+from gapless.pages.sections.costs import cost_matrix
 from gapless.pages.story import Story
 from gapless.plots.drawing import with_company
 from gapless.solvers.loop import audible
@@ -140,7 +151,7 @@ def _check(story: Story) -> None:
 
 #: The sections in order: anchor, name in the contents, title, and what makes its blocks; one without blocks is left out.
 PLAN: tuple[tuple[str, str, str, tuple[Callable[[Story], list[Block]], ...]], ...] = (
-    ("asked", "What was asked", "What was asked", (asked.asked,)),
+    ("asked", "What was asked", "What was asked", (question.asked,)),
     (
         "found",
         "What was found",
@@ -162,7 +173,7 @@ PLAN: tuple[tuple[str, str, str, tuple[Callable[[Story], list[Block]], ...]], ..
     ("errors", "Errors by class", "Errors by class", (errors.errors, pictures.of_reliability)),
     ("bounds", "Bounds", "Bounds on new rows, and what they assume", (bounds.limits,)),
     ("features", "Features", "Which features push which way", (features.features,)),
-    ("rows", "Rows and boundary", "Rows and boundary", (vectors.vectors, pictures.of_boundary)),
+    ("rows", "Rows and boundary", "Rows and boundary", (support_vectors.vectors, pictures.of_boundary)),
     ("separability", "Separability", "Can linear scores tell the classes apart?", (separation.separation,)),
     ("judge", "The judge", "The judge", (gaps.check,)),
     ("data", "Fingerprint", "The fingerprint of the rows", (origin.fingerprint,)),

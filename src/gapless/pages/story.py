@@ -208,7 +208,7 @@ class Story:
     @cached_property
     def bounds(self) -> Any:
         """What `gapless.bounds` says, once."""
-        from gapless.pages.bounds import bounds_of
+        from gapless.pages.sections.bounds import bounds_of
 
         return bounds_of(self)
 

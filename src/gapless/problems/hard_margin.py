@@ -40,7 +40,7 @@ class HardMargin(LinearProblem):
         return cls(built.rows, built.y, c, built.loss, offset)
 
     def subset(self, index: np.ndarray, scale: float = 1.0) -> HardMargin:
-        return HardMargin(R.take(self.rows, index), self.y[index], self.c[index], self.loss, self.offset)
+        return HardMargin(R.take_rows(self.rows, index), self.y[index], self.c[index], self.loss, self.offset)
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -52,7 +52,7 @@ class HardMargin(LinearProblem):
     @lazy
     def depth(self) -> int:
         """The most products in one score."""
-        longest = np.diff(self.rows.indptr).max(initial=0) if isinstance(self.rows, R.CsrRows) else self.d
+        longest = R.longest_row(self.rows)
         return int(longest) + 1
 
     def certain_margins(self, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -65,7 +65,7 @@ class HardMargin(LinearProblem):
         sure = margins - k * (1.0 + 1e-10) * float(np.linalg.norm(theta)) * self.norms
         near = np.flatnonzero(sure < 1.0 + 1e-6)
         if near.size <= NEAR:
-            part = R.take(self.rows, near)
+            part = R.take_rows(self.rows, near)
             part = part._replace(values=np.abs(part.values), constant=abs(part.constant))
             sure[near] = margins[near] - k * (1.0 + 1e-10) * R.scores(part, np.abs(theta))
         return sure

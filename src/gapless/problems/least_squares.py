@@ -100,7 +100,7 @@ class LeastSquares:
         if kept is not None and np.array_equal(kept.W, W) and np.array_equal(kept.b, b):
             return kept.left, kept.gradient
         centre, sizes = self.columns.mean if self.offset else np.zeros(self.d), None
-        if self.K == 1 and self.n > 0 and isinstance(self.rows, R.DenseRows):
+        if self.K == 1 and self.n > 0 and R.is_dense(self.rows):
             theta = np.append(W[:, 0], b)
             r, total, sizes = sized_residuals(self.rows, self.s, self.Y[:, 0], theta, centre, tick)
             left, gradient = r[:, None], total[:, None]
@@ -219,7 +219,7 @@ class LeastSquares:
 
         def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
             stop = min(self.n, start + PIECE)
-            rows, y, v = R.part(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
+            rows, y, v = R.slice_rows(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
             c = np.full(stop - start, 1.0 / alpha) if self.s is None else self.s[start:stop] / alpha
             r = y - R.scores(rows, theta)
             norms2 = R.norms2(rows)
@@ -238,7 +238,7 @@ class LeastSquares:
         *totals, slopes, lengths = np.sum([part[0] for part in parts], axis=0).tolist()
         combined = np.sum([part[1] for part in parts], axis=0)[:-1]
         top, target = max(part[2] for part in parts), max(part[3] for part in parts)
-        off = gamma(min(self.n, R.BLOCK) + self.n / R.BLOCK + 2) * lengths
+        off = gamma(min(self.n, R.BLOCK_ROWS) + self.n / R.BLOCK_ROWS + 2) * lengths
         return self._assembled(w, combined, _Sums(*totals), slopes, off, top, target, len(starts))
 
     def own_gap(self, k: int, w: np.ndarray, b: float) -> tuple[Gap, np.ndarray] | None:
@@ -265,7 +265,7 @@ class LeastSquares:
         error = gamma(d + 3) * length * (1.0 + 1e-12)
         slopes = error * (size.products + error * size.squares) / alpha
         away = float(np.linalg.norm(self.columns.mean)) if self.offset else 0.0
-        off = gamma(min(self.n, R.BLOCK) + self.n / R.BLOCK + 16) * (size.products + away * size.residuals)
+        off = gamma(min(self.n, R.BLOCK_ROWS) + self.n / R.BLOCK_ROWS + 16) * (size.products + away * size.residuals)
         off += gamma(self.n + 64) * 2.0 * abs(mean) * (size.lengths + away * self.mass)
         off *= (1.0 + 1e-12) / alpha
         combined = kept.products[:-1] / alpha

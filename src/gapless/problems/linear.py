@@ -25,9 +25,9 @@ from gapless._runtime.threads import share
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
 from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
 from gapless.numbers import UNIT, gamma
-from gapless.rows.copies.choose import LARGE, lean
-from gapless.rows.copies.two_value import MarkedRows
-from gapless.rows.products import added, inward, twice_read
+from gapless.rows.copies.choose import best_copy
+from gapless.rows.products import cut_for_two_reads, sum_in_block_order
+from gapless.rows.shape import base_length, to_copy_coordinates
 from gapless.rows.verbs import row_axpy, row_dot
 
 #: How the offset enters.
@@ -79,7 +79,7 @@ class LinearProblem:
 
     def _norms2(self, start: int, stop: int) -> np.ndarray:
         """Kept where they are few; else made again for each slice of the rows."""
-        return self.norms2 if stop - start == self.n else R.norms2(R.part(self.rows, start, stop))
+        return self.norms2 if stop - start == self.n else R.norms2(R.slice_rows(self.rows, start, stop))
 
     @lazy
     def masses(self) -> tuple[float, float]:
@@ -108,13 +108,13 @@ class LinearProblem:
 
     def subset(self, index: np.ndarray, scale: float = 1.0) -> LinearProblem:
         """The problem on some rows, their weights multiplied by ``scale``."""
-        part = R.take(self.rows, index)
+        part = R.take_rows(self.rows, index)
         return LinearProblem(part, self.y[index], self.c[index] * scale, self.loss, self.offset)
 
-    def use_fast_copy(self, large: int = LARGE, many: bool = True) -> None:
+    def use_fast_copy(self, large: int | None = None, many: bool = True) -> None:
         """Passes over all rows will be several, or many: from now on they read a copy in less memory that this repays, if any."""
         if "_fast_copy" not in self.__dict__:
-            copy = lean(self.rows, large, many)
+            copy = best_copy(self.rows, "passes", times=np.inf if many else 1, least_values=large)
             if many or copy is not self.rows:
                 self.__dict__["_fast_copy"] = copy
 
@@ -207,11 +207,11 @@ class LinearProblem:
             z[:] = self.rows.constant * theta[-1]
             return self.derivatives_along(z, z, 0.0, g, h)[0], self.combine(g, tick)
         rows = self.pass_rows
-        ends, sums, block = twice_read(rows)
+        ends, sums, block = cut_for_two_reads(rows)
         losses = np.zeros(len(ends) - 1)
-        args = (self.loss, rows, inward(rows, theta), self.y, self.c, z, g, h)
+        args = (self.loss, rows, to_copy_coordinates(rows, theta), self.y, self.c, z, g, h)
         share(lambda k: _look(*args, losses[k : k + 1], sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
-        return float(losses.sum()), added(rows, sums)
+        return float(losses.sum()), sum_in_block_order(rows, sums)
 
     def derivatives(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """c l' and c l'' at the scores z."""
@@ -426,7 +426,7 @@ class LinearProblem:
         Marked rows have a term for base and one for the jump from it, |base| + |jump| <= |x| + 2 |base| entry by entry: as
         if rows were so much longer and had so many more columns.
         """
-        longer = 2.0 * self.pass_rows.reach if isinstance(self.pass_rows, MarkedRows) else 0.0
+        longer = 2.0 * base_length(self.pass_rows)
         d = (self.d if longer == 0.0 else 2 * self.d + 5) + 1
         sums = gamma(min(self.n, BLOCK) + 64)
         # |x||w| + |b|, or by Cauchy and Schwarz with the offset as one more weight: whichever is less.

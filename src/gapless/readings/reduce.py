@@ -31,9 +31,10 @@ from gapless._runtime.results import result
 from gapless._runtime.threads import one_blas_thread
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.kernel import KernelCertificate
-from gapless.certificates.linear import Certificate, assemble, certify
+from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.linear_model import last_step
 from gapless.certificates.model_document import decode_float, encode_parameters
+from gapless.certificates.subproblem import certify
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.weights import check_sample_weight, costs
 from gapless.errors import CertificateError, short

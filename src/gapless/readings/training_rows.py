@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.linear_model import last_step
 from gapless.certificates.verify import as_matrix, names_rows, rows_as_named
 from gapless.judge.files.inputs import training_rows as split_of
+from gapless.rows.hashes import row_hashes
 
 __all__ = ["RowHashes", "Trained", "copies", "is_training_data", "keep_row_hashes", "trained_on"]
 

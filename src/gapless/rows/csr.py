@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.rows.copies.prefetch import ahead
-from gapless.rows.verbs import rows
+from gapless.rows.copies.prefetch import prefetch
+from gapless.rows.verbs import with_verbs
 
 
 # Indices are read as unsigned: numba then need not ask whether one counts from the end.  Four sums side by side hide the
@@ -73,12 +73,12 @@ def row_truncate(rows, i, drawn, scale, v, pulled):
 def row_ahead(rows, i):
     # Eight values to a cache line; the beginning of a row is enough, the memory follows a straight walk by itself.
     start = np.uint64(rows.indptr[i])
-    ahead(rows.values, start)
-    ahead(rows.values, start + np.uint64(8))
-    ahead(rows.indices, start)
+    prefetch(rows.values, start)
+    prefetch(rows.values, start + np.uint64(8))
+    prefetch(rows.indices, start)
 
 
-@rows(
+@with_verbs(
     row_dot=row_dot,
     row_axpy=row_axpy,
     row_norm2=row_norm2,
@@ -94,3 +94,11 @@ class CsrRows(NamedTuple):
     indptr: np.ndarray
     n_features: int
     constant: float
+
+    @property
+    def n_rows(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_stored(self) -> int:
+        return self.indices.size

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.rows.copies.prefetch import ahead
-from gapless.rows.verbs import rows
+from gapless.rows.copies.prefetch import prefetch
+from gapless.rows.verbs import with_verbs
 
 
 def row_dot(rows, i, theta):
@@ -61,17 +61,17 @@ def row_truncate(rows, i, drawn, scale, v, pulled):
 
 def row_ahead(rows, i):
     x = rows.values[i]
-    ahead(x, 0)
-    ahead(x, min(8, x.size - 1))
+    prefetch(x, 0)
+    prefetch(x, min(8, x.size - 1))
 
 
 def row_fetch(rows, i):
     x = rows.values[i]
     for j in range(0, min(x.size, 128), 8):
-        ahead(x, j)
+        prefetch(x, j)
 
 
-@rows(
+@with_verbs(
     row_dot=row_dot,
     row_axpy=row_axpy,
     row_norm2=row_norm2,
@@ -84,3 +84,15 @@ def row_fetch(rows, i):
 class DenseRows(NamedTuple):
     values: np.ndarray
     constant: float
+
+    @property
+    def n_rows(self) -> int:
+        return self.values.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.values.shape[1]
+
+    @property
+    def n_stored(self) -> int:
+        return self.values.size

@@ -17,14 +17,11 @@ from gapless._compile.jit import compiled
 from gapless._runtime.threads import map_threads, share
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
-from gapless.rows.outer import NARROW, TALL, add_outer, both_triangles, width_of
-from gapless.rows.products import BLOCK, CHUNK, TILE, Rows, Tick, _add_up, combine, gram, n_features, n_rows, scores
+from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
+from gapless.rows.products import BLOCK_ROWS, VALUES_PER_TICK, Tick, add_in_order, combine, scores
+from gapless.rows.shape import TILE_BYTES, Rows, is_sparse, n_features, n_rows
 from gapless.rows.verbs import row_dot, row_norm2
-
-#: Values in a piece of rows that one thread takes.
-PIECE = 2_000_000
-#: Rows whose median is the typical value of a column; odd, so that the median is one of them.
-SAMPLE = 65
+from gapless.rows.weighted_gram import gram
 
 
 class Columns(NamedTuple):
@@ -39,9 +36,9 @@ def centre_of(rows: Rows) -> np.ndarray:
     """A typical value of each column: exact for a constant one, and not moved by outliers. Sparse rows: 0."""
     d = n_features(rows)
     n = n_rows(rows)
-    if isinstance(rows, CsrRows) or n == 0:
+    if is_sparse(rows) or n == 0:
         return np.zeros(d)
-    count = min(n, SAMPLE)
+    count = min(n, 65)  # of the rows; odd, so that the median is one of their values
     count -= 1 - count % 2
     index = np.linspace(0, n - 1, count).astype(np.intp)
     return np.median(rows.values[index].astype(np.float64), axis=0)
@@ -59,15 +56,15 @@ def moments(
     """sum_i weights_i t_i t_i' of the rows t = (x - centre, y - centre_y, 1)."""
     d, K = n_features(rows), Y.shape[1]
     width = d + K + 1
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         return _sparse_moments(rows, weights, Y, centre, centre_y, tick)
 
-    if width <= NARROW:
+    if width <= NARROW_COLUMNS:
         return _narrow_moments(rows, weights, Y, centre, centre_y, tick)
 
     def piece(ends: tuple[int, int]) -> np.ndarray:
         out = np.zeros((width, width))
-        step = max(256, TILE // (8 * width))
+        step = max(256, TILE_BYTES // (8 * width))
         tile = np.ones((min(step, ends[1] - ends[0]), width))
         scaled = np.empty_like(tile) if weights is not None else tile
         for i in range(*ends, step):
@@ -88,7 +85,7 @@ def moments(
 
 
 def _narrow_moments(
-    rows: DenseRows,
+    rows: Rows,
     weights: np.ndarray | None,
     Y: np.ndarray,
     centre: np.ndarray,
@@ -97,10 +94,10 @@ def _narrow_moments(
 ) -> np.ndarray:
     n, columns = n_rows(rows), n_features(rows) + Y.shape[1] + 1
     ends = _ends(n, columns)
-    out = np.zeros((len(ends) - 1, width_of(columns), width_of(columns)))
+    out = np.zeros((len(ends) - 1, tile_width(columns), tile_width(columns)))
     s = np.empty(0) if weights is None else weights
     share(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
-    return both_triangles(_add_up(out), columns)
+    return mirror_triangle(add_in_order(out), columns)
 
 
 def _sparse_moments(
@@ -148,7 +145,7 @@ def residuals(
     """
     d, n = n_features(rows), n_rows(rows)
     out = np.empty(Y.shape)
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         whole = rows._replace(constant=1.0)
         gradient = np.empty((d + 1, Y.shape[1]))
         for k in range(Y.shape[1]):
@@ -160,7 +157,7 @@ def residuals(
 
     def piece(ends: tuple[int, int]) -> np.ndarray:
         total = np.zeros((d + 1, Y.shape[1]))
-        step = max(64, TILE // (8 * max(d, 1)))
+        step = max(64, TILE_BYTES // (8 * max(d, 1)))
         tile = np.empty((min(step, ends[1] - ends[0]), d))
         for i in range(*ends, step):
             j = min(ends[1], i + step)
@@ -216,17 +213,17 @@ def sized_residuals(
     )
     rss, lengths_of_r, products, lengths, squares = sizes[:, :5].sum(axis=0).tolist()
     top = float(sizes[:, 5].max())
-    return r, _add_up(sums), Sizes(rss, lengths_of_r, products, lengths, squares, top)
+    return r, add_in_order(sums), Sizes(rss, lengths_of_r, products, lengths, squares, top)
 
 
 @compiled(vectorise=True)
 def _residuals(rows, weights, y, theta, centre, out, first, last, total, sizes):
     d = centre.size
-    block, norms, heavy = np.empty(d + 1), np.empty(BLOCK), np.empty(BLOCK)
-    for k in range(BLOCK):
+    block, norms, heavy = np.empty(d + 1), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    for k in range(BLOCK_ROWS):
         heavy[k] = 1.0
-    for start in range(first, last, BLOCK):
-        stop = min(last, start + BLOCK)
+    for start in range(first, last, BLOCK_ROWS):
+        stop = min(last, start + BLOCK_ROWS)
         if weights.size > 0:
             for k in range(stop - start):
                 heavy[k] = weights[start + k]
@@ -276,7 +273,7 @@ def triangle(
     """
     d, K = n_features(rows), Y.shape[1]
     width = d + K
-    step = max(2 * width, TILE // (8 * width))
+    step = max(2 * width, TILE_BYTES // (8 * width))
     R = np.zeros((0, width))
     for i, t in dense_tiles(rows, step):
         part = slice(i, i + t.shape[0])
@@ -297,7 +294,7 @@ def dense_tiles(rows: Rows, step: int) -> Iterator[tuple[int, np.ndarray]]:
     n, d = n_rows(rows), n_features(rows)
     for i in range(0, n, step):
         j = min(n, i + step)
-        if isinstance(rows, CsrRows):
+        if is_sparse(rows):
             t = np.zeros((j - i, d))
             first, last = int(rows.indptr[i]), int(rows.indptr[j])
             owner = np.repeat(np.arange(j - i), np.diff(rows.indptr[i : j + 1]))
@@ -311,7 +308,7 @@ def columns(rows: Rows, weights: np.ndarray | None, tick: Tick | None = None) ->
     """Means and lengths of the columns, without their products."""
     n, d = n_rows(rows), n_features(rows)
     mass = float(n) if weights is None else float(weights.sum())
-    if isinstance(rows, CsrRows):
+    if is_sparse(rows):
         s = np.ones(n) if weights is None else weights
         each = np.repeat(s, np.diff(rows.indptr))
         values = rows.values.astype(np.float64)
@@ -322,7 +319,7 @@ def columns(rows: Rows, weights: np.ndarray | None, tick: Tick | None = None) ->
         return Columns(mean, np.sqrt(raw2), np.sqrt(away + np.maximum(mass - full, 0.0) * mean * mean))
     centre = centre_of(rows)
     sums, squares = np.zeros(d), np.zeros(d)
-    for i, t in dense_tiles(rows, max(64, TILE // (8 * max(d, 1)))):
+    for i, t in dense_tiles(rows, max(64, TILE_BYTES // (8 * max(d, 1)))):
         t -= centre
         s = np.ones(t.shape[0]) if weights is None else weights[i : i + t.shape[0]]
         sums += s @ t
@@ -343,21 +340,22 @@ def columns_of(centre: np.ndarray, sums: np.ndarray, squares: np.ndarray, mass: 
 
 def _ends(n: int, width: int) -> list[int]:
     """Where to cut the rows among threads, and between two looks at the clock."""
-    count = max(1, min(32, n * width // PIECE, n // (16 * width)), n * width // CHUNK)
+    values_per_thread = 2_000_000
+    count = max(1, min(32, n * width // values_per_thread, n // (16 * width)), n * width // VALUES_PER_TICK)
     return [n * k // count for k in range(count + 1)]
 
 
 def _summed(piece: Callable[[tuple[int, int]], np.ndarray], rows: Rows, width: int, n_jobs: int | None) -> np.ndarray:
     ends = _ends(n_rows(rows), width)
-    return _add_up(np.array(map_threads(piece, pairwise(ends), n_jobs)))
+    return add_in_order(np.array(map_threads(piece, pairwise(ends), n_jobs)))
 
 
 @compiled
 def _moments(rows, weights, Y, centre, centre_y, first, last, out):
     d, K, width = centre.size, Y.shape[1], out.shape[1]
-    tile = np.zeros((TALL, width))
-    for start in range(first, last, TALL):
-        count = min(TALL, last - start)
+    tile = np.zeros((TILE_ROWS, width))
+    for start in range(first, last, TILE_ROWS):
+        count = min(TILE_ROWS, last - start)
         for k in range(count):
             i = start + k
             t, x, y = tile[k], rows.values[i], Y[i]

@@ -14,7 +14,7 @@ from gapless._compile.inline import inlined
 _functions: dict[tuple[type, str], Any] = {}
 
 
-def rows(**verbs: Any) -> Any:
+def with_verbs(**verbs: Any) -> Any:
     """Bind the verbs of a kind of rows to its class."""
 
     def bind(cls: type) -> type:

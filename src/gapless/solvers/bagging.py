@@ -1,9 +1,8 @@
 """Bags: rows, and features, drawn at random for each of many learners; a seed is kept, never the rows.
 
-With m draws out of n, with replacement, a row is in a bag with probability 1 - (1 - 1/n)^m: 1/n is the chance of one draw,
-and for m = n
-all of them together tend to 1 - 1/e = 0.632.  The learners that did not see a row give it a prediction which is that of a smaller
-ensemble on new data: the out-of-bag error is an estimate, and no bound.
+With m draws out of n, with replacement, a row is in a bag with probability 1 - (1 - 1/n)^m: 1/n is the chance of one draw, and
+for m = n the probability tends to 1 - 1/e = 0.632.  The learners that did not see a row give it a prediction which is that of a
+smaller ensemble on new data: the out-of-bag error is an estimate, and no bound.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from sklearn.utils.random import sample_without_replacement
 
 from gapless._compile.jit import compiled
 
-__all__ = ["Bags", "add_leaves", "in_bag_probability"]
+__all__ = ["Bags", "add_leaf_values", "in_bag_probability"]
 
 
 def in_bag_probability(n: int, draws: int | None = None, *, replacement: bool = True) -> float:
-    """The probability that a row of n is in a bag of so many draws (None: n of them)."""
+    """The probability that one row of n is in a bag of ``draws`` draws (None: n draws)."""
     draws = n if draws is None else int(draws)
     if n < 1 or draws < 0 or (not replacement and draws > n):
         raise ValueError(f"{draws} draws {'with' if replacement else 'without'} replacement from {n} rows")
@@ -40,22 +39,22 @@ class Bags(NamedTuple):
     features_replacement: bool
     weights: np.ndarray | None  #: chances of the rows, up to their sum
 
-    def drawn(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features and rows of a bag, rows as often as they were drawn."""
+    def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """The features and the rows of a bag, each row as often as it was drawn."""
         random = np.random.RandomState(seed)
-        features = self._indices(random, self.features_replacement, self.n_features, self.features)
+        features = self._draw_indices(random, self.features_replacement, self.n_features, self.features)
         if self.weights is None:
-            return features, self._indices(random, self.replacement, self.n_rows, self.draws)
+            return features, self._draw_indices(random, self.replacement, self.n_rows, self.draws)
         chances = self.weights / np.sum(self.weights)
         return features, random.choice(self.n_rows, self.draws, replace=self.replacement, p=chances)
 
-    def counts(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Features, and how often each row was drawn."""
-        features, rows = self.drawn(seed)
+    def count_draws(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """The features of a bag, and how often each row was drawn."""
+        features, rows = self.draw(seed)
         return features, np.bincount(rows, minlength=self.n_rows)
 
     @staticmethod
-    def _indices(random: np.random.RandomState, replacement: bool, population: int, draws: int) -> np.ndarray:
+    def _draw_indices(random: np.random.RandomState, replacement: bool, population: int, draws: int) -> np.ndarray:
         if replacement:
             return random.randint(0, population, draws)
         return np.asarray(sample_without_replacement(population, draws, random_state=random))
@@ -73,7 +72,7 @@ class Bags(NamedTuple):
 
 
 @compiled(allocates=False)
-def add_leaves(value, at, total):
+def add_leaf_values(value, at, total):
     """total[i] += value[at[i]]."""
     for i in range(at.size):
         for j in range(value.shape[1]):

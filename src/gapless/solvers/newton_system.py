@@ -113,10 +113,10 @@ class NewtonSystem:
         """
         if self.index.size == 0:
             return
-        self._part = R.take(self.rows, self.index)
+        self._part = R.take_rows(self.rows, self.index)
         k = self._part.constant
         if inner is None:
-            gram = R.inner(self._part, np.arange(self.index.size), self.tick)
+            gram = R.row_products(self._part, np.arange(self.index.size), self.tick)
         else:
             gram = inner[np.ix_(self.index, self.index)]
         if k != 0.0:

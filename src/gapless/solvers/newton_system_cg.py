@@ -18,7 +18,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
-from gapless.rows.products import curved_cost, gram_cost
+from gapless.rows.products import curved_cost
+from gapless.rows.weighted_gram import gram_cost
 from gapless.solvers.newton_system import DIRECT, LIGHT
 
 #: Rows of a sample, in columns, and at most so many iterations before the whole matrix is written out.

@@ -26,7 +26,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.rows import DenseRows, Rows, n_stored, scores
+from gapless.rows import Rows, is_dense, n_stored, scores
 from gapless.rows.verbs import row_axpy, row_dot, row_fetch, row_truncate
 from gapless.solvers.loop import Ended, Loop
 
@@ -142,7 +142,7 @@ class Run:
             return _visit_pocket(
                 rows, y, visit, first, last, theta, rate, steps, self.updates, self.run, self.fewest, self.pocket
             )
-        kernel = _visit_dense if isinstance(rows, DenseRows) else _visit_sparse
+        kernel = _visit_dense if is_dense(rows) else _visit_sparse
         return kernel(rows, y, visit, first, last, theta, rate, steps, self.updates, self.lag, self.visits - first)
 
     def _step_by_step(self, first: int, last: int) -> tuple[int, float]:

@@ -26,45 +26,12 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.tuning.cuts import Cut, _Rows
 
 from .calibrate import Calibrated, calibrate
-from .intervals import MeanInterval, mean_interval, row_scores, trained_on
+from .intervals import row_scores, trained_on
 
 __all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
-
-
-@result
-@dataclass(frozen=True)
-class Cut:
-    """Call the second class where the score is above ``score``; ``inclusive``: where the probability is at least ``probability``,
-    and ``score`` is the number just below the one that has it.
-
-    Attributes
-    ----------
-    score : the second class is called where the score is above this
-    probability : the same as a probability of the model, where it has some
-    cost : the mean cost on the rows given
-    interval : of the expected cost on new rows; None where nothing holds, and ``reason`` says why
-    counts : rows (weights) of class i that are called j
-    reason : why there is no interval
-    inclusive : whether a row at the cut itself is called the second class
-    """
-
-    score: float
-    probability: float | None
-    cost: float
-    interval: MeanInterval | None
-    counts: np.ndarray
-    reason: str = ""
-    inclusive: bool = False
-
-    def __str__(self) -> str:
-        sign = ">=" if self.inclusive else ">"
-        at = f"score {sign} {self.score:.6g}" + (
-            "" if self.probability is None else f" (probability {sign} {self.probability:.6g})"
-        )
-        sure = str(self.interval) if self.interval is not None else f"{self.cost:.6g} on these rows; {self.reason}"
-        return f"{at}: expected cost {sure}"
 
 
 @result
@@ -184,29 +151,11 @@ def threshold_for(
     at : a cut that is fixed beforehand: call the second class where the model's probability is at least ``at``, as P >= 0.8. The
         model's probability is its ``predict_proba``, else the sigmoid's. ``fixed`` of the result has its cost beside the others
     """
-    if not hasattr(model, "classes_") or len(model.classes_) != 2:
-        raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
-    if not 0.0 < float(delta) < 1.0:
-        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
-    if at is not None and (isinstance(at, bool | str) or not 0.0 < float(at) < 1.0):
-        raise ValueError(f"at is a probability strictly between 0 and 1; got {written(at)}")
+    _check(model, costs, delta, at)
     classes = np.asarray(model.classes_)
-    if costs is None and at is None:
-        raise ValueError("give costs, or a fixed cut: at=0.8")
     matrix = _matrix([[0.0, 1.0], [1.0, 0.0]] if costs is None else costs, classes, positive)
     a, b = float(matrix[1, 0] - matrix[1, 1]), float(matrix[0, 1] - matrix[0, 0])
-    truth = np.asarray(y).ravel()
-    if np.setdiff1d(truth, classes).size:
-        raise ValueError(f"y has the label {written(np.setdiff1d(truth, classes)[0])}, which the model does not know")
-    up = truth == classes[1]
-    s = row_scores(model, X)
-    if s.shape != up.shape:
-        raise ValueError(f"X has {s.size} rows, y {up.size}")
-    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
-    if weights is not None and (weights.shape != s.shape or not (weights >= 0.0).all() or not weights.any()):
-        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
-    if weights is not None and np.ptp(weights) == 0.0:
-        weights = None
+    s, up, weights = _read_rows(model, X, y, sample_weight)
     known = trained_on(model, X)
     if known:
         warnings.warn(
@@ -217,33 +166,68 @@ def threshold_for(
     rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
     best = b / (a + b)
     own, imbalance = _weights_of(model, best, classes)
-    theory, fixed, level = None, None, math.nan
-    if hasattr(model, "predict_proba"):
-        cut, chosen = _score_of(model, X, s, own), False
+    level, chosen = math.nan, not hasattr(model, "predict_proba")
+    if not chosen:
+        cut = _score_of(model, X, s, own)
         level = math.nan if at is None else _score_of(model, X, s, float(at), least=True)
     elif np.unique(up).size == 2:
-        fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight) if not known else None
         # The sigmoid is of these rows, whatever the model was trained with: p* itself.
-        cut = math.nan
-        if fitted is not None and fitted.map_.slope > 0.0:
-            cut = _inverse(fitted, best)
-            level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
-        own, chosen = best, True
+        own = best
+        cut, level = (math.nan, math.nan) if known else _sigmoid_cuts(model, X, y, sample_weight, best, at)
         imbalance += " The probabilities are those of a sigmoid on these rows."
     else:
-        cut, chosen = math.nan, True
-    if not math.isnan(cut):
-        theory = rows.cut(cut, own, chosen)
-    if at is not None and math.isnan(level):
+        cut = math.nan
+    theory = None if math.isnan(cut) else rows.cut(cut, own, chosen)
+    fixed = None if at is None else _fixed_cut(rows, level, float(at), chosen)
+    near = cut if not math.isnan(cut) else 0.0
+    data = rows.cut(rows.cheapest(near), None, True)
+    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
+
+
+def _check(model: Any, costs: Any, delta: float, at: float | None) -> None:
+    if not hasattr(model, "classes_") or len(model.classes_) != 2:
+        raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
+    if not 0.0 < float(delta) < 1.0:
+        raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
+    if at is not None and (isinstance(at, bool | str) or not 0.0 < float(at) < 1.0):
+        raise ValueError(f"at is a probability strictly between 0 and 1; got {written(at)}")
+    if costs is None and at is None:
+        raise ValueError("give costs, or a fixed cut: at=0.8")
+
+
+def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The score of each row, whether it is of the second class, and the weights where they differ."""
+    truth = np.asarray(y).ravel()
+    strange = np.setdiff1d(truth, model.classes_)
+    if strange.size:
+        raise ValueError(f"y has the label {written(strange[0])}, which the model does not know")
+    up = truth == np.asarray(model.classes_)[1]
+    s = row_scores(model, X)
+    if s.shape != up.shape:
+        raise ValueError(f"X has {s.size} rows, y {up.size}")
+    weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64).ravel()
+    if weights is not None and (weights.shape != s.shape or not (weights >= 0.0).all() or not weights.any()):
+        raise ValueError("sample_weight must be a number >= 0 for each row, not all 0")
+    return s, up, None if weights is None or np.ptp(weights) == 0.0 else weights
+
+
+def _sigmoid_cuts(model: Any, X: Any, y: Any, sample_weight: Any, best: float, at: float | None) -> tuple[float, float]:
+    """The scores at which a sigmoid fitted to these rows is ``best`` and ``at``; NaN where scores fall with the class."""
+    fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight)
+    if not fitted.map_.slope > 0.0:
+        return math.nan, math.nan
+    level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
+    return _inverse(fitted, best), level
+
+
+def _fixed_cut(rows: _Rows, level: float, at: float, chosen: bool) -> Cut:
+    """The cost of calling the second class from a probability ``at`` on, which is the score ``level``."""
+    if math.isnan(level):
         raise ValueError(
             "at= needs probabilities: the model has no predict_proba, and no sigmoid can be fitted to these rows (rows that were "
             "trained on, one class, or scores that fall where the class is likelier)"
         )
-    if at is not None:
-        fixed = replace(rows.cut(level, float(at), chosen), inclusive=True)
-    near = cut if not math.isnan(cut) else 0.0
-    data = rows.cut(rows.cheapest(near), None, True)
-    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
+    return replace(rows.cut(level, at, chosen), inclusive=True)
 
 
 def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
@@ -341,80 +325,3 @@ def _inverse(fitted: Calibrated, p: float) -> float:
 
 def _own_cut(model: Any) -> float:
     return float(model.threshold_) if isinstance(model, Thresholded) else 0.0
-
-
-class _Rows:
-    """Scores and labels, and what a cut costs on them."""
-
-    def __init__(
-        self, s: np.ndarray, up: np.ndarray, weights: np.ndarray | None, matrix: np.ndarray, a: float, b: float,
-        delta: float, known: bool,
-    ) -> None:  # fmt: skip
-        self.s, self.up, self.weights, self.matrix = s, up, weights, matrix
-        self.a, self.b, self.delta, self.known = a, b, delta, known
-        self.mass = np.ones(s.size) if weights is None else weights
-
-    def cut(self, at: float, probability: float | None, chosen: bool) -> Cut:
-        """What it costs; ``chosen``: these rows had a say in where it is."""
-        called = self.s > at
-        counts = np.zeros((2, 2))
-        for i in (0, 1):
-            for j in (0, 1):
-                counts[i, j] = float(self.mass[(self.up == bool(i)) & (called == bool(j))].sum())
-        cost = float((counts * self.matrix).sum() / self.mass.sum())
-        interval, reason = self._interval(called, cost, chosen)
-        return Cut(at, probability, cost, interval, counts, reason)
-
-    def _interval(self, called: np.ndarray, cost: float, chosen: bool) -> tuple[MeanInterval | None, str]:
-        if self.known:
-            return None, "these rows were trained on: no interval follows"
-        low, high = float(self.matrix.min()), float(self.matrix.max())
-        each = self.matrix[self.up.astype(int), called.astype(int)]
-        if not chosen:
-            if self.weights is None:
-                return mean_interval(each, low, high, self.delta), ""
-            return self._weighted(each), ""
-        if self.weights is not None:
-            return None, "the rows chose the cut, and have weights: no interval follows"
-        n = self.s.size
-        right = float(self.matrix[1, 1] - self.matrix[0, 0])
-        parts = 2 if right == 0.0 else 3
-        width = (self.a + self.b) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n))
-        width += abs(right) * math.sqrt(math.log(2.0 * parts / self.delta) / (2.0 * n)) if parts == 3 else 0.0
-        return MeanInterval(
-            cost, max(low, cost - width), min(high, cost + width), self.delta, "all cuts at once, Massart"
-        ), ""
-
-    def _weighted(self, each: np.ndarray) -> MeanInterval:
-        """E[w c] / E[w], both means enclosed at delta/2."""
-        top = float(self.mass.max())
-        w = mean_interval(self.mass, 0.0, top, 0.5 * self.delta)
-        shifted = each - float(self.matrix.min())
-        wc = mean_interval(self.mass * shifted, 0.0, top * float(np.ptp(self.matrix)), 0.5 * self.delta)
-        base, most = float(self.matrix.min()), float(self.matrix.max())
-        high = most if w.low <= 0.0 else min(most, base + wc.high / w.low)
-        return MeanInterval(
-            base + wc.value / w.value, base + wc.low / w.high, high, self.delta, "empirical Bernstein, weighted"
-        )
-
-    def cheapest(self, near: float) -> float:
-        """The cut with the least cost; of equally good ones the one nearest to ``near``."""
-        order = np.argsort(self.s, kind="stable")
-        s, up, mass = self.s[order], self.up[order], self.mass[order]
-        # After the first k rows are below the cut: misses among them, false alarms among the others.
-        missed = np.concatenate([[0.0], np.cumsum(np.where(up, mass, 0.0))])
-        alarms = np.concatenate([[0.0], np.cumsum(np.where(up, 0.0, mass))])
-        cost = self.a * missed + self.b * (alarms[-1] - alarms)
-        allowed = np.concatenate([[True], s[1:] > s[:-1], [True]])
-        best = float(cost[allowed].min())
-        places = np.flatnonzero(allowed & (cost <= best * (1.0 + 1e-12)))
-        ends = np.concatenate([[-math.inf], s, [math.inf]])
-        cuts = []
-        for k in places:
-            low, high = float(ends[k]), float(ends[k + 1])  # the cut lies in [low, high)
-            if low <= near < high:
-                return float(near)
-            inside = math.isfinite(low) and math.isfinite(high)
-            cuts.append(0.5 * (low + high) if inside else low)
-        finite = [c for c in cuts if math.isfinite(c)]
-        return float(min(finite, key=lambda c: abs(c - near))) if finite else cuts[0]

@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import share
-from gapless.certificates.fingerprint import row_hashes
 from gapless.certificates.tree import certify_tree, fingerprints
 from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from gapless.solvers.bagging import add_leaves
+from gapless.rows.hashes import row_hashes
+from gapless.solvers.bagging import add_leaf_values
 from gapless.solvers.boosting.stumps import Stumps
-from gapless.solvers.tree.tree import Tree, finite, grow, leaves, prepare
+from gapless.solvers.tree.tree import Tree, all_finite, find_leaves, grow_tree, prepare_columns
 
 from .ensemble import SEEDS
 
@@ -70,12 +70,14 @@ class SharedTrees:
     def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:
         with np.errstate(over="ignore"):
             self.X = np.ascontiguousarray(X, dtype=np.float32)
-        if not finite(self.X):
+        if not all_finite(self.X):
             raise ValueError("missing or infinite values")
         self.y, self.base = y, base
         bins = (None if X.shape[0] <= EXACT_ROWS else BINS) if base.max_bins == "auto" else base.max_bins
         base._check_parameters()
-        self.columns = prepare(self.X, np.zeros(X.shape[1], dtype=np.bool_), None if bins is None else int(bins))
+        self.columns = prepare_columns(
+            self.X, np.zeros(X.shape[1], dtype=np.bool_), None if bins is None else int(bins)
+        )
         model = clone(base)
         model.n_features_in_ = X.shape[1]
         self.target, marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
@@ -102,7 +104,7 @@ class SharedTrees:
         if learner._uses_chance(limits, d):
             seed = int(check_random_state(learner.random_state).randint(np.iinfo(np.int32).max))
         learner._made = {}
-        learner._tree = grow(self.columns, self.target, weight, limits, seed, tick)
+        learner._tree = grow_tree(self.columns, self.target, weight, limits, seed, tick)
         learner.certificate_ = certify_tree(
             learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
             missing=self.columns.missing, stopwatch=stopwatch,
@@ -124,7 +126,7 @@ def summed(learners: list[Any], X: Any) -> np.ndarray | None:
         return None
     with np.errstate(over="ignore"):
         rows = np.ascontiguousarray(X, dtype=np.float32)
-    if not finite(rows):
+    if not all_finite(rows):
         return None
     walks = [(each._walk(), each._tree.value) for each in learners]
     total = np.zeros((X.shape[0], walks[0][1].shape[1]))
@@ -132,7 +134,7 @@ def summed(learners: list[Any], X: Any) -> np.ndarray | None:
     def part(k: int) -> None:
         block = slice(k * BLOCK, (k + 1) * BLOCK)
         for walk, value in walks:
-            add_leaves(value, leaves(walk, rows[block], missing=False), total[block])
+            add_leaf_values(value, find_leaves(walk, rows[block], missing=False), total[block])
 
     share(part, -(-X.shape[0] // BLOCK))
     return total

@@ -20,8 +20,18 @@ from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprint
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import invalid_parameter
-from gapless.solvers.tree.prune import pruned, pruning_path
-from gapless.solvers.tree.tree import ROWS, Limits, Packed, Target, Tree, grow, leaves, pack, prepare
+from gapless.solvers.tree.prune import find_pruning_path, prune_tree
+from gapless.solvers.tree.tree import (
+    ROWS,
+    PackedTree,
+    Tree,
+    TreeLimits,
+    TreeTarget,
+    find_leaves,
+    grow_tree,
+    pack_tree,
+    prepare_columns,
+)
 
 from .notebook import Shown
 
@@ -122,7 +132,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
                 f"monotonic_cst is not ours: use sklearn.tree.{type(self).__name__}, which has it"
             )
 
-    def _limits(self, n: int, d: int, total_weight: float) -> Limits:
+    def _limits(self, n: int, d: int, total_weight: float) -> TreeLimits:
         least = self.min_samples_leaf
         leaf = int(least) if isinstance(least, Integral) else ceil(least * n)
         split = self.min_samples_split
@@ -135,7 +145,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         elif not isinstance(most, Integral):
             most = max(1, int(most * d))
         self.max_features_ = int(most)
-        return Limits(
+        return TreeLimits(
             max_depth=2**31 - 1 if self.max_depth is None else int(self.max_depth),
             min_split=max(split, 2 * leaf),
             min_leaf=leaf,
@@ -186,8 +196,8 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
 
     # -- fit
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[Target, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Target, what stands for y in the fingerprint, weights with those of the classes, and what the document says of it."""
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
+        """The target, what stands for y in the fingerprint, weights with class weights, and what the document says of it."""
         raise NotImplementedError
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool, tick: Callable[[], None]) -> None:
@@ -229,10 +239,10 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
             else:
                 bins = None if self.max_bins is None else int(self.max_bins)
             hashes = aside(lambda: certify_rows(X))
-            columns = prepare(X, kinds, bins)
+            columns = prepare_columns(X, kinds, bins)
             tick()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self._uses_chance(limits, d) else 0
-            tree = grow(
+            tree = grow_tree(
                 columns,
                 target,
                 None if sample_weight is None and self.class_weight is None else weights,
@@ -241,7 +251,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
                 tick,
             )
             if self.ccp_alpha > 0.0:
-                tree = pruned(tree, float(self.ccp_alpha))
+                tree = prune_tree(tree, float(self.ccp_alpha))
             self._levels = [
                 columns.lowest[start : start + count].copy() if kind else None
                 for start, count, kind in zip(columns.offset, columns.n_codes, columns.categorical)
@@ -253,7 +263,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
             )  # fmt: skip
 
     @staticmethod
-    def _uses_chance(limits: Limits, d: int) -> bool:
+    def _uses_chance(limits: TreeLimits, d: int) -> bool:
         return limits.at_random or limits.max_features < d
 
     # -- the way to the leaves
@@ -277,10 +287,10 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         X = self._door(X, check_input)
         with team(self.n_jobs):
             if not sparse.issparse(X):
-                return leaves(self._walk(), self._ranked(X), missing=True, of=of)
+                return find_leaves(self._walk(), self._ranked(X), missing=True, of=of)
             step = max(1, FILLED // max(1, X.shape[1]))
             parts = [
-                leaves(
+                find_leaves(
                     self._walk(),
                     self._ranked(X[start : start + step].toarray()),
                     missing=self._levels is not None,
@@ -308,13 +318,13 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
             with np.errstate(over="ignore"):
                 X = np.ascontiguousarray(X, dtype=np.float32)
         if self.n_jobs in (None, 1) or X.shape[0] <= ROWS:
-            return leaves(self._walk(), X, missing=None, of=of)
+            return find_leaves(self._walk(), X, missing=None, of=of)
         with team(self.n_jobs):
-            return leaves(self._walk(), X, missing=None, of=of)
+            return find_leaves(self._walk(), X, missing=None, of=of)
 
-    def _walk(self) -> Packed:
+    def _walk(self) -> PackedTree:
         if "packed" not in self._made:
-            self._made["packed"] = pack(self._tree)
+            self._made["packed"] = pack_tree(self._tree)
         return self._made["packed"]
 
     def _ranked(self, X: np.ndarray) -> np.ndarray:
@@ -429,7 +439,7 @@ class BaseDecisionTree(Shown, MultiOutputMixin, BaseEstimator):
         """``ccp_alphas`` at which the pruned tree changes, and the ``impurities`` of its leaves from there on."""
         model = clone(self).set_params(ccp_alpha=0.0)
         model.fit(X, y, sample_weight=sample_weight)
-        alphas, risks = pruning_path(model._tree)
+        alphas, risks = find_pruning_path(model._tree)
         return Bunch(ccp_alphas=alphas, impurities=risks)
 
     def _arrays_now(self) -> dict[str, np.ndarray]:
@@ -454,7 +464,7 @@ def _share(one_too: bool) -> Any:
 
 def certify_rows(X: Any) -> np.ndarray:
     """The hashes of the rows as the tree sees them: float32, one NaN for all."""
-    from gapless.certificates.fingerprint import row_hashes
+    from gapless.rows.hashes import row_hashes
 
     if sparse.issparse(X):
         return row_hashes(X.tocsr())

@@ -11,8 +11,6 @@ from gapless.plots.style import COLOURS, DASHES, GREY, HATCHES, INK, MARKERS, PA
 
 __all__ = ["PathDisplay"]
 
-#: Coefficients that have a name in the legend; points at which an exact path is looked at.
-NAMED, LOOKS = 5, 60
 #: alpha within this share of C of 0 or C is there.
 EDGE = 1e-9
 
@@ -81,35 +79,13 @@ class PathDisplay(Display):
         if Cs.size == 0:
             raise ValueError("this path has no points")
         between = getattr(result, "between", None)
-        at, coef, shares, exact = Cs, None, None, hasattr(result, "breaks")
-        asked = [(X, y, "given rows"), (X_test, y_test, "other rows")]
-        scores, edges, best, judged = {}, {}, None, None
-        for rows, labels, otherwise in asked:
-            if rows is None:
-                continue
-            name = "training rows" if result.trained_on(rows) else otherwise
-            name = f"{name}, as X_test" if name in scores else name
-            if exact:
-                steps = result.score_steps(rows, labels)
-                scores[name], edges[name] = steps.scores, steps.edges
-                found = steps.best
-            else:
-                scores[name] = np.asarray(result.scores(rows, labels, at), dtype=np.float64)
-                found = float(result.best(rows, labels, at))
-            if rows is X_test:
-                best, judged = found, name
-        if exact:
-            low, high = getattr(result, "reach", (Cs[0], Cs[-1]))
-            ends = [Cs[0] / 2.0, Cs[-1] * 2.0] + ([] if best is None else [best / 1.5, best * 1.5])
-            at = np.geomspace(max(low, min(ends)), min(high, max(ends)), LOOKS)
-            at[0], at[-1] = max(low, min(ends)), min(high, max(ends))  # no rounding beyond the ends
+        at, coef, shares = Cs, None, None
+        scores, edges, best, judged = _scored(result, [(X, y, "given rows"), (X_test, y_test, "other rows")])
+        if hasattr(result, "breaks"):
+            at = _looks(result, Cs, best)
             shares = np.array([_shares(result.dual_at(float(C)), float(C)) for C in at])
         else:
-            try:
-                found = np.asarray(result.coef, dtype=np.float64)
-                coef = found[:, 0, :] if found.ndim == 3 and found.shape[1] == 1 else found if found.ndim == 2 else None
-            except AttributeError:
-                coef = None
+            coef = _coefficients(result)
         names = [] if feature_names is None else list(feature_names)
         if not names and coef is not None:
             names = list(getattr(X, "columns", [f"x{j}" for j in range(coef.shape[1])]))
@@ -176,7 +152,7 @@ class PathDisplay(Display):
         assert self.coef is not None
         order = np.argsort(-np.abs(self.coef[-1]), kind="stable")
         for k, j in enumerate(order.tolist()):
-            named = k < NAMED
+            named = k < 5  # more names than that hide each other
             look: dict[str, Any] = (
                 {"color": COLOURS[k % 6], "linestyle": DASHES[k % 6], "label": self.names[j]} if named else {}
             )
@@ -237,3 +213,45 @@ def _shares(u: np.ndarray, C: float) -> tuple[float, float, float]:
     alpha = np.abs(np.ravel(u))
     none, full = alpha <= EDGE * C, alpha >= (1.0 - EDGE) * C
     return float(none.mean()), float((~none & ~full).mean()), float(full.mean())
+
+
+def _scored(
+    result: Any, asked: list[tuple[Any, Any, str]]
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float | None, str | None]:
+    """Scores along the path and where they step, by the name of the rows; the best C on the rows asked last, and their name."""
+    scores: dict[str, np.ndarray] = {}
+    edges: dict[str, np.ndarray] = {}
+    best, judged = None, None
+    for k, (rows, labels, otherwise) in enumerate(asked):
+        if rows is None:
+            continue
+        name = "training rows" if result.trained_on(rows) else otherwise
+        name = f"{name}, as X_test" if name in scores else name
+        if hasattr(result, "breaks"):
+            steps = result.score_steps(rows, labels)
+            scores[name], edges[name], found = steps.scores, steps.edges, steps.best
+        else:
+            Cs = np.asarray(result.Cs, dtype=np.float64)
+            scores[name] = np.asarray(result.scores(rows, labels, Cs), dtype=np.float64)
+            found = float(result.best(rows, labels, Cs))
+        if k == len(asked) - 1:
+            best, judged = found, name
+    return scores, edges, best, judged
+
+
+def _looks(result: Any, Cs: np.ndarray, best: float | None, n_looks: int = 60) -> np.ndarray:
+    """The C at which the dual of an exact path is read: from below its first break point to above its last one."""
+    low, high = getattr(result, "reach", (Cs[0], Cs[-1]))
+    ends = [Cs[0] / 2.0, Cs[-1] * 2.0] + ([] if best is None else [best / 1.5, best * 1.5])
+    at = np.geomspace(max(low, min(ends)), min(high, max(ends)), n_looks)
+    at[0], at[-1] = max(low, min(ends)), min(high, max(ends))  # no rounding beyond the ends
+    return at
+
+
+def _coefficients(result: Any) -> np.ndarray | None:
+    """One row of coefficients a point, where the model is linear and has two classes."""
+    try:
+        found = np.asarray(result.coef, dtype=np.float64)
+    except AttributeError:
+        return None
+    return found[:, 0, :] if found.ndim == 3 and found.shape[1] == 1 else found if found.ndim == 2 else None

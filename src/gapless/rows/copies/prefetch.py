@@ -12,12 +12,12 @@ from numba.extending import intrinsic
 from gapless._compile.inline import inlined
 
 
-def ahead(array: Any, i: Any) -> None:
+def prefetch(array: Any, i: Any) -> None:
     """Bring array[i] into the cache. It changes nothing but the time."""
 
 
 @intrinsic
-def _prefetch(typingctx, array, i):
+def _prefetch_entry(typingctx, array, i):
     def build(context, builder, signature, arguments):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, arguments[0])
@@ -37,6 +37,6 @@ def _prefetch(typingctx, array, i):
     return types.void(array, i), build
 
 
-@inlined(ahead)
-def _ahead(array, i):
-    return lambda array, i: _prefetch(array, i)
+@inlined(prefetch)
+def _prefetch(array, i):
+    return lambda array, i: _prefetch_entry(array, i)

@@ -19,18 +19,7 @@ import numpy as np
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
 from gapless.rows.dense import DenseRows
-from gapless.rows.verbs import rows
-
-#: Rows that are copied at a time.
-PART = 4096
-#: What the values of a row cost to read one after the other, and a mark, in the same unit.
-VALUE, MARK = 1.0, 2.5
-#: The share of what the rows cost as they are from which on a copy is not worth it.
-WORTH = 0.5
-#: Rows that mostly tell already that it is not.
-FEW = 50
-#: Times that columns which turn out to have a third value are taken out.
-TRIES = 3
+from gapless.rows.verbs import with_verbs
 
 
 def row_dot(rows, i, theta):
@@ -52,29 +41,37 @@ def row_axpy(rows, i, a, theta):
     theta[theta.size - 1] += a
 
 
-@rows(row_dot=row_dot, row_axpy=row_axpy)
-class MarkedRows(NamedTuple):
+@with_verbs(row_dot=row_dot, row_axpy=row_axpy)
+class TwoValueRows(NamedTuple):
     values: np.ndarray  #: of the columns that vary
     marks: np.ndarray  #: uint16, numbers of coordinates
     indptr: np.ndarray  #: where the marks of a row begin
     n_features: int  #: coordinates, without the last one, which is 1 in every row
-    varying: np.ndarray  #: columns
-    marked: np.ndarray  #: columns
+    varying: np.ndarray  #: numbers of the columns that vary
+    marked: np.ndarray  #: numbers of the columns of two values
     base: np.ndarray  #: of the marked columns
     jump: np.ndarray  #: of the marked columns
     constant: float
 
     @property
-    def reach(self) -> float:
-        """The length of base."""
+    def n_rows(self) -> int:
+        return self.indptr.size - 1
+
+    @property
+    def n_stored(self) -> int:
+        return self.values.size + self.marks.size
+
+    @property
+    def base_length(self) -> float:
+        """|base|, rounded up."""
         return float(np.linalg.norm(self.base)) * (1.0 + 1e-12)
 
-    def inward(self, theta: np.ndarray) -> np.ndarray:
+    def to_copy_coordinates(self, theta: np.ndarray) -> np.ndarray:
         """theta in the coordinates of these rows."""
         last = float(self.base @ theta[self.marked]) + self.constant * theta[-1]
         return np.concatenate((theta[self.varying], self.jump * theta[self.marked], [last]))
 
-    def outward(self, sums: np.ndarray) -> np.ndarray:
+    def from_copy_coordinates(self, sums: np.ndarray) -> np.ndarray:
         """Sums of these rows as sums of the rows that they stand for."""
         k = self.varying.size
         out = np.empty(sums.size)
@@ -84,21 +81,25 @@ class MarkedRows(NamedTuple):
         return out
 
 
-def marked_cost(seen: np.ndarray) -> float:
-    """What marked rows cost to read, as a share of the rows as they are; by some of them."""
-    if np.count_nonzero(_base_of(seen[:FEW])[1]) > WORTH * seen.shape[1]:
+def two_value_cost(seen: np.ndarray, *, mark_cost: float, worth: float, first: int = 50) -> float:
+    """What two-value rows cost to read, as a share of the rows as they are, estimated from the sample ``seen`` of these.
+
+    A mark costs ``mark_cost`` times as much as a value. 1 where the ``first`` rows show already that it is above ``worth``.
+    """
+    if np.count_nonzero(_most_frequent(seen[:first])[1]) > worth * seen.shape[1]:
         return 1.0
-    base, varying = _base_of(seen)
+    base, varying = _most_frequent(seen)
     marks = np.count_nonzero(seen[:, ~varying] != base[~varying]) / max(1, seen.shape[0])
-    return (VALUE * np.count_nonzero(varying) + MARK * marks) / (VALUE * max(1, seen.shape[1]))
+    return (np.count_nonzero(varying) + mark_cost * marks) / max(1, seen.shape[1])
 
 
-def marked(rows: DenseRows, seen: np.ndarray) -> MarkedRows | None:
-    """The copy, None where columns that had two values in the rows ``seen`` have many in others."""
+def make_two_value_rows(rows: DenseRows, seen: np.ndarray, worth: float) -> TwoValueRows | None:
+    """The copy; None where more than the share ``worth`` of the columns vary, or where columns that had two values in the
+    sample ``seen`` have more in other rows, three times in a row."""
     X, d = rows.values, rows.values.shape[1]
-    base, varying = _base_of(seen)
-    for _ in range(TRIES):
-        if np.count_nonzero(varying) > WORTH * d or d > 2**16:
+    base, varying = _most_frequent(seen)
+    for _ in range(3):
+        if np.count_nonzero(varying) > worth * d or d > 2**16:
             return None
         columns, others = np.flatnonzero(varying), np.flatnonzero(~varying)
         found = _split(X, columns, others, base[others])
@@ -108,12 +109,12 @@ def marked(rows: DenseRows, seen: np.ndarray) -> MarkedRows | None:
         third = np.isnan(other)
         if not third.any():
             jump = other - base[others]
-            return MarkedRows(values, marks, indptr, d, columns, others, base[others], jump, rows.constant)
+            return TwoValueRows(values, marks, indptr, d, columns, others, base[others], jump, rows.constant)
         varying[others[third]] = True
     return None
 
 
-def _base_of(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _most_frequent(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of each column the most frequent value if it has at most two, and whether it has more."""
     low, high = seen.min(axis=0, initial=np.inf), seen.max(axis=0, initial=-np.inf)
     at_low = np.count_nonzero(seen == low, axis=0)
@@ -124,24 +125,25 @@ def _base_of(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _split(
     X: np.ndarray, columns: np.ndarray, others: np.ndarray, base: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """Values, marks and where they begin; and the other value of each marked column, NaN where there are several."""
+    """Values, marks and where the marks of a row begin; and the other value of each marked column, NaN where it has several."""
     n = X.shape[0]
     values, counts = np.empty((n, columns.size)), np.zeros(n + 1, np.int64)
-    parts = [(start, min(n, start + PART)) for start in range(0, n, PART)]
+    step = 4096
+    parts = [(start, min(n, start + step)) for start in range(0, n, step)]
     pieces: list[np.ndarray] = [np.empty(0, np.uint16)] * len(parts)
     seen = np.empty((len(parts), others.size))
 
     def copy(k: int) -> None:
         marks = np.empty((parts[k][1] - parts[k][0]) * others.size, np.uint16)
         seen[k] = base
-        size = _copy(X, *parts[k], columns, others, base, values, marks, counts, seen[k])
+        size = _split_rows(X, *parts[k], columns, others, base, values, marks, counts, seen[k])
         pieces[k] = marks[:size].copy()
 
     share(copy, len(parts))
     indptr = np.cumsum(counts)
     if indptr[-1] >= 2**31:
         return None
-    # Where a part saw no other value it says base; a mark that nobody has needs no jump.
+    # A part that saw no second value of a column says base there; a column without marks needs no jump.
     other = base.copy()
     for line in seen:
         news = line != base
@@ -150,7 +152,7 @@ def _split(
 
 
 @compiled
-def _copy(X, first, last, columns, others, base, values, marks, counts, other):
+def _split_rows(X, first, last, columns, others, base, values, marks, counts, other):
     """``other`` comes as base, and becomes the second value of a column, or NaN at the third."""
     size = 0
     shift = columns.size

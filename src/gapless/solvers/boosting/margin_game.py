@@ -11,33 +11,34 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["hardest_weights"]
+from .thresholds import BOOSTING_THRESHOLDS
 
-#: Rows times stumps up to which a program is solved: on any run, and for each round of a long one.
-SMALL, A_ROUND, LONG = 2_000, 200, 100
-#: Programs at most, and how much better the best stump may be.
-PROGRAMS, CLOSE = 40, 1.01
+__all__ = ["find_hardest_weights"]
 
 
-def hardest_weights(X: np.ndarray, y: np.ndarray, right: np.ndarray) -> np.ndarray | None:
-    """w of the rows X with signs y, from which of them each stump of a run has right, (rounds, rows) of booleans; None where the
-    program is large or fails."""
+def find_hardest_weights(X: np.ndarray, y: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """The weights w of the rows X with signs y; None where the program is large or fails.
+
+    ``right``: (rounds, rows) of booleans, whether the stump of each round of a run has each row right."""
     n, rounds = len(y), len(right)
     first = np.unique(np.packbits(right, axis=1), axis=0, return_index=True)[1]
-    most = max(SMALL, A_ROUND * rounds if rounds >= LONG else 0)
-    if first.size * n > most:
+    limits = BOOSTING_THRESHOLDS
+    most_cells = max(
+        limits.margin_game_cells,
+        limits.margin_game_cells_per_round * rounds if rounds >= limits.margin_game_long_run else 0,
+    )
+    if first.size * n > most_cells:
         return None
     signs = np.where(right[first], 1.0, -1.0)
     columns = np.asarray(X, dtype=np.float32)
     order = np.argsort(columns, axis=0, kind="stable")
     ranked = np.take_along_axis(columns, order, axis=0)
-    ends = np.vstack(
-        [ranked[1:] > ranked[:-1], np.ones((1, columns.shape[1]), dtype=bool)]
-    )  # where a threshold can lie
+    # A threshold can lie behind the last of equal values.
+    ends = np.vstack([ranked[1:] > ranked[:-1], np.ones((1, columns.shape[1]), dtype=bool)])
     best: np.ndarray | None = None
     least = np.inf
-    for _ in range(PROGRAMS):
-        w, value = _program(signs)
+    for _ in range(limits.margin_game_programs):
+        w, value = _solve_program(signs)
         if w is None:
             return best
         # Of a threshold behind row k the rows up to k count against, the others for: total less twice the sum so far.
@@ -47,15 +48,16 @@ def hardest_weights(X: np.ndarray, y: np.ndarray, right: np.ndarray) -> np.ndarr
         edge = abs(float(edges[k, j]))
         if edge < least:
             best, least = w, edge
-        if edge <= CLOSE * max(value, 0.0) + 1e-9 or len(signs) * n > most:
+        # The best stump does at most 1 % better than the program knows: adding it would change little.
+        if edge <= 1.01 * max(value, 0.0) + 1e-9 or len(signs) * n > most_cells:
             return best
         added = y * np.where(columns[:, j] > ranked[k, j], 1.0, -1.0)
         signs = np.vstack([signs, added if edges[k, j] > 0.0 else -added])
     return best
 
 
-def _program(signs: np.ndarray) -> tuple[np.ndarray | None, float]:
-    """w and v for the stumps whose y h(x) are the lines of ``signs``."""
+def _solve_program(signs: np.ndarray) -> tuple[np.ndarray | None, float]:
+    """Solve the linear program for the stumps whose y h(x) are the lines of ``signs``; w and v."""
     from scipy.optimize import linprog
 
     m, n = signs.shape

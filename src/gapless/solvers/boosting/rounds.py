@@ -27,15 +27,13 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["Rounds", "by_class"]
+__all__ = ["Rounds", "compute_regression_losses", "find_weighted_median", "order_by_class"]
 
-#: Rounds after which the weights are made from s.
-ANEW = 16
-#: An advantage over guessing that is no advantage.
-ROUNDING = 1e-12
+#: Rounds after which the weights are computed again from s, so that rounding does not pile up.
+ROUNDS_PER_FRESH_WEIGHTS = 16
 
 
-def by_class(index: np.ndarray, K: int, there: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def order_by_class(index: np.ndarray, K: int, there: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows (of ``there``, if given) in the order of their classes, and where each class begins."""
     index = index.astype(np.uint8 if K <= 256 else np.int64) if index.dtype.itemsize > 1 else index
     order = np.argsort(index, kind="stable") if there is None else there[np.argsort(index[there], kind="stable")]
@@ -64,19 +62,19 @@ class Rounds:
     def __len__(self) -> int:
         return len(self.alphas)
 
-    def error(self, answer: np.ndarray) -> tuple[float, float]:
+    def weigh_answer(self, answer: np.ndarray) -> tuple[float, float]:
         """The weight that ``answer`` (class indices) has right and wrong, as shares."""
         right, wrong = 0.0, 0.0
         for k in range(self.K):
             part = slice(int(self.starts[k]), int(self.starts[k + 1]))
-            r, m = _weigh(answer[part], k, self.weights[part])
+            r, m = _weigh_right_and_wrong(answer[part], k, self.weights[part])
             right, wrong = right + r, wrong + m
         total = right + wrong
         return right / total, wrong / total
 
-    def useless(self, wrong: float) -> bool:
-        """No better than guessing, but for rounding: the last learner again has error 1 - 1/K exactly."""
-        return wrong >= 1.0 - 1.0 / self.K - ROUNDING
+    def is_useless(self, wrong: float) -> bool:
+        """Whether a learner is no better than guessing; 1e-12 is rounding: the last learner again has error 1 - 1/K exactly."""
+        return wrong >= 1.0 - 1.0 / self.K - 1e-12
 
     def stage_weight(self, right: float, wrong: float) -> float:
         """a_t of above."""
@@ -84,8 +82,8 @@ class Rounds:
             return 1.0
         return self.rate * (math.log(right) - math.log(wrong) + math.log(self.K - 1.0))
 
-    def take(self, answer: np.ndarray, right: float, wrong: float, alpha: float) -> None:
-        """The classifier joins the vote, and the weights are those of the next round."""
+    def add_learner(self, answer: np.ndarray, right: float, wrong: float, alpha: float) -> None:
+        """Let the classifier join the vote, and make the weights of the next round."""
         half = alpha / 2.0
         factor = right * math.exp(-half) + (wrong * math.exp(half) if wrong > 0.0 else 0.0)
         # Whatever alpha is, neither of these overflows.
@@ -93,40 +91,41 @@ class Rounds:
         total = right * shrink + wrong
         for k in range(self.K):
             part = slice(int(self.starts[k]), int(self.starts[k + 1]))
-            _reweigh(answer[part], k, self.weights[part], self.s[part], shrink / total, 1.0 / total, alpha)
-        _vote(answer, self.votes, alpha)
+            _update_weights(answer[part], k, self.weights[part], self.s[part], shrink / total, 1.0 / total, alpha)
+        _add_to_votes(answer, self.votes, alpha)
         self.total += alpha
         self.errors.append(wrong)
         self.alphas.append(alpha)
         self.factors.append(factor)
-        if len(self) % ANEW == 0 or alpha > 30.0 or not total > 0.0:
-            self._anew()
-        share, self.mistakes = self._poll()
+        if len(self) % ROUNDS_PER_FRESH_WEIGHTS == 0 or alpha > 30.0 or not total > 0.0:
+            self._recompute_weights()
+        share, self.mistakes = self._count_mistakes()
         self.training.append(share)
         if self.mistakes == 0 and self.clean is None:
             self.clean = len(self)
 
-    def _anew(self) -> None:
+    def _recompute_weights(self) -> None:
         top = float(self.s.max())
-        step = 1 << 18  # no second array of all rows
+        step = 1 << 18  # rows at a time: no second array of all rows
         for start in range(0, self.n, step):
             part = slice(start, start + step)
             self.weights[part] = self.first[part] if self.first.size > 1 else self.first[0]
             self.weights[part] *= np.exp(self.s[part] - top)
         self.weights /= self.weights.sum()
 
-    def heaviest(self) -> int:
+    def find_heaviest_class(self) -> int:
         """The class of the largest first weight; of equal ones the first."""
         ends = self.starts.tolist()
         sums = [b - a if self.first.size == 1 else float(self.first[a:b].sum()) for a, b in pairwise(ends)]
         return int(np.argmax(sums))
 
-    def _poll(self) -> tuple[float, int]:
+    def _count_mistakes(self) -> tuple[float, int]:
+        """The weight and the number of the rows that the vote gets wrong."""
         share, number = 0.0, 0
         for k in range(self.K):
             a, b = int(self.starts[k]), int(self.starts[k + 1])
             first = self.first if self.first.size == 1 else self.first[a:b]
-            m, c = _outvoted(self.votes[a:b], k, first)
+            m, c = _count_outvoted(self.votes[a:b], k, first)
             share, number = share + m, number + c
         return share, number
 
@@ -153,8 +152,8 @@ class Rounds:
 
 
 @compiled(vectorise=True, allocates=False)
-def _weigh(answer, k, w):
-    """The weights of the rows whose answer is k, and of the others."""
+def _weigh_right_and_wrong(answer, k, w):
+    """The weight of the rows whose answer is k, and the weight of the other rows."""
     right = 0.0
     wrong = 0.0
     for i in range(w.size):
@@ -165,7 +164,8 @@ def _weigh(answer, k, w):
 
 
 @compiled(allocates=False)
-def _reweigh(answer, k, w, s, right, wrong, alpha):
+def _update_weights(answer, k, w, s, right, wrong, alpha):
+    """Multiply the weights of class k by ``right`` or ``wrong``, and add alpha to s where the answer is wrong."""
     for i in range(w.size):
         fine = answer[i] == k
         w[i] *= right if fine else wrong
@@ -173,7 +173,7 @@ def _reweigh(answer, k, w, s, right, wrong, alpha):
 
 
 @compiled(allocates=False)
-def _vote(answer, votes, alpha):
+def _add_to_votes(answer, votes, alpha):
     """Two classes: +alpha for class 1 and -alpha for class 0 in one column; more: alpha in the column of the class."""
     if votes.shape[1] == 1:
         for i in range(answer.size):
@@ -184,7 +184,7 @@ def _vote(answer, votes, alpha):
 
 
 @compiled(allocates=False)
-def _outvoted(votes, k, first):
+def _count_outvoted(votes, k, first):
     """Weight and number of the rows of class k that the vote gives another; of equal votes the first class wins."""
     mass = 0.0
     number = 0
@@ -202,7 +202,7 @@ def _outvoted(votes, k, first):
     return (mass if first.size > 1 else number * first[0]), number
 
 
-def median_of(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def find_weighted_median(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The weighted median of each row: the smallest of its values that has half the weight at or below it."""
     order = np.argsort(predictions, axis=1, kind="stable")
     mass = np.cumsum(weights[order], axis=1)
@@ -211,7 +211,7 @@ def median_of(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return predictions[rows, order[rows, at]]
 
 
-def regression_losses(distance: np.ndarray, kind: str) -> np.ndarray:
+def compute_regression_losses(distance: np.ndarray, kind: str) -> np.ndarray:
     """Drucker's losses in [0, 1] of |prediction - y|: its share of the largest, that squared, or 1 - exp of minus that."""
     top: Any = distance.max(initial=0.0)
     share = distance / top if top > 0.0 else distance

@@ -11,20 +11,16 @@ from gapless._compile.jit import compiled
 from gapless.losses import Hinge
 from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
-from gapless.rows.copies.straight import can_be_straight, straight
-from gapless.rows.csr import CsrRows
-from gapless.rows.products import Rows, longest, n_features, n_stored, take
+from gapless.rows.copies.choose import best_copy
+from gapless.rows.shape import from_copy_coordinates, n_stored, take_dense, to_copy_coordinates
 from gapless.solvers.descent import steps as K
 from gapless.solvers.descent.functions import RISE
 from gapless.solvers.descent.schedules import Schedule
-from gapless.solvers.descent.skip_flat_rows import Certain
 from gapless.solvers.descent.visits import Visits
 from gapless.solvers.loop import SMALL
 
 #: Values touched between two looks at the clock: some 50 ms.
 CHUNK = 30_000_000
-#: Epochs that repay the making of a copy: it takes about as long as ten of them save.
-WORTH_A_COPY = 20
 #: Epochs before each of which the point is kept, should the descent diverge; later so seldom that one of its numbers may take as
 #: long to keep as so many values of the data take to read.
 EARLY, KEEPING = 8, 50
@@ -69,12 +65,12 @@ class Engine:
         self.full = self.way == "dense" and size == risk.n
         self.rule, self.betas, self.method = RULES[method], np.array(betas), method
         self.visits = Visits(visits, problem.rows, seed, first)
-        #: A copy of the rows in the order of ``order``, and where theta's entries are beside it; or the rows themselves.
-        self.order = self.place = None
-        whole = _common(problem.rows)
-        if self.way == "single" and epochs >= WORTH_A_COPY and self.visits.slow and can_be_straight(whole):
-            self.order = self.visits.once()
-            whole, self.place = straight(whole, self.order)
+        self.order = None  # of the rows in a copy
+        plain = whole = _common(problem.rows)
+        if self.way == "single" and self.visits.slow:
+            whole = best_copy(plain, "sgd", times=epochs, draw_order=self.visits.once)
+        if whole is not plain:
+            self.order = whole.order
             self.visits.settle(whole.values.nbytes)
         stepping = whole._replace(constant=0.0) if problem.free and self.way != "dense" else whole
         y = problem.y if not risk.many else problem.y.astype(np.int64, copy=False)
@@ -82,12 +78,8 @@ class Engine:
         if self.order is not None:
             y, p = y[self.order], p[self.order] if risk.weighted else p
         self.data = K.Data(stepping, whole, y, p, risk.weighted, risk.lam, problem.free, problem.d + 1)
-        alone = self.loss if self.way == "single" else None
-        self.certain = Certain(alone, stepping, y, n_stored(problem.rows), longest(problem.rows), epochs)
         self._start = np.ascontiguousarray(theta, float).ravel().copy()
-        self._theta = self._start.copy()
-        if self.place is not None:
-            self._theta[self.place] = self._start
+        self._theta = to_copy_coordinates(whole, self._start.copy())
         m = self._theta.size
         self.state = np.zeros(8)
         self.state[[K.SCALE, K.DUAL_SCALE]] = 1.0
@@ -134,8 +126,6 @@ class Engine:
             self._rates = self.schedule.rates(self.steps + 1, self._rates)
             self._at = 0
             epoch = self.steps // self.per_epoch
-            if epoch > 0:
-                self._begin(epoch)
             if 0 < epoch and (epoch <= EARLY or epoch % self._rest == 0):
                 self._beside(self._checkpoint)
                 self._checked = self.steps
@@ -148,7 +138,7 @@ class Engine:
         if self.way == "single":
             K.singly(
                 self.loss, self.data, self._order, self._rates, first, last, t, self._theta, self.sums, self.state, self.book,
-                self.visits.far, *self.certain.told(),
+                self.visits.far,
             )  # fmt: skip
         elif self.way == "batch":
             K.in_batches(
@@ -174,20 +164,12 @@ class Engine:
                 due = K.next_due(book.every[0], t + first + 1) - t
             stop = min(last, first + max(1, LITERAL_VALUES // theta.size), due if due > first else last)
             chosen = self._order[first:stop]
+            X, y, p = take_dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p
             K.literally(
-                self.loss, _dense(data.rows, chosen), data.y[chosen], data.p[chosen] if data.weighted else data.p, data.weighted,
-                data.lam, data.free, self._rates[first:stop], t + first, theta, self.sums.average, self.sums.begin, self.sums.B,
-                self.state,
+                self.loss, X, y, p, data.weighted, data.lam, data.free, self._rates[first:stop], t + first, theta,
+                self.sums.average, self.sums.begin, self.sums.B, self.state,
             )  # fmt: skip
             first = stop
-
-    def _begin(self, epoch: int) -> None:
-        """Before an epoch of single steps: which examples will certainly need none."""
-        s, b = self.state[K.SCALE], self.state[K.OFFSET]
-        self.certain.begin(epoch, self._theta, s, b, self._checkpoint)
-        rows = self.certain.rows
-        if rows is not self.data.rows:
-            self.data = self.data._replace(rows=rows, whole=rows._replace(constant=self.data.whole.constant))
 
     def _densely(self, rates: np.ndarray, first: int, last: int, t: int | None = None) -> None:
         K.densely(
@@ -225,7 +207,7 @@ class Engine:
 
     def outside(self, theta: np.ndarray) -> np.ndarray:
         """The user's theta for one beside the rows that are read."""
-        return theta if self.place is None else np.take(theta, self.place, axis=-1)
+        return from_copy_coordinates(self.data.whole, theta)
 
     def _beside(self, theta: np.ndarray | None = None) -> np.ndarray:
         """The point of now, beside the rows that are read; written into ``theta`` where it is given."""
@@ -283,18 +265,6 @@ class Engine:
 def _common(rows: Any) -> Any:
     """Small data in float64, which changes no value: the steps are then compiled for fewer types."""
     return rows if n_stored(rows) > SMALL else rows._replace(values=rows.values.astype(np.float64, copy=False))
-
-
-def _dense(rows: Rows, chosen: np.ndarray) -> np.ndarray:
-    """Some rows in float64, their constant feature last."""
-    part = take(rows, chosen)
-    X = np.zeros((chosen.size, n_features(rows) + 1))
-    if isinstance(part, CsrRows):
-        X[np.repeat(np.arange(chosen.size), np.diff(part.indptr)), part.indices] = part.values
-    else:
-        X[:, :-1] = part.values
-    X[:, -1] = rows.constant
-    return X
 
 
 @compiled

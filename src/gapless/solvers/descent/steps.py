@@ -23,9 +23,8 @@ from numba import extending
 from gapless._compile.jit import compiled
 from gapless.losses._protocol import slope, value
 from gapless.losses._verbs.softmax import softmax_row
-from gapless.rows.copies.prefetch import ahead
+from gapless.rows.copies.prefetch import prefetch
 from gapless.rows.verbs import row_axpy, row_dot, row_fetch
-from gapless.solvers.descent.skip_flat_rows import ENOUGH, FACTOR, FAR, HELD, RADIUS, SPARED, SQUARE, moved, rescaled
 from gapless.solvers.descent.vectors import copy, norm_of, product, stretch
 
 #: Steps between asking for a row and using it, where the order is one that the memory cannot guess.
@@ -210,22 +209,18 @@ def write_row(loss, data, v, sums, state, book, step, rate):
 
 
 @compiled(vectorise=True)
-def singly(loss, data, order, rates, first, last, t, v, sums, state, book, far, margins, lengths, known):
-    """Steps t + first + 1 ... t + last, one example each: those of order[first:last]. The last three are what `gradient_certain`
-    knows of the examples, None where it knows nothing."""
+def singly(loss, data, order, rates, first, last, t, v, sums, state, book, far):
+    """Steps t + first + 1 ... t + last, one example each: those of order[first:last]."""
     k = first
     while k < last and state[BROKEN_OFF] < 0.0:
         due = next_due(book.every[0], t + k) - t
         if k == due:
-            if known is not None:
-                rescaled(known, state[SCALE])
             write_row(loss, data, v, sums, state, book, t + k, rates[k])
             due = next_due(book.every[0], t + k + 1) - t
         stop = due if k < due < last else last
         _stretch(
             loss, data.rows, data.y, data.p, data.weighted, data.lam, data.free, order, rates, k, stop, t, v,
             sums.u, sums.keep, sums.B, sums.average, sums.begin, state, far,
-            margins, lengths, known,
         )  # fmt: skip
         k = stop
 
@@ -233,44 +228,23 @@ def singly(loss, data, order, rates, first, last, t, v, sums, state, book, far, 
 @compiled(vectorise=True)
 def _stretch(
     loss, rows, y, p, weighted, lam, free, order, rates, first, last, t, v, u, keep, B, average, begin, state, far,
-    margins, lengths, known,
 ):  # fmt: skip
-    """The steps themselves: no call in the loop, for it would count a reference to every array. Where nothing is ``known`` (None)
-    they are compiled without a question for it."""
+    """The steps themselves: no call in the loop, for it would count a reference to every array."""
     s, b = state[SCALE], state[OFFSET]
-    c = radius = wanted = near = off = 0.0
-    spared = 0
-    if known is not None:
-        c, radius, wanted = known[FACTOR], known[RADIUS], known[ENOUGH]
     for k in range(first, last):
         i, rate = order[k], rates[k]
-        if known is not None:
-            near, off = s * c, abs(s) * radius
         if (
             far and k + AHEAD < last and order[k + AHEAD] != order[k + AHEAD - 1] + 1
         ):  # else the memory follows by itself
-            q = k + AHEAD
-            if known is not None:  # the next one that will be read, as it seems now
-                stop = min(q + AHEAD, last - 1)
-                while q < stop and (near * margins[order[q]] + y[order[q]] * b - off * lengths[order[q]] >= wanted):
-                    q += 1
-            row_fetch(rows, order[q])
-            ahead(y, order[k + AHEAD])
-        certain = False
-        if known is not None:
-            certain = off * lengths[i] < FAR and near * margins[i] + y[i] * b - off * lengths[i] >= wanted
-        dot = g = 0.0
-        if certain:
-            spared += 1
-        else:
-            dot = row_dot(rows, i, v)
-            z = s * dot + b
-            if not abs(z) < HUGE:
-                state[BROKEN_OFF] = t + k
-                break
-            g = slope(loss, z, y[i])
-            if weighted:
-                g *= p[i]
+            row_fetch(rows, order[k + AHEAD])
+            prefetch(y, order[k + AHEAD])
+        z = s * row_dot(rows, i, v) + b
+        if not abs(z) < HUGE:
+            state[BROKEN_OFF] = t + k
+            break
+        g = slope(loss, z, y[i])
+        if weighted:
+            g *= p[i]
         shrunk = s * (1.0 - rate * lam)
         if not abs(shrunk) > LEAST_SCALE:  # as in `multiply_out`, but no call
             for j in range(v.size):
@@ -282,8 +256,6 @@ def _stretch(
                     u[j] *= shrunk
             state[SUM] = 0.0
             shrunk = 1.0
-            if known is not None:  # it would have to be multiplied too, and this is seldom
-                known[HELD], known[SQUARE], radius = 0.0, math.nan, math.nan
         s = shrunk
         if g != 0.0:
             a = -rate * g / s
@@ -294,17 +266,12 @@ def _stretch(
                 u[i] += a
             if free:
                 b -= rate * g
-            if known is not None:
-                moved(known, a, dot, y[i] * margins[i], lengths[i], b)
-                c, radius, wanted = known[FACTOR], known[RADIUS], known[ENOUGH]
         if average and t + k >= begin:
             weight = 1.0 if average == 1 else t + k + 1.0
             state[SUM] += weight * s
             state[OFFSET_SUM] += weight * b
             state[WEIGHTS] += weight
     state[SCALE], state[OFFSET] = s, b
-    if known is not None:
-        known[SPARED] += spared
 
 
 @compiled(vectorise=True)

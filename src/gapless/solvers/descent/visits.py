@@ -19,8 +19,7 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.written import written
-from gapless.rows import CsrRows
-from gapless.rows.products import Rows, n_rows, n_stored
+from gapless.rows.shape import Rows, bytes_per_value, n_rows, n_stored
 
 KINDS = ("shuffled", "random", "sequential")
 #: Bytes of data up to which any order is as fast as any other.
@@ -43,8 +42,7 @@ class Visits:
         self.given = None if isinstance(kind, str) else kind
         self.first = first
         self.order = np.arange(self.n)
-        size = rows.values.itemsize + (rows.indices.itemsize if isinstance(rows, CsrRows) else 0)
-        per_row = max(1.0, size * n_stored(rows) / max(1, self.n))
+        per_row = max(1.0, bytes_per_value(rows) * n_stored(rows) / max(1, self.n))
         self.bytes = per_row * self.n
         self.block = max(1, int(BLOCK_BYTES / per_row)) if self.bytes > CACHE and first is None else 0
         # Odd, and far from the small seeds that people choose.

@@ -107,7 +107,7 @@ class _HeldRows:
     """
 
     def __init__(self, problem: HardMargin, index: np.ndarray, loop: Loop) -> None:
-        part = R.take(problem.rows, index)
+        part = R.take_rows(problem.rows, index)
         self.part = part._replace(constant=0.0) if problem.free else part
         self.weight = 1.0 / np.maximum(R.norms2(self.part), 1e-300)
         self.free, self.tick = problem.free, loop.tick

@@ -175,7 +175,7 @@ class _WorkingSetSearch:
         """The rows of the working set, dense, or their inner products where there are too many columns."""
         problem = self.problem
         self.signs = self.y[chosen]
-        self.part = R.take(problem.rows, chosen)
+        self.part = R.take_rows(problem.rows, chosen)
         if problem.free:
             self.part = self.part._replace(constant=0.0)
         self.V = self.gram = None
@@ -185,7 +185,7 @@ class _WorkingSetSearch:
                 # Where all lies far from the origin, digits are lost there; a free offset does not mind.
                 self.V -= self.V.mean(axis=0)
         elif chosen.size <= 2 * INNER:
-            self.gram = R.inner(self.part, np.arange(chosen.size), self.loop.tick)
+            self.gram = R.row_products(self.part, np.arange(chosen.size), self.loop.tick)
         else:
             self.loop.end("stalled")
 
@@ -309,7 +309,7 @@ class _WorkingSetSearch:
 
 def _dense(part: R.Rows, width: int) -> np.ndarray:
     """The rows of a working set in float64, with the constant feature where ``width`` has a place for it."""
-    if isinstance(part, R.CsrRows):
+    if R.is_sparse(part):
         from scipy.sparse import csr_array
 
         shape = (part.indptr.size - 1, part.n_features)

@@ -83,7 +83,7 @@ def solve(problem: LeastSquares, loop: Clock, *, tol: float, trusted: float = 1e
 
 def _choose(problem: LeastSquares, loop: Clock, tol: float, trusted: float, passes: int | None) -> Answer:
     n, d = problem.n, problem.d
-    sparse = isinstance(problem.rows, R.CsrRows)
+    sparse = R.is_sparse(problem.rows)
     small = n * d <= SMALL and n * d * min(n, d) <= 40_000_000
     if problem.look is not None and (small or n < d):
         problem.look()
@@ -153,7 +153,7 @@ def _cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
     if not fine:
         return None
     singular = None
-    if not isinstance(problem.rows, R.CsrRows) and d <= 500:
+    if not R.is_sparse(problem.rows) and d <= 500:
         singular = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0))
     return Answer(W, b, "cholesky", "converged", 1, d, worst**-0.5, singular)
 
@@ -208,7 +208,7 @@ def _refine(
 
 def _dense(problem: LeastSquares) -> tuple[np.ndarray, np.ndarray]:
     """S^(1/2) (X - mean) and S^(1/2) (Y - mean), written out."""
-    A = np.vstack([t for _, t in dense_tiles(problem.rows, max(1, R.BLOCK))] or [np.zeros((0, problem.d))])
+    A = np.vstack([t for _, t in dense_tiles(problem.rows, max(1, R.BLOCK_ROWS))] or [np.zeros((0, problem.d))])
     B = problem.Y.astype(np.float64, copy=True)
     if problem.offset:
         # Through a typical value, which is exact for constant columns.
@@ -321,7 +321,7 @@ def _svd(problem: LeastSquares, loop: Clock, trusted: float, *, whole: bool) -> 
     loop.reached = Answer(W, b, "svd", "converged", 1, rank, condition)
     W, b, _ = _refine(problem, loop, W, b, correct, 2, 1.0, condition, centred=True)
     singular = None
-    if not isinstance(problem.rows, R.CsrRows):
+    if not R.is_sparse(problem.rows):
         singular = linalg.svdvals(A * scale, check_finite=False)
     return Answer(
         W, b, "svd", "converged", 1, rank, condition, singular, weak if condition > trusted else None, dependent

@@ -80,8 +80,8 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
 def _solve_free(problem: LinearProblem, loop: Loop, alpha: np.ndarray, free: np.ndarray) -> np.ndarray | None:
     """alpha on the free set such that all of it lies on the margin; None where the system cannot be solved."""
     y = problem.y
-    part = R.take(problem.rows, free)
-    gram = R.inner(part, np.arange(free.size), loop.tick)
+    part = R.take_rows(problem.rows, free)
+    gram = R.row_products(part, np.arange(free.size), loop.tick)
     size = free.size
     if problem.free:
         gram -= 1.0

@@ -28,11 +28,11 @@ from gapless._compile.jit import compiled
 from gapless.losses import Hinge, Logistic, SquaredHinge
 from gapless.losses._protocol import dual_slope, dual_step
 from gapless.problems.linear import LinearProblem
-from gapless.rows import CsrRows
-from gapless.rows.copies.binary import PatternRows
-from gapless.rows.copies.choose import by_length, compact
-from gapless.rows.copies.prefetch import ahead
-from gapless.rows.products import CHUNK, n_stored
+from gapless.rows.copies.binary import sort_by_length
+from gapless.rows.copies.choose import best_copy
+from gapless.rows.copies.prefetch import prefetch
+from gapless.rows.products import VALUES_PER_TICK
+from gapless.rows.shape import is_binary, n_stored
 from gapless.rows.verbs import row_ahead, row_axpy, row_dot
 from gapless.solvers.loop import Loop
 
@@ -55,8 +55,8 @@ def coordinate_descent(
     n = problem.n
     q = problem.norms2
     rows: Any = problem.rows
-    if isinstance(problem.loss, Hinge) and isinstance(rows, CsrRows):
-        rows = compact(rows)
+    if isinstance(problem.loss, Hinge) and R.is_sparse(rows):
+        rows = best_copy(rows, "random")
     s = rows.constant
     b0 = 0.0
     if problem.free:
@@ -93,8 +93,8 @@ def coordinate_descent(
 
     random = np.array([seed * 2 + 1], np.uint64)
     equal = False
-    if order is None and isinstance(rows, PatternRows):
-        order = by_length(rows, _shuffled(n, random))
+    if order is None and is_binary(rows):
+        order = sort_by_length(rows, _shuffled(n, random))
         equal = order is not None
     everybody = np.arange(n) if order is None else order
     active = everybody.copy()
@@ -105,7 +105,7 @@ def coordinate_descent(
     gaps, aim = [(0.0, loop.best_primal - loop.best_dual)], 0.0
     # A logistic step solves an equation: some 1 µs each, against a few ns for a product.
     per_row = n_stored(rows) / max(1, n) / 10.0 + 1.0 if bounded else 40.0
-    step = max(1, int(CHUNK / 20.0 / per_row))
+    step = max(1, int(VALUES_PER_TICK / 20.0 / per_row))
     # Rows that stand together may be alike, and then slow the progress down; long rows gain more than they lose.
     long = n_stored(rows) > LONG * n and not problem.free
     together = STRETCH if long or equal else 1
@@ -300,7 +300,7 @@ def _look(
         theta[-1] = float(moved.sum())
         gave = np.flatnonzero(moved != u)
         if gave.size * 8 < problem.n:
-            theta[:-1] += R.combine(R.take(problem.rows, gave), moved[gave] - u[gave], loop.tick)[:-1]
+            theta[:-1] += R.combine(R.take_rows(problem.rows, gave), moved[gave] - u[gave], loop.tick)[:-1]
         else:
             theta[:-1] += problem.combine(moved - u, loop.tick)[:-1]
         u, combined = moved, theta.copy()
@@ -377,9 +377,9 @@ def _sweep(loss, rows, y, c, q, top, u, theta, b0, active, stays, above, below, 
     for k in range(active.size):
         if k + AHEAD < active.size:
             row_ahead(rows, active[k + AHEAD])
-            ahead(u, active[k + AHEAD])
-            ahead(q, active[k + AHEAD])
-            ahead(y, active[k + AHEAD])
+            prefetch(u, active[k + AHEAD])
+            prefetch(q, active[k + AHEAD])
+            prefetch(y, active[k + AHEAD])
         i = active[k]
         z = row_dot(rows, i, theta) + b0
         old = u[i]
@@ -416,9 +416,9 @@ def _sweep_logistic(rows, y, c, q, u, logits, theta, b0, active, slopes):
     for k in range(active.size):
         if k + AHEAD < active.size:
             row_ahead(rows, active[k + AHEAD])
-            ahead(u, active[k + AHEAD])
-            ahead(logits, active[k + AHEAD])
-            ahead(q, active[k + AHEAD])
+            prefetch(u, active[k + AHEAD])
+            prefetch(logits, active[k + AHEAD])
+            prefetch(q, active[k + AHEAD])
         i = active[k]
         z = row_dot(rows, i, theta) + b0
         old, qc, sign = u[i], q[i] * c[i], y[i]

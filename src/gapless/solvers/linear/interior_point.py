@@ -32,7 +32,7 @@ def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None 
     y, c, n = problem.y, problem.c, problem.n
     theta, alpha, s, xi = _start(problem, start)
     every = np.arange(n)
-    inner = R.inner(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= DIRECT else None
+    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= DIRECT else None
     best_gap, stale = np.inf, 0
     for _ in range(STEPS):
         t = c - alpha

@@ -23,7 +23,8 @@ from gapless import rows as R
 from gapless.losses import Logistic, SquaredHinge
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
-from gapless.rows.products import curved_cost, gram_cost, read_alike
+from gapless.rows.products import curved_cost, sums_like_combine
+from gapless.rows.weighted_gram import gram_cost
 from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.loop import SMALL, Loop
@@ -88,7 +89,7 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) 
             gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own(theta))
         if not worth_going_on(problem, loop, gap, gap_before):
             loop.know_scores(theta, z)
-            if not problem.free and read_alike(problem.pass_rows):
+            if not problem.free and sums_like_combine(problem.pass_rows):
                 loop.know_combined(-data_part)
             return
         stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
@@ -191,9 +192,9 @@ class _System:
     def __init__(self, problem: LinearProblem, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d + 1
-        self.inner = R.inner(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
+        self.inner = R.row_products(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
         # Sparse rows have few pairs, and rare columns that a sample would miss; narrow rows cost little more than products.
-        sparse = isinstance(problem.rows, R.CsrRows)
+        sparse = R.is_sparse(problem.rows)
         products = 8.0 if sparse else 2.5
         cheap = d <= DIRECT and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(problem.rows)
         written = n * d <= SMALL or self.inner is not None or cheap

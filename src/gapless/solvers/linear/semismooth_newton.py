@@ -231,7 +231,7 @@ def _walk(
         return linear + t * square + data, square + bend
 
     # A step costs many looks along it, but for sparse rows.
-    return find_step_length(slope_and_bend, share=0.3 if isinstance(problem.rows, R.CsrRows) else 0.1, start=slope)
+    return find_step_length(slope_and_bend, share=0.3 if R.is_sparse(problem.rows) else 0.1, start=slope)
 
 
 def _of(first: int, last: int) -> slice:

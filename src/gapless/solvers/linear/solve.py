@@ -24,8 +24,8 @@ from gapless.losses import Hinge, Logistic
 from gapless.problems.constant import best_constant, best_constants
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
-from gapless.rows import CsrRows
-from gapless.rows.products import n_stored
+from gapless.rows import is_sparse
+from gapless.rows.shape import n_stored
 from gapless.solvers.descent.as_solver import DESCENTS, gradient_fit
 from gapless.solvers.linear import interior_point as ipm
 from gapless.solvers.linear.active_set import active_set
@@ -209,9 +209,9 @@ def _plan(
         patience = 400 if problem.free else 1000
         patient = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, give_up=patience)
         return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
-    if problem.n < (WIDE if isinstance(problem.rows, CsrRows) else SQUARE) * problem.d and not small:
+    if problem.n < (WIDE if is_sparse(problem.rows) else SQUARE) * problem.d and not small:
         return _wide(problem, loop, u, seed, order)
-    if isinstance(problem.rows, CsrRows) and not small:
+    if is_sparse(problem.rows) and not small:
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
         hasty = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, affordable=AFFORDABLE)
         return [("coordinate_descent", hasty), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
@@ -223,7 +223,7 @@ def _plan(
 
 def _many_features(problem: LinearProblem) -> bool:
     """Sparse, and too many columns for a matrix of them."""
-    return isinstance(problem.rows, CsrRows) and problem.d > DIRECT and problem.n > DIRECT
+    return is_sparse(problem.rows) and problem.d > DIRECT and problem.n > DIRECT
 
 
 def passes_are_cheap(problem: LinearProblem) -> bool:

@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 from gapless import rows as R
 from gapless.losses import Hinge
 from gapless.problems.linear import LinearProblem
-from gapless.rows.products import read_alike
+from gapless.rows.products import sums_like_combine
 from gapless.solvers.linear.newton import OFFSET_RIDGE, _record, newton
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.linear.solve import passes_are_cheap, solve
@@ -179,7 +179,7 @@ def _chords(problem: LinearProblem, loop: Loop, theta: np.ndarray | None, curvat
         if loop.relative_gap <= loop.stop.relative_gap:
             if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
                 loop.best_scores, loop._best_u = z, problem.repair(np.negative(g, out=g), out=g)
-                curvature.combined = -data_part if not problem.free and read_alike(problem.pass_rows) else None
+                curvature.combined = -data_part if not problem.free and sums_like_combine(problem.pass_rows) else None
             return
         if not gap < before:
             return

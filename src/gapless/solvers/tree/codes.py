@@ -15,7 +15,7 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
 
-__all__ = ["Columns", "prepare"]
+__all__ = ["Columns", "prepare_columns"]
 
 #: Columns that are turned and ranked at a time.
 TILE = 8
@@ -221,7 +221,7 @@ def rank_column(
     return n_codes, n - m, common, left, below
 
 
-def prepare(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
+def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | None = None) -> Columns:
     """The columns of X, float32 or CSC: exact where ``bins`` is None, else at most so many codes for a column of numbers.
 
     A category is never put into a bin with others.

@@ -16,7 +16,7 @@ from gapless._compile.jit import compiled
 
 from .tree import Tree
 
-__all__ = ["pruned", "pruning_path"]
+__all__ = ["find_pruning_path", "prune_tree"]
 
 
 @compiled
@@ -80,13 +80,13 @@ def _collapse(tree: Tree, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndar
     return leaf, alphas[: steps + 1], risks[: steps + 1]
 
 
-def pruning_path(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+def find_pruning_path(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
     """The alphas at which the best subtree changes, and the risk of its leaves from there on."""
     _, alphas, risks = _collapse(tree, np.inf)
     return alphas, risks
 
 
-def pruned(tree: Tree, alpha: float) -> Tree:
+def prune_tree(tree: Tree, alpha: float) -> Tree:
     """The smallest subtree that minimises R_alpha."""
     leaf, _, _ = _collapse(tree, alpha)
     number = np.full(tree.n_nodes, -1, dtype=np.int64)

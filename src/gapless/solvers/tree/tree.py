@@ -1,9 +1,9 @@
 """A decision tree as arrays: what grows it, and the way from rows to leaves.
 
-    columns = prepare(X)                                        ranks or bins of every column, once
-    target = Target.classes(index, K)  or  Target.values(y)
-    tree = grow(columns, target, weights, Limits(), seed)       as often as wanted, in any thread; a weight of 0 is no row
-    leaves(pack(tree), X)                                       tree.value[leaf] is what it predicts
+    columns = prepare_columns(X)                                      ranks or bins of every column, once
+    target = TreeTarget.from_classes(index, K)  or  TreeTarget.from_values(y)
+    tree = grow_tree(columns, target, weights, TreeLimits(), seed)    as often as wanted, in any thread; weight 0 is no row
+    find_leaves(pack_tree(tree), X)                                   tree.value[leaf] is what it predicts
 
 The same arguments give the same bits. Of cuts that are equally good (scores equal but for rounding) the one of the lowest
 column and, there, of the lowest threshold is taken. Nothing is known of how far a greedy tree is from the best one.
@@ -21,17 +21,28 @@ from gapless._compile.jit import compiled
 from gapless._runtime.results import result
 from gapless._runtime.threads import share
 
-from .codes import Columns, prepare
+from .codes import Columns, prepare_columns
 from .grow import CLASSES, MANY, ONE, grow_nodes
 
-__all__ = ["Columns", "Limits", "Packed", "Target", "Tree", "finite", "grow", "leaves", "pack", "prepare"]
+__all__ = [
+    "Columns",
+    "PackedTree",
+    "Tree",
+    "TreeLimits",
+    "TreeTarget",
+    "all_finite",
+    "find_leaves",
+    "grow_tree",
+    "pack_tree",
+    "prepare_columns",
+]
 
 LEAF = -1
 #: Rows that one thread takes at a time.
 ROWS = 16_384
 
 
-class Limits(NamedTuple):
+class TreeLimits(NamedTuple):
     """Where growth stops; scikit-learn's parameters as numbers."""
 
     max_depth: int = 2**31 - 1
@@ -45,7 +56,7 @@ class Limits(NamedTuple):
     entropy: bool = False
 
 
-class Target(NamedTuple):
+class TreeTarget(NamedTuple):
     """What is predicted: one number a row, one of K classes, or several of either."""
 
     mode: int
@@ -58,7 +69,7 @@ class Target(NamedTuple):
     unit: float = 1.0  #: numbers are y / unit, a power of two: their squares neither overflow nor vanish
 
     @classmethod
-    def classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> Target:
+    def from_classes(cls, index: np.ndarray, n_classes: int | np.ndarray) -> TreeTarget:
         """Class numbers of shape (n,), or (n, outputs) with the number of classes of each output."""
         index = np.asarray(index)
         if index.ndim == 2 and index.shape[1] == 1:
@@ -75,7 +86,7 @@ class Target(NamedTuple):
         return cls(MANY, False, _NO_y, _NO_K, Y, parts, int(parts[-1]))
 
     @classmethod
-    def values(cls, y: np.ndarray) -> Target:
+    def from_values(cls, y: np.ndarray) -> TreeTarget:
         """Numbers of shape (n,) or (n, outputs)."""
         y = np.array(y, dtype=np.float64)
         largest = float(np.abs(y).max(initial=0.0))
@@ -144,11 +155,11 @@ class Tree(NamedTuple):
         return f"{self.n_nodes:,} nodes, {self.n_leaves:,} of them leaves, {self.depth} levels"
 
 
-def grow(
+def grow_tree(
     columns: Columns,
-    target: Target,
+    target: TreeTarget,
     weights: np.ndarray | None,
-    limits: Limits,
+    limits: TreeLimits,
     seed: int = 0,
     tick: Callable[[], None] | None = None,
 ) -> Tree:
@@ -168,7 +179,7 @@ def grow(
 # -- from rows to leaves
 
 
-class Packed(NamedTuple):
+class PackedTree(NamedTuple):
     """A tree as the walk reads it, level by level, the two children of a node side by side: the next node is
     ``left + (x > threshold)``, and nothing has to be guessed.
 
@@ -196,7 +207,7 @@ def _level_by_level(left: Any, right: Any, number: Any, first: Any) -> None:
             end += 2
 
 
-def pack(tree: Tree) -> Packed:
+def pack_tree(tree: Tree) -> PackedTree:
     number, first = np.empty(tree.n_nodes, dtype=np.int64), np.empty(tree.n_nodes, dtype=np.int64)
     _level_by_level(np.array(tree.left), np.array(tree.right), number, first)  # copies: a file's cannot be written to
     leaf = tree.left[number] < 0
@@ -210,7 +221,7 @@ def pack(tree: Tree) -> Packed:
     nodes[:, 2] = first
     nodes[:, 3] = number
     categorical = (~leaf & np.isnan(threshold)).astype(np.uint8)
-    return Packed(
+    return PackedTree(
         nodes, nodes.view(np.float32), tree.missing_left[number], categorical, tree.categories[number],
         not categorical.any(),
     )  # fmt: skip
@@ -273,7 +284,7 @@ def _walk_with_care(
         out[i] = nodes[at, 3]
 
 
-def leaves(tree: Packed, X: np.ndarray, *, missing: bool | None = True, of: np.ndarray | None = None) -> Any:
+def find_leaves(tree: PackedTree, X: np.ndarray, *, missing: bool | None = True, of: np.ndarray | None = None) -> Any:
     """The leaf of each row of X (float32, rows one after the other), or what ``of`` has for it.
 
     ``missing``: whether X can have NaN; None: unknown, and where some value is not finite the answer is None."""
@@ -284,7 +295,7 @@ def leaves(tree: Packed, X: np.ndarray, *, missing: bool | None = True, of: np.n
 
     def work(part: int) -> None:
         start, stop = part * ROWS, min(n, (part + 1) * ROWS)
-        if missing is None and not finite(X[start:stop]):
+        if missing is None and not all_finite(X[start:stop]):
             strange.append(part)
             return
         if tree.plain and not missing:
@@ -309,6 +320,6 @@ def _sum_of_zeros(X: Any) -> Any:
     return total
 
 
-def finite(X: np.ndarray) -> bool:
+def all_finite(X: np.ndarray) -> bool:
     """Whether every value of a float32 array in one piece is finite: 0 times it is 0, and so is their sum."""
     return bool(_sum_of_zeros(X.reshape(-1)) == 0.0)

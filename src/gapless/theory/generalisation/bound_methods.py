@@ -91,9 +91,9 @@ Ready = Callable[[float], Bound]
 
 
 def held_out(job: Job) -> Ready:
-    from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.verify import as_matrix
     from gapless.judge.fingerprint import digest
+    from gapless.rows.hashes import row_hashes
     from gapless.theory.samples.hoeffding import clopper_pearson
 
     truth = np.asarray(job.y_test).ravel()

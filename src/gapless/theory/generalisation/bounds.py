@@ -283,8 +283,8 @@ def overlap(
     refusal: str = "the test rows are training rows, all of them or a part: they say nothing of new rows",
 ) -> float:
     """The share of test rows that occur in training; a test set that is the training set, or taken from it, is refused."""
-    from gapless.certificates.fingerprint import row_hashes
     from gapless.certificates.verify import as_matrix
+    from gapless.rows.hashes import row_hashes
 
     known, new = (np.ascontiguousarray(row_hashes(as_matrix(part))).view("V16").ravel() for part in (X, X_test))
     n, m = len(known), len(new)

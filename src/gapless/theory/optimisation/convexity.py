@@ -148,34 +148,7 @@ def of_function(
     trials = whole(trials, "trials")
     random = np.random.default_rng(seed)
 
-    def value(x: np.ndarray) -> float:
-        found = float(f(float(x[0]) if scalar else x))
-        if math.isnan(found) or found == -math.inf:
-            raise ValueError(f"the function is {found} at {x}, inside its domain")
-        return found
-
-    def slope(x: np.ndarray) -> np.ndarray:
-        assert gradient is not None
-        return np.atleast_1d(np.asarray(gradient(float(x[0]) if scalar else x), float))
-
-    def test(points: np.ndarray, weights: np.ndarray, kind: str) -> tuple[float, Witness | None]:
-        """How far the inequality fails, in units of rounding; at most 1 where it holds."""
-        if kind == "tangent":
-            a, b = points
-            fa, fb = value(a), value(b)
-            if not (math.isfinite(fa) and math.isfinite(fb)):
-                return 0.0, None
-            limit = fa + float(slope(a) @ (b - a))
-            size = abs(fa) + abs(fb) + abs(limit - fa)
-            return _ratio(limit - fb, size, rounding), Witness(kind, a[None], np.ones(1), b, fb, limit)
-        middle = weights @ points
-        values = np.array([value(p) for p in points])
-        if not np.isfinite(values).all():
-            return 0.0, None
-        limit, found = float(weights @ values), value(middle)
-        size = abs(found) + float(weights @ np.abs(values))
-        return _ratio(found - limit, size, rounding), Witness(kind, points, weights, middle, found, limit)
-
+    test = _Inequality(f, gradient, scalar, rounding)
     best, worst = None, 1.0
     for points, weights, kind in _trials(random, low, high, trials, gradient is not None):
         if inside is not None and not all(inside(p) for p in points):
@@ -186,6 +159,44 @@ def of_function(
     if best is not None:
         best = _improved(best, worst, test, random, low, high, inside)
     return Evidence("function", trials, best)
+
+
+@dataclass(frozen=True)
+class _Inequality:
+    """The inequality of a chord, a tangent or a mean, of a function that is convex."""
+
+    f: Callable[..., Any]
+    gradient: Callable[..., Any] | None
+    scalar: bool
+    rounding: float
+
+    def __call__(self, points: np.ndarray, weights: np.ndarray, kind: str) -> tuple[float, Witness | None]:
+        """How far the inequality fails, in units of rounding; at most 1 where it holds."""
+        if kind == "tangent":
+            a, b = points
+            fa, fb = self._value(a), self._value(b)
+            if not (math.isfinite(fa) and math.isfinite(fb)):
+                return 0.0, None
+            limit = fa + float(self._slope(a) @ (b - a))
+            size = abs(fa) + abs(fb) + abs(limit - fa)
+            return _ratio(limit - fb, size, self.rounding), Witness(kind, a[None], np.ones(1), b, fb, limit)
+        middle = weights @ points
+        values = np.array([self._value(p) for p in points])
+        if not np.isfinite(values).all():
+            return 0.0, None
+        limit, found = float(weights @ values), self._value(middle)
+        size = abs(found) + float(weights @ np.abs(values))
+        return _ratio(found - limit, size, self.rounding), Witness(kind, points, weights, middle, found, limit)
+
+    def _value(self, x: np.ndarray) -> float:
+        found = float(self.f(float(x[0]) if self.scalar else x))
+        if math.isnan(found) or found == -math.inf:
+            raise ValueError(f"the function is {found} at {x}, inside its domain")
+        return found
+
+    def _slope(self, x: np.ndarray) -> np.ndarray:
+        assert self.gradient is not None
+        return np.atleast_1d(np.asarray(self.gradient(float(x[0]) if self.scalar else x), float))
 
 
 def _ratio(excess: float, size: float, rounding: float) -> float:

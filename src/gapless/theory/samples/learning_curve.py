@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -155,17 +156,33 @@ def learning_curve(
     errors = np.empty((len(ns), repeats, 2))
     parts = []
     for i, n in enumerate(ns):
-        kept = np.empty((repeats, m)) if fixed is not None else None
-        for k in range(repeats):
-            X, y, X_test, y_test = draw(n, m, random)
-            model = fit(X, y)
-            errors[i, k] = _error(predicted(model, X), y, loss), _error(predicted(model, X_test), y_test, loss)
-            if kept is not None:
-                kept[k] = predicted(model, fixed)  # type: ignore[arg-type]
+        kept = _measure(fit, partial(draw, n, m, random), errors[i], loss, fixed)
         if kept is not None and truth is not None:
             parts.append(split(kept, np.asarray(truth(fixed)), "squared", np.full(m, 1.0 / m)))  # type: ignore[arg-type]
+    return _summary(ns, errors, parts, loss, delta, noise, m)
+
+
+def _measure(
+    fit: Callable[[Any, Any], Any], draw: Callable[[], Any], errors: np.ndarray, loss: str, fixed: np.ndarray | None
+) -> np.ndarray | None:
+    """Write E_in and E_out of a fit to each draw into ``errors``; the predictions at the fixed points, where there are any."""
+    kept = None if fixed is None else np.empty((len(errors), len(fixed)))
+    for k in range(len(errors)):
+        X, y, X_test, y_test = draw()
+        model = fit(X, y)
+        errors[k] = _error(predicted(model, X), y, loss), _error(predicted(model, X_test), y_test, loss)
+        if kept is not None and fixed is not None:
+            kept[k] = predicted(model, fixed)
+    return kept
+
+
+def _summary(
+    ns: list[int], errors: np.ndarray, parts: list[Any], loss: str, delta: float, noise: float | None, m: int
+) -> LearningCurve:
+    """Means over the repeats, with Student's intervals."""
     from scipy.special import stdtrit
 
+    repeats = errors.shape[1]
     width = float(stdtrit(repeats - 1, 1.0 - delta / 2.0)) / math.sqrt(repeats)
     means, halves = errors.mean(axis=1), width * errors.std(axis=1, ddof=1)
     gaps = errors[:, :, 1] - errors[:, :, 0]

@@ -61,15 +61,7 @@ def path(
     """
     with audible():
         started = now()
-        hinge = _is_hinge(model)
-        if exact is None:
-            exact = hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2
-        if exact:
-            if not hinge:
-                raise ValueError(
-                    f"exact=True: only the hinge has a path of finitely many straight pieces; {type(model).__name__} as it is "
-                    "set has not. Use LinearSVC(loss='hinge') or SVC, or leave exact=False."
-                )
+        if _exact_is_wanted(exact, model, X, y, Cs):
             from .exact import exact_path
 
             return exact_path(model, X, y, sample_weight, *_ends(Cs))
@@ -89,6 +81,19 @@ def path(
                 stacklevel=3,
             )
         return found
+
+
+def _exact_is_wanted(exact: bool | None, model: Any, X: Any, y: Any, Cs: Any) -> bool:
+    """Whether every break point is followed: where that was asked for and, by default, for the hinge on small data."""
+    hinge = _is_hinge(model)
+    if exact is None:
+        return bool(hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2)
+    if exact and not hinge:
+        raise ValueError(
+            f"exact=True: only the hinge has a path of finitely many straight pieces; {type(model).__name__} as it is "
+            "set has not. Use LinearSVC(loss='hinge') or SVC, or leave exact=False."
+        )
+    return bool(exact)
 
 
 def _is_hinge(model: Any) -> bool:

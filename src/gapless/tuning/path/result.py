@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.results import result
-from gapless.certificates.fingerprint import row_hashes
 from gapless.errors import at_zero
+from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.hinge_path import HingePath
 
 from .points import Point, Session, Start, line

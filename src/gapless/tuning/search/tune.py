@@ -80,10 +80,7 @@ def tune(
 
     Ctrl-C ends the search, and the best so far is fitted and returned.
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
-    if time_limit is not None and not float(time_limit) > 0.0:
-        raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {written(time_limit)}")
+    _check(method, time_limit)
     started = now()
     lattice = _lattice(model, param_grid, space, points, y)
     _known_parameters(model, lattice)
@@ -103,8 +100,7 @@ def tune(
         settings["interruption"] = interruption
         ev = Evaluation(model, X, y, sample_weight, folds, lattice, scorer, journal, **settings)
         complete = _search(ev, method, n_iter, seed)
-        if not any(np.isfinite(ev.score(k)) for k in ev.visited):
-            _nothing_known(ev)
+        _require_a_score(ev)
         checked = None
         if outer is not None and complete:
             checked, complete = _nested(ev, outer, cv, method, n_iter, seed, settings)
@@ -131,6 +127,18 @@ def tune(
         ),
         None if refit else take(X, folds.splits[0][1]),
     )
+
+
+def _check(method: str, time_limit: Any) -> None:
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
+    if time_limit is not None and not float(time_limit) > 0.0:
+        raise ValueError(f"time_limit must be a number of seconds above 0, or None; got {written(time_limit)}")
+
+
+def _require_a_score(ev: Evaluation) -> None:
+    if not any(np.isfinite(ev.score(k)) for k in ev.visited):
+        _nothing_known(ev)
 
 
 def _search(ev: Evaluation, method: str, n_iter: int | None, seed: int) -> bool:

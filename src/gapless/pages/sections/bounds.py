@@ -12,7 +12,7 @@ from gapless.certificates.tree import TreeCertificate
 from gapless.certificates.verify import as_matrix
 from gapless.errors import CertificateError
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Note, Table, Text, number, percent, said
-from gapless.pages.errors import baseline_error, seen_error, test_error
+from gapless.pages.sections.errors import baseline_error, seen_error, test_error
 from gapless.pages.story import Story
 from gapless.theory.generalisation.bound_methods import BY_ROWS
 

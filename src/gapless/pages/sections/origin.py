@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gapless.pages.asked import same
 from gapless.pages.blocks import Block, Code, Facts, Folded, Note, Table, Text, count, said
+from gapless.pages.sections.question import same
 from gapless.pages.story import Story
 
 __all__ = ["call_of", "fingerprint", "repeat", "versions"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapless.pages.blocks import Block, Facts, Note, Text, count, number, plural, said
-from gapless.pages.errors import wrong
+from gapless.pages.sections.errors import wrong
 from gapless.pages.story import Story
 
 __all__ = ["separation"]

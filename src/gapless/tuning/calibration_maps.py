@@ -1,0 +1,156 @@
+"""From scores to probabilities: sigmoid, beta and isotonic maps for two classes, a temperature for more, fitted by likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from .intervals import log_odds
+
+
+def _targets(positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Labels as a sample of this size can know them: low and high."""
+    up, down = float(weights[positive].sum()), float(weights[~positive].sum())
+    return 1.0 / (down + 2.0), (up + 1.0) / (up + 2.0)
+
+
+def _logistic(t: np.ndarray) -> np.ndarray:
+    e = np.exp(-np.abs(t))
+    return np.where(t >= 0.0, 1.0, e) / (1.0 + e)
+
+
+def _maximise(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """theta that minimises sum_i w_i (ln(1 + exp(z_i)) - t_i z_i), z = F theta, and the value: Newton with halved steps."""
+    theta = np.zeros(F.shape[1])
+
+    def value(at: np.ndarray) -> float:
+        z = F @ at
+        return float(weights @ (np.logaddexp(0.0, z) - t * z))
+
+    best = value(theta)
+    for _ in range(200):
+        p = _logistic(F @ theta)
+        gradient = F.T @ (weights * (p - t))
+        curve = (F * (weights * p * (1.0 - p))[:, None]).T @ F
+        step = np.linalg.lstsq(curve, -gradient, rcond=None)[0]
+        slope = float(gradient @ step)
+        if slope > -1e-14 * max(1.0, abs(best)):
+            break
+        length = 1.0
+        while length > 1e-12 and value(theta + length * step) > best + 1e-4 * length * slope:
+            length *= 0.5
+        if length <= 1e-12:
+            break
+        theta = theta + length * step
+        best = value(theta)
+    return theta, best
+
+
+def _faces(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Slopes >= 0 and the offset of the most likely map: the best of all choices of slopes that are 0."""
+    low, high = _targets(positive, weights)
+    t = np.where(positive, high, low)
+    n, d = columns.shape
+    scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    found = None
+    for size in range(d, -1, -1):
+        for kept in combinations(range(d), size):
+            F = np.column_stack([*(columns[:, j] / scale[j] for j in kept), np.ones(n)])
+            theta, worth = _maximise(F, t, weights)
+            if (theta[:-1] < 0.0).any():
+                continue
+            if found is None or worth < found[0]:
+                slopes = np.zeros(d)
+                slopes[list(kept)] = theta[:-1] / scale[list(kept)]
+                found = worth, slopes, float(theta[-1])
+    assert found is not None
+    return found[1], found[2]
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid:
+    slope: float
+    offset: float
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
+        slopes, offset = _faces(s[:, None], positive, weights)
+        return cls(float(slopes[0]), offset)
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        """The log-odds of the second class."""
+        return self.slope * s + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Beta:
+    up: float
+    down: float
+    offset: float
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Beta:
+        columns = np.column_stack([-np.logaddexp(0.0, -s), np.logaddexp(0.0, s)])
+        slopes, offset = _faces(columns, positive, weights)
+        return cls(float(slopes[0]), float(slopes[1]), offset)
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        return -self.up * np.logaddexp(0.0, -s) + self.down * np.logaddexp(0.0, s) + self.offset
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """p is ``values[k]`` from ``edges[k - 1]`` to ``edges[k]``; within a step the log-odds still rise, by next to nothing."""
+
+    edges: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Steps:
+        from sklearn.isotonic import isotonic_regression
+
+        low, high = _targets(positive, weights)
+        some = weights > 0.0
+        points, place = np.unique(s[some], return_inverse=True)
+        mass = np.bincount(place, weights[some])
+        share = np.bincount(place, weights[some] * positive[some]) / mass
+        p = np.clip(isotonic_regression(share, sample_weight=mass), min(low, high), max(low, high))
+        ends = np.flatnonzero(np.diff(p) > 0.0)
+        edges = 0.5 * (points[ends] + points[ends + 1])
+        return cls(edges, p[np.append(ends, p.size - 1)])
+
+    def odds(self, s: np.ndarray) -> np.ndarray:
+        levels = log_odds(self.values)
+        apart = np.concatenate([np.diff(levels), np.abs(levels[levels != 0.0]), [1.0]])
+        # Never above the level, and less below it than levels are apart: the order of scores, and the side of one half, stay.
+        within = 0.25 * float(apart.min()) * 0.5 * (s / (1.0 + np.abs(s)) - 1.0)
+        return levels[np.searchsorted(self.edges, s, side="right")] + within
+
+
+@dataclass(frozen=True, eq=False)
+class Temperature:
+    t: float
+
+    @classmethod
+    def fit(cls, f: np.ndarray, index: np.ndarray, weights: np.ndarray) -> Temperature:
+        """The t >= 0 of the most likely softmax(t f): the loss is convex in t, its slope is bisected."""
+        own = f[np.arange(len(f)), index]
+
+        def slope(t: float) -> float:
+            z = t * (f - f.max(axis=1, keepdims=True))
+            p = np.exp(z)
+            p /= p.sum(axis=1, keepdims=True)
+            return float(weights @ ((p * f).sum(axis=1) - own))
+
+        high = 1.0
+        while slope(high) < 0.0 and high < 1e6:
+            high *= 2.0
+        low = 0.0
+        if slope(low) >= 0.0:
+            return cls(0.0)
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+        return cls(0.5 * (low + high))

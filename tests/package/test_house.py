@@ -1,0 +1,206 @@
+"""The limits of the house: functions, files, folders, imports. What was over a limit when the limits came stands in
+house_debt.jsonl, which can only get shorter: `python -m tests.package.house_metrics --shorten` takes out what is paid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.package import house_metrics
+from tests.package.house_debt import grown, paid, read_debt, shorten, write_debt
+from tests.package.house_metrics import LIMITS, House, measure
+
+#: How many entries the list of exceptions had for each kind when the limits came.
+AT_FIRST = {
+    "complexity": 10,
+    "complexity compiled": 1,
+    "lines": 35,
+    "lines compiled": 0,
+    "parameters": 44,
+    "file": 26,
+    "folder": 0,
+    "isinstance": 10,
+    "late import": 85,
+    "underscore": 11,
+    "cycle": 28,
+    "constants": 27,
+    "annotated": 12,
+}
+
+#: Files that may be longer than the limit, and folders that may hold more, with the reason.
+MAY_BE_LONGER: dict[str, str] = {}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return measure()
+
+
+def test_nothing_new_is_over_a_limit(found):
+    over = [line for line in grown(found, read_debt()) if not any(f": {name} is" in line for name in MAY_BE_LONGER)]
+    assert over == [], "see python -m tests.package.house_metrics --list KIND"
+
+
+def test_the_list_of_exceptions_holds_what_is_over_and_no_more(found):
+    assert paid(found, read_debt()) == [], "run python -m tests.package.house_metrics --shorten"
+
+
+def test_the_list_of_exceptions_is_no_longer_than_it_was():
+    debt = read_debt()
+    for kind, entries in debt.items():
+        assert len(entries) <= AT_FIRST[kind], kind
+    assert AT_FIRST.keys() == LIMITS.keys()
+
+
+def test_every_file_that_may_be_longer_has_a_reason(found):
+    for name, reason in MAY_BE_LONGER.items():
+        assert name in found["file"] or name in found["folder"], f"{name} is within the limit: take it from the list"
+        assert len(reason.split()) > 3
+
+
+# -- planted violations ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """Measures a small package with that text in one of its files."""
+    package = tmp_path / "gapless"
+
+    def look(files: dict[str, str]) -> house_metrics.Found:
+        for name, text in {
+            "losses/hinge.py": "class Hinge: ...\n", "rows/csr.py": "class CsrRows: ...\n", "solvers/loop.py": "", **files
+        }.items():  # fmt: skip
+            (package / name).parent.mkdir(parents=True, exist_ok=True)
+            (package / name).write_text(text, encoding="utf-8")
+        return measure(House(package))
+
+    return look
+
+
+def steps(number: int, head: str = "def f(x):") -> str:
+    return f"{head}\n" + "    if x:\n        pass\n" * number
+
+
+LONG = "def f(x):\n" + "    x += 1\n" * 60
+WIDE = f"def f({', '.join(f'p{i}' for i in range(11))}): ...\n"
+CONSTRUCTOR = f"class A:\n    {WIDE.replace('f(', '__init__(self, ')}"
+VIOLATIONS = {
+    "complexity": ({"solvers/a.py": steps(15)}, {"solvers/a.py:f": 16}),
+    "complexity of a method": (
+        {"solvers/a.py": "class A:\n    def g(self, x):\n" + "        if x: pass\n" * 15},
+        {"solvers/a.py:A.g": 16},
+    ),
+    "complexity compiled": (
+        {"solvers/a.py": steps(25, "@compiled(inner=True)\ndef f(x):")},
+        {"solvers/a.py:f": 26},
+    ),
+    "complexity compiled of a verb": ({"losses/_verbs/a.py": steps(25)}, {"losses/_verbs/a.py:f": 26}),
+    "lines": ({"solvers/a.py": LONG}, {"solvers/a.py:f": 61}),
+    "lines compiled": ({"solvers/a.py": "@compiled\n" + LONG + "    x += 1\n" * 40}, {"solvers/a.py:f": 101}),
+    "parameters": ({"solvers/a.py": WIDE}, {"solvers/a.py:f": 11}),
+    "parameters of a constructor elsewhere": ({"solvers/a.py": CONSTRUCTOR}, {"solvers/a.py:A.__init__": 11}),
+    "file": ({"solvers/a.py": "\n" * 401}, {"solvers/a.py": 401}),
+    "folder": ({f"solvers/linear/{k}.py": "" for k in "abcdefghijklmnopq"}, {"solvers/linear": 17}),
+    "isinstance": (
+        {"solvers/a.py": "isinstance(loss, (int, Hinge))\nif isinstance(rows, csr.CsrRows): pass\n"},
+        {"solvers/a.py": 2},
+    ),
+    "late import": (
+        {"solvers/a.py": "def f():\n    from gapless.losses.hinge import Hinge\n    import gapless.rows.csr\n"},
+        {"solvers/a.py": 2},
+    ),
+    "underscore": (
+        {"solvers/a.py": "from gapless.losses._inner import x\nfrom gapless.losses.hinge import _y\n"},
+        {"solvers/a.py": 2},
+    ),
+    "underscore, of the package": ({"solvers/a.py": "from ..losses import _inner\n"}, {"solvers/a.py": 1}),
+    "cycle": (
+        {"solvers/a.py": "from .b import x\n", "solvers/b.py": "def f():\n    from gapless.solvers.a import y\n"},
+        {"gapless.solvers.a": 2, "gapless.solvers.b": 2},
+    ),
+    "cycle of three": (
+        {
+            "solvers/a.py": "from .b import x\n",
+            "solvers/b.py": "from .deep import c\n",
+            "solvers/deep/c.py": "import gapless.solvers.a\n",
+        },
+        {"gapless.solvers.a": 3, "gapless.solvers.b": 3, "gapless.solvers.deep.c": 3},
+    ),
+    "constants": (
+        {"solvers/a.py": "MOST, _FEW = 1, 2\nif True:\n    NEAR = 3\nT = TypeVar('T')\nname = 4\n"},
+        {"solvers": 3},
+    ),
+    "annotated": ({"solvers/a.py": "MOST: int = 1\n"}, {"solvers": 1}),
+}
+
+
+@pytest.mark.parametrize("what", VIOLATIONS)
+def test_a_planted_violation_is_found(planted, what):
+    files, expected = VIOLATIONS[what]
+    kind = next(kind for kind in sorted(LIMITS, key=len, reverse=True) if what.startswith(kind))
+    found = planted(files)
+    assert found[kind] == expected
+    nothing = {each: {} for each in LIMITS}
+    for name in expected:
+        assert any(name in line for line in grown(found, nothing))
+    assert grown(found, {**nothing, kind: expected}) == grown({**found, kind: {}}, nothing)
+    less = {name: value - 1 for name, value in expected.items()}
+    assert any("it was" in line for line in grown(found, {**nothing, kind: less}))
+
+
+ALLOWED = {
+    "a constructor of an estimator": {"estimators/a.py": CONSTRUCTOR},
+    "a command": {"cli/commands/a.py": WIDE.replace("p0", "p0: Annotated[int, Option()]")},
+    "a docstring": {"solvers/a.py": 'def f(x):\n    """One\n' + "\n" * 60 + '    """\n    return x\n'},
+    "a private name of one's own room": {"solvers/a.py": "from gapless.solvers._inner import _x\n"},
+    "a room with an underscore": {"solvers/a.py": "from gapless._runtime.threads import team\n"},
+    "an arrow for the type checker": {
+        "solvers/a.py": "from .b import x\n",
+        "solvers/b.py": "if TYPE_CHECKING:\n    from .a import y\n",
+    },
+    "a question in its own room": {"losses/a.py": "def f(loss): return isinstance(loss, Hinge)\n"},
+    "an import inside a function, of others": {"solvers/a.py": "def f():\n    import numba\n"},
+}
+
+
+@pytest.mark.parametrize("what", ALLOWED)
+def test_what_is_allowed_is_not_found(planted, what):
+    assert not any(planted(ALLOWED[what]).values())
+
+
+def test_the_list_can_only_get_shorter(tmp_path):
+    nothing = {kind: {} for kind in LIMITS}
+    debt = {**nothing, "complexity": {"a.py:f": 20, "a.py:g": 30, "a.py:h": 17}}
+    now = {**nothing, "complexity": {"a.py:f": 18, "a.py:new": 29, "a.py:worse": 40}}
+    assert paid(now, debt) == ["complexity: a.py:g", "complexity: a.py:h"]
+    left = shorten(now, debt)
+    assert left["complexity"] == {"a.py:f": 18, "a.py:new": 29}, "a renamed one takes a place; a worse one does not"
+    assert grown(now, left) == ["complexity: a.py:worse is 40, the limit is 15"]
+    file = tmp_path / "debt.jsonl"
+    write_debt(left, file)
+    with file.open("a", encoding="utf-8") as stream:  # as a merge of two branches leaves it
+        stream.write('["complexity", "a.py:f", 17]\n')
+    assert read_debt(file)["complexity"] == {"a.py:f": 17, "a.py:new": 29}
+
+
+def test_complexity_is_counted_as_ruff_counts_it(tmp_path):
+    """Each function of the house, where ruff is installed."""
+    import json
+    import re
+    import shutil
+    import subprocess
+    import sys
+
+    ruff = shutil.which("ruff", path=str(Path(sys.executable).parent)) or shutil.which("ruff")
+    if ruff is None:
+        pytest.skip("ruff is not installed")
+    house = House()
+    settings = ["--isolated", "--select", "C901", "--config", "lint.mccabe.max-complexity=0", "--output-format", "json"]
+    run = subprocess.run([ruff, "check", *settings, str(house.package)], capture_output=True, text=True, check=False)
+    told = {
+        (Path(each["filename"]), each["location"]["row"]): int(re.search(r"\((\d+) >", each["message"])[1])
+        for each in json.loads(run.stdout)
+    }
+    ours = {(house.package / each.name.split(":")[0], each.node.lineno): each.complexity for each in house.functions}
+    assert ours == told
