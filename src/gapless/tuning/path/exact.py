@@ -17,8 +17,8 @@ from gapless._runtime.threads import one_blas_thread, team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel import _groups, prepare
 from gapless.fits.linear import encode
-from gapless.gram.blocks import gram
-from gapless.gram.predict import scores
+from gapless.gram.blocks import build_gram
+from gapless.gram.predict import predict_scores
 from gapless.problems.kernel import KernelDual
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.kernel.solve import solve_kernel
@@ -68,7 +68,7 @@ class _Owner:
             return score_steps(found, lines, size, y == self.classes[1], known)
 
     def _by_kernel(self, C: float) -> np.ndarray:
-        problem = KernelDual.c_svc(gram(kernels.Precomputed(), self.K), self.y, C * self.s)
+        problem = KernelDual.c_svc(build_gram(kernels.Precomputed(), self.K), self.y, C * self.s)
         return problem.u(solve_kernel(problem, Stop(1e-13, 100_000, None)).u)
 
 
@@ -184,7 +184,7 @@ class _Kernel(_Owner):
             rows = np.flatnonzero(np.any(full != 0.0, axis=0))
             kernel, vectors = (kernels.Precomputed(), rows) if precomputed else (self.data.kernel, self.X[rows])
             with team(self.prototype.n_jobs):
-                return scores(kernel, X, vectors, full[:, rows])
+                return predict_scores(kernel, X, vectors, full[:, rows])
 
         return sums, size
 
@@ -197,8 +197,8 @@ class _Kernel(_Owner):
         rows = np.flatnonzero(full)
         with one_blas_thread(), team(self.prototype.n_jobs), np.errstate(under="ignore"):
             if self.prototype.kernel == "precomputed":
-                return scores(kernels.Precomputed(), X, rows, full[None, rows])[:, 0] + b
-            return scores(self.data.kernel, X, self.X[rows], full[None, rows])[:, 0] + b
+                return predict_scores(kernels.Precomputed(), X, rows, full[None, rows])[:, 0] + b
+            return predict_scores(self.data.kernel, X, self.X[rows], full[None, rows])[:, 0] + b
 
     def model(self, C: float, u: np.ndarray, b: float) -> Any:
         start = Start({"dual": self.dual(u)[None, :], "scalars": np.array([[b]])})
@@ -245,7 +245,7 @@ def _relative_gap(owner: _Owner, C: float, u: np.ndarray) -> float:
     f, c = owner.K @ u, C * owner.s
     b = 0.0
     if owner.free:
-        problem = KernelDual.c_svc(gram(kernels.Precomputed(), owner.K), owner.y, c)
+        problem = KernelDual.c_svc(build_gram(kernels.Precomputed(), owner.K), owner.y, c)
         b = float(problem.best_scalars(f)[0])
     h = 1.0 - owner.y * (f + b)
     alpha = owner.y * u

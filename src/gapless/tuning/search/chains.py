@@ -99,9 +99,9 @@ def kernel_way(
     rows = _rows(X)
     weights = check_sample_weight(ev.weights if ev.weights is None else ev.weights[train], train.size)
     task = first._task()
-    kernel = K.kernel_of(task, rows[train], weights)
+    kernel = K.resolve_kernel(task, rows[train], weights)
     key = (kernel, None) if front is None else (kernel, chain.group, chain.fold)
-    held = ev.matrix(key, chain, lambda: K.whole_matrix(kernel, rows))
+    held = ev.matrix(key, chain, lambda: K.hold_matrix(kernel, rows))
     labels = encode_labels(take(ev.y, train))
     cost = costs(1.0, weights, resolve_class_weight(task.class_weight, labels, weights), labels.index)
     c = np.zeros(n)
@@ -120,7 +120,7 @@ def kernel_way(
             if present.size < 2:
                 columns[:, :, line] = present[0] if present.size else 0.0
                 continue
-            fits = K.chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, finest_pair)
+            fits = K.solve_chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, finest_pair)
             for at, point in enumerate(fits):
                 columns[at, :, line] = point.scores[test]
                 gaps[at] = max(gaps[at], point.relative_gap)
