@@ -207,8 +207,8 @@ def _steps() -> Iterator[Step]:
     from gapless.estimators.svr import SVR, NuSVR
     from gapless.gram.bits import BitTiles
     from gapless.gram.bytes import ByteTiles
-    from gapless.gram.dense import gather
-    from gapless.gram.tiles import Tiles
+    from gapless.gram.dense import gather_square
+    from gapless.gram.tiles import RowTiles
     from gapless.kernels.polynomial import Polynomial
     from gapless.kernels.rbf import RBF
     from gapless.problems.least_squares import LeastSquares
@@ -355,10 +355,10 @@ def _steps() -> Iterator[Step]:
         every, bits = np.arange(520), (random.random((520, 40)) < 0.3).astype(float)
         for dtype in (np.float64, np.float32):
             for tiles in (
-                Tiles.of(RBF(0.1), bits, dtype),
-                Tiles.of(Polynomial(2, 0.1, 1.0), bits, dtype),
-                BitTiles.packed(RBF(0.1), bits, dtype),
-                ByteTiles.packed(RBF(1e-6), random.integers(0, 256, size=(520, 200)).astype(float), dtype),
+                RowTiles.from_rows(RBF(0.1), bits, dtype),
+                RowTiles.from_rows(Polynomial(2, 0.1, 1.0), bits, dtype),
+                BitTiles.from_binary_rows(RBF(0.1), bits, dtype),
+                ByteTiles.from_whole_steps(RBF(1e-6), random.integers(0, 256, size=(520, 200)).astype(float), dtype),
             ):
                 if tiles is None:  # this processor has no instruction for bytes
                     continue
@@ -377,7 +377,7 @@ def _steps() -> Iterator[Step]:
         rows = random.normal(size=(3100, 4))
         SVC(gamma=0.2).fit(rows, np.arange(3100) % 3)
         SVC(gamma=0.2, tol=1e-2).fit(rows, np.arange(3100) % 2)
-        gather(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=np.float32))
+        gather_square(np.zeros((2, 2)), np.arange(2), np.zeros((2, 2), dtype=np.float32))
 
     def run_images() -> None:
         rows = random.integers(0, 256, size=(3100, 200)).astype(float)

@@ -355,6 +355,6 @@ def test_too_many_texts_are_left_out_and_too_long_records_refused(write, monkeyp
     some = "".join(f"{k},n{k % 60_000},{k % 2}\n" for k in range(70_000))
     data = read_csv(write("a,who,y\n" + some), typed=True)
     assert [data.levels[1][int(code)] for code in data.X[:, 1]] == [f"n{k % 60_000}" for k in range(70_000)]
-    monkeypatch.setattr(csv_blocks, "LONGEST", 1 << 20)
+    monkeypatch.setattr(csv_blocks, "LONGEST_RECORD_BYTES", 1 << 20)
     with pytest.raises(DataError, match="line 2: a record of more than 1 MB; is a quote opened"):
         read_csv(write('a,b,y\n1,"2,0\n' + "3,4,1\n" * 600_000))

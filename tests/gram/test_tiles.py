@@ -8,13 +8,13 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from gapless._runtime.threads import one_blas_thread, team
-from gapless.gram.bits import BitTiles, zeros_and_ones
-from gapless.gram.blocks import gram
+from gapless.gram.bits import BitTiles, is_binary
+from gapless.gram.blocks import build_gram
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.cached_rows import Kept
-from gapless.gram.dense import Whole
+from gapless.gram.cached_rows import CachedRowTiles
+from gapless.gram.dense import DenseGram
 from gapless.gram.panels import bytes_are_fast
-from gapless.gram.tiles import Tiles
+from gapless.gram.tiles import RowTiles
 from gapless.kernels import RBF, Linear, Polynomial, Sigmoid
 
 KERNELS = [RBF(0.07), Polynomial(3, 0.2, 1.0), Polynomial(1, 0.5, 0.0), Sigmoid(0.1, 0.3), Linear()]
@@ -54,10 +54,10 @@ def test_sums_and_squares(kernel, dtype, close, make):
     X = make(1300, 9)
     random = np.random.default_rng(1)
     if make is binary:
-        assert zeros_and_ones(X)
-        tiles = BitTiles.packed(kernel, X, dtype)
+        assert is_binary(X)
+        tiles = BitTiles.from_binary_rows(kernel, X, dtype)
     else:
-        tiles = Tiles.of(kernel, X, dtype, X.mean(axis=0) if isinstance(kernel, RBF) else None)
+        tiles = RowTiles.from_rows(kernel, X, dtype, X.mean(axis=0) if isinstance(kernel, RBF) else None)
     columns, at = random.choice(1300, 300, replace=False), random.choice(1300, 77, replace=False)
     v = random.normal(size=300)
     K = values(kernel, X, X[columns])
@@ -73,7 +73,7 @@ def test_sums_and_squares(kernel, dtype, close, make):
     np.testing.assert_allclose(square[:, :300], K[columns], atol=close * np.abs(K).max())
     order = random.permutation(1300)
     other = np.zeros(1300)
-    tiles.taken(order, dtype).add(other, np.argsort(order)[columns], v)
+    tiles.reorder(order, dtype).add(other, np.argsort(order)[columns], v)
     np.testing.assert_allclose(other, (K @ v)[order], atol=close * scale)
 
 
@@ -82,7 +82,7 @@ def test_sums_and_squares(kernel, dtype, close, make):
 def test_the_gram_matrix_is_within_its_error(kernel, make):
     """The bound that certificates add, against values by the definition in higher precision."""
     X = make(90, 30, seed=3)
-    K = gram(kernel, X)
+    K = build_gram(kernel, X)
     exact = values(kernel, X.astype(np.longdouble), X.astype(np.longdouble))
     every = np.arange(90)
     unit = np.zeros(90)
@@ -100,7 +100,7 @@ def test_the_same_bits_for_any_number_of_threads(make):
     found = set()
     for threads in (1, 2, 3):
         with one_blas_thread(), team(threads):
-            found.add(gram(RBF(0.1), X).product(np.arange(600), v).tobytes())
+            found.add(build_gram(RBF(0.1), X).product(np.arange(600), v).tobytes())
     assert len(found) == 1
 
 
@@ -108,7 +108,7 @@ def test_sparse_rows_narrow_and_wide():
     """Laid out where that is cheap, else by a sparse product: the same sums."""
     X = sparse.random(400, 3000, density=0.004, format="csr", random_state=0)
     v = np.random.default_rng(0).normal(size=400)
-    laid_out, by_product = gram(RBF(0.5), X, 1 << 30), gram(RBF(0.5), X, 0)
+    laid_out, by_product = build_gram(RBF(0.5), X, 1 << 30), build_gram(RBF(0.5), X, 0)
     assert laid_out.laid_out is not None
     assert by_product.laid_out is None
     every = np.arange(400)
@@ -116,23 +116,23 @@ def test_sparse_rows_narrow_and_wide():
 
 
 def test_what_is_not_zero_or_one():
-    assert not zeros_and_ones(np.array([[0.0, 1.0], [1.0, 0.5]]))
-    assert not zeros_and_ones(np.array([[0.0, np.nan]]))
-    assert not zeros_and_ones(sparse.csr_matrix([[0.0, 2.0]]))
-    assert zeros_and_ones(sparse.csr_matrix([[0.0, 1.0]]))
+    assert not is_binary(np.array([[0.0, 1.0], [1.0, 0.5]]))
+    assert not is_binary(np.array([[0.0, np.nan]]))
+    assert not is_binary(sparse.csr_matrix([[0.0, 2.0]]))
+    assert is_binary(sparse.csr_matrix([[0.0, 1.0]]))
 
 
 def test_kept_rows_are_the_same_rows():
     """With room for all, for some and for none."""
     random = np.random.default_rng(5)
     X = random.normal(size=(1500, 210))
-    tiles = Tiles.of(RBF(0.002), X, np.float32)
+    tiles = RowTiles.from_rows(RBF(0.002), X, np.float32)
     K = values(RBF(0.002), X, X[:700])
     v = random.normal(size=700)
-    smaller = Kept(tiles.first(600), 1 << 30)
+    smaller = CachedRowTiles(tiles.first(600), 1 << 30)
     smaller.add(np.zeros(600), np.arange(200, 500), v[200:500])
     for room, begun in ((1500, None), (400, None), (0, None), (2000, smaller)):
-        kept = Kept(tiles, room * 1500 * 4, begun)
+        kept = CachedRowTiles(tiles, room * 1500 * 4, begun)
         for columns, at in ((np.arange(300), None), (np.arange(700), None), (np.arange(100, 700), np.arange(40, 90))):
             out = np.zeros(1500 if at is None else at.size)
             kept.add(out, columns, v[columns], at)
@@ -147,8 +147,8 @@ def test_kept_rows_are_the_same_rows():
 @pytest.mark.parametrize("make", [real, binary])
 def test_the_whole_matrix_gives_the_same(make):
     X = make(1200, 12)
-    plain = gram(RBF(0.1), X)
-    whole = Whole(plain, plain.laid_out)
+    plain = build_gram(RBF(0.1), X)
+    whole = DenseGram(plain, plain.laid_out)
     K = values(RBF(0.1), X, X)
     made = whole.K[:, :1200]
     assert (made == made.T).all()
@@ -170,7 +170,7 @@ def test_the_whole_matrix_gives_the_same(make):
 def test_a_product_among_rows(kernel, make, d):
     """Each value is made once, whatever the number of rows."""
     X, random = make(1900, d), np.random.default_rng(3)
-    plain = gram(kernel, X)
+    plain = build_gram(kernel, X)
     for m in (1, 130, 1500):
         rows = random.choice(1900, m, replace=False)
         v = random.normal(size=m)
@@ -193,9 +193,9 @@ def test_a_product_among_rows(kernel, make, d):
 def test_single_precision_is_within_its_bound(width, d, spread, make):
     """Scores made by several updates, some divided on the way, against float64; the bounds are not idle either."""
     X, random = spread * make(1700, d), np.random.default_rng(4)
-    plain = gram(RBF(width), X)
+    plain = build_gram(RBF(width), X)
     tiles = plain.tiles(np.arange(1700), np.float32)
-    kept = Kept(tiles, 1 << 30)
+    kept = CachedRowTiles(tiles, 1 << 30)
     for rows in (tiles,) if make is binary else (tiles, kept):
         assert rows.rates.known
         scores, exact, off, moved = np.zeros(1700), np.zeros(1700), np.zeros((1700, 2)), 0.0
@@ -216,8 +216,8 @@ def test_no_bound_where_none_is_small():
     """Rows far from their mean: exponents are differences of large numbers."""
     X = 300.0 * real(100, 40)
     for cache_bytes in (0, 200 << 20):  # values from inner products; from differences, in float64
-        assert not gram(RBF(1.0), X, cache_bytes).tiles(np.arange(100), np.float32).rates.known
-    assert not gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known
+        assert not build_gram(RBF(1.0), X, cache_bytes).tiles(np.arange(100), np.float32).rates.known
+    assert not build_gram(RBF(1e-3), real(100, 40)).tiles(np.arange(100), np.float64).rates.known
 
 
 @pytest.mark.skipif(not bytes_are_fast(), reason="this machine has no such instruction")
@@ -228,7 +228,7 @@ def test_rows_of_whole_steps(d, step, dtype):
     X = step * counted(700, d)
     X[0], X[1], X[2] = 255.0 * step, 0.0, X[3]  # the furthest, the nearest
     kernel = RBF(1.0 / (step**2 * 255.0 * 255.0 * 0.2 * d))
-    tiles = ByteTiles.packed(kernel, X, dtype)
+    tiles = ByteTiles.from_whole_steps(kernel, X, dtype)
     assert tiles is not None
     assert tiles.step == pytest.approx(step, rel=1e-14)
     random = np.random.default_rng(1)
@@ -246,8 +246,8 @@ def test_rows_of_whole_steps(d, step, dtype):
     tiles.fill_columns(columns, across, None)
     np.testing.assert_allclose(across, K[columns], atol=close)
     new, several = np.zeros((50, 2)), random.normal(size=(600, 2))
-    tiles.first(600).add_to(
-        new[None], ByteTiles.packed(kernel, X[-50:], dtype, tiles.step).rows, several, [slice(0, 600)]
+    tiles.first(600).add_predictions(
+        new[None], ByteTiles.from_whole_steps(kernel, X[-50:], dtype, tiles.step).rows, several, [slice(0, 600)]
     )
     np.testing.assert_allclose(new, K[-50:, :600] @ several, atol=4.0 * close)
 
@@ -258,11 +258,15 @@ def test_what_is_no_whole_step():
     for bad in (-1.0 / 255.0, 256.0, 0.5 / 255.0, 1.0 / 255.0 + 1e-15, np.nan, np.inf):
         other = X.copy()
         other[69, 209] = bad
-        assert ByteTiles.packed(RBF(1.0), other, np.float64) is None
-    assert ByteTiles.packed(RBF(1.0), X[:, :100], np.float64) is None
-    assert ByteTiles.packed(Linear(), X, np.float64) is None
-    assert ByteTiles.packed(RBF(1.0), sparse.csr_matrix(X), np.float64) is None
-    assert ByteTiles.packed(RBF(1.0), X, np.float64) is not None
+        assert ByteTiles.from_whole_steps(RBF(1.0), other, np.float64) is None
+    assert ByteTiles.from_whole_steps(RBF(1.0), X[:, :100], np.float64) is None
+    assert ByteTiles.from_whole_steps(Linear(), X, np.float64) is None
+    assert ByteTiles.from_whole_steps(RBF(1.0), sparse.csr_matrix(X), np.float64) is None
+    assert ByteTiles.from_whole_steps(RBF(1.0), X, np.float64) is not None
     single = X.astype(np.float32)
-    assert ByteTiles.packed(RBF(1.0), single, np.float64) is None  # what was rounded on the way is not what was meant
-    assert ByteTiles.packed(RBF(1.0), single, np.float32) is not None  # scores in float32 are no closer themselves
+    assert (
+        ByteTiles.from_whole_steps(RBF(1.0), single, np.float64) is None
+    )  # what was rounded on the way is not what was meant
+    assert (
+        ByteTiles.from_whole_steps(RBF(1.0), single, np.float32) is not None
+    )  # scores in float32 are no closer themselves

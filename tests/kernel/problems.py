@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gapless.gram.blocks import gram
+from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF, Linear, Polynomial
 from gapless.problems.kernel import KINDS, KernelDual
 
@@ -17,7 +17,7 @@ def random_problem(seed: int, n: int | None = None, kind: str | None = None, spr
     n = int(rng.integers(8, 40)) if n is None else n
     kind = KINDS[seed % len(KINDS)] if kind is None else kind
     X = rng.normal(size=(n, 3))
-    matrix = gram(KERNELS[int(rng.integers(len(KERNELS)))], X)
+    matrix = build_gram(KERNELS[int(rng.integers(len(KERNELS)))], X)
     c = rng.uniform(0.2, 2.0, n) * 10.0 ** rng.integers(-1, 2)
     c *= 10.0 ** -(spread * rng.random(n))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gapless.gram.blocks import gram
+from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF, Precomputed
 from gapless.problems.kernel import KINDS, KernelDual, quantile_interval
 from gapless.solvers.kernel.solve import solve_kernel
@@ -39,7 +39,7 @@ def test_the_gap_of_rows_is_primal_less_dual_in_fractions(kind):
     K = np.round(problem.gram.block(np.arange(9), np.arange(9)), 3)
     K = 0.5 * (K + K.T)
     problem = KernelDual(
-        gram(Precomputed(), K), *(getattr(problem, k) for k in ("at", "sign", "tau", "c", "totals", "kind"))
+        build_gram(Precomputed(), K), *(getattr(problem, k) for k in ("at", "sign", "tau", "c", "totals", "kind"))
     )
     beta = rng.uniform(0.0, 1.0, problem.n) * problem.c
     beta[rng.random(problem.n) < 0.3] = 0.0
@@ -60,7 +60,7 @@ def test_the_gap_of_rows_is_primal_less_dual_in_fractions(kind):
     assert primal - dual == rows + b * (T0 - s_beta) + (t * (T1 - one_beta) if problem.nu_form else 0)
     scores = problem.scores(beta)
     found = problem.gap(beta, scalars, scores)
-    price = problem.price(beta, problem.primal(beta, scalars, scores))
+    price = problem.equality_price(beta, problem.primal(beta, scalars, scores))
     assert found - price == pytest.approx(float(primal - dual), rel=1e-11)
     assert problem.primal(beta, scalars, scores) == pytest.approx(float(primal), rel=1e-12)
     assert problem.dual(beta, scores, float(primal)) + price == pytest.approx(float(dual), rel=1e-11, abs=1e-11)
@@ -103,7 +103,7 @@ def test_the_best_scalars_are_best(seed):
 def test_an_interval_of_offsets_has_its_midpoint():
     """Two rows far apart at C small: both are bounded, every b between their kinks is best."""
     K = np.array([[1.0, 0.0], [0.0, 1.0]])
-    problem = KernelDual.c_svc(gram(Precomputed(), K), np.array([1.0, -1.0]), np.array([0.1, 0.1]))
+    problem = KernelDual.c_svc(build_gram(Precomputed(), K), np.array([1.0, -1.0]), np.array([0.1, 0.1]))
     solution, _, gap = solved(problem)
     assert gap <= 1e-15
     assert problem.intervals(solution.scores) == [pytest.approx((-0.9, 0.9))]
@@ -118,8 +118,8 @@ def test_repair_keeps_bounds_and_equalities(seed):
     beta = problem.repair(rng.normal(size=problem.n) * problem.c)
     assert (beta >= 0.0).all()
     assert (beta <= problem.c).all()
-    assert max(map(abs, problem.missed(beta))) <= 1e-12 * problem.c.sum()
-    assert max(map(abs, problem.missed(problem.start()))) <= 1e-12 * problem.c.sum()
+    assert max(map(abs, problem.equality_residuals(beta))) <= 1e-12 * problem.c.sum()
+    assert max(map(abs, problem.equality_residuals(problem.start()))) <= 1e-12 * problem.c.sum()
 
 
 def test_points_that_coincide_and_a_singular_matrix():
@@ -128,7 +128,7 @@ def test_points_that_coincide_and_a_singular_matrix():
     X = rng.normal(size=(30, 2))
     X = np.concatenate([X, X, X])
     y = np.tile(np.where(X[:30, 0] > 0, 1.0, -1.0), 3)
-    problem = KernelDual.c_svc(gram(RBF(0.5), X), y, np.full(90, 2.0))
+    problem = KernelDual.c_svc(build_gram(RBF(0.5), X), y, np.full(90, 2.0))
     solution, primal, gap = solved(problem)
     assert solution.status == "converged"
     assert gap <= 1e-12 * primal

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless.problems.kernel import figures
-from gapless.solvers.kernel.float64_scores import Blurred, completed, sharpened
-from gapless.solvers.kernel.smo import rough
+from gapless.problems.kernel import evaluate_point
+from gapless.solvers.kernel.float64_scores import ApproximateScores, refine_all, refine_where_needed
+from gapless.solvers.kernel.smo import solve_single_precision
 from gapless.solvers.loop import Loop, Stop
 
 from .test_smo import data, problems
@@ -21,23 +21,23 @@ KINDS = ["c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class"]
 def test_figures_are_those_of_all_scores(kind, blur):
     """Any error within what is said: the worst at every point."""
     problem = problems(2500, seed=7)[kind]
-    beta, found = rough(problem, Loop(Stop(0.0, 10_000)))
+    beta, found = solve_single_precision(problem, Loop(Stop(0.0, 10_000)))
     assert found is not None
     beta = problem.repair(beta)
     exact = problem.scores(beta)
     assert (np.abs(found.scores - exact) <= found.off).all()
     random = np.random.default_rng(1)
     off = blur * random.random(exact.size)
-    given = Blurred(exact + off * random.choice([-1.0, 1.0], exact.size), off)
-    sharp = sharpened(problem, beta, given, lambda: None)
+    given = ApproximateScores(exact + off * random.choice([-1.0, 1.0], exact.size), off)
+    sharp = refine_where_needed(problem, beta, given, lambda: None)
     assert (np.abs(sharp.scores - exact) <= sharp.off + 1e-12 * np.abs(exact).max()).all()
     if blur < 0.1:
         assert np.count_nonzero(sharp.off) > 0.1 * exact.size
     np.testing.assert_allclose(problem.intervals(sharp.scores), problem.intervals(exact), atol=1e-12)
-    ours, true = figures(problem, beta, sharp.scores), figures(problem, beta, exact)
+    ours, true = evaluate_point(problem, beta, sharp.scores), evaluate_point(problem, beta, exact)
     np.testing.assert_allclose(ours[0], true[0], atol=1e-12)
     np.testing.assert_allclose(ours[1:], true[1:], atol=1e-12 * max(1.0, abs(true[1])))
-    np.testing.assert_allclose(completed(problem, beta, sharp, lambda: None), exact, atol=1e-12 * np.abs(exact).max())
+    np.testing.assert_allclose(refine_all(problem, beta, sharp, lambda: None), exact, atol=1e-12 * np.abs(exact).max())
 
 
 def test_what_is_certified_is_so_of_exact_scores():

@@ -10,13 +10,19 @@ import sklearn.svm
 from sklearn.datasets import make_classification
 
 import gapless
-from gapless.gram.blocks import gram
+from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF
-from gapless.problems.kernel import KernelDual, figures
-from gapless.solvers.kernel.free_set import newton_steps
-from gapless.solvers.kernel.inner_loop import pairs
+from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.free_set import take_newton_steps
+from gapless.solvers.kernel.inner_loop import solve_pairs
 from gapless.solvers.kernel.polish import polish
-from gapless.solvers.kernel.smo import Level, extend, rough, sizes, solve_level
+from gapless.solvers.kernel.smo import (
+    NestedLevel,
+    level_sizes,
+    solve_level,
+    solve_single_precision,
+    start_from_smaller_level,
+)
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop
 
@@ -30,7 +36,7 @@ def data(n, seed=0):
 
 def problems(n, seed=0):
     X, signal, random = data(n, seed)
-    matrix, c = gram(RBF(0.3), X), random.uniform(0.3, 3.0, n)
+    matrix, c = build_gram(RBF(0.3), X), random.uniform(0.3, 3.0, n)
     y = np.where(signal + 0.3 * random.normal(size=n) > 0, 1.0, -1.0)
     target = signal + 0.2 * random.normal(size=n)
     return {
@@ -51,8 +57,8 @@ def test_all_kinds_beyond_one_working_set(kind):
     beta = solution.u
     assert (beta >= 0.0).all()
     assert (beta <= problem.c).all()
-    assert max(map(abs, problem.missed(beta))) <= 1e-12 * problem.c.sum()
-    _, primal, _, gap = figures(problem, beta, problem.scores(beta))
+    assert max(map(abs, problem.equality_residuals(beta))) <= 1e-12 * problem.c.sum()
+    _, primal, _, gap = evaluate_point(problem, beta, problem.scores(beta))
     assert 0.0 <= gap <= 1e-5 * abs(primal)
 
 
@@ -76,14 +82,14 @@ def test_scores_follow_whoever_is_left_out():
     """After a level is solved its v are those of its u, for all variables."""
     problem = problems(4000)["c_svc"]
     loop, order = Loop(Stop(0.0, 10_000)), np.random.default_rng(1).permutation(4000)
-    parts = sizes(problem, order)
+    parts = level_sizes(problem, order)
     assert len(parts) == 1
     tiles = problem.gram.tiles(order, np.float64)
-    small = Level(problem, tiles.first(1000), order[:1000], 4.0)
-    small.begin(np.zeros(1000), np.zeros(1000))
+    small = NestedLevel(problem, tiles.first(1000), order[:1000], 4.0)
+    small.set_point(np.zeros(1000), np.zeros(1000))
     assert solve_level(small, loop, 1e-3, np.random.default_rng(0))
-    large = Level(problem, tiles, order)
-    extend(small, large, loop)
+    large = NestedLevel(problem, tiles, order)
+    start_from_smaller_level(small, large, loop)
     assert abs(large.u.sum()) <= 1e-9 * np.abs(large.u).sum()
     assert np.abs(large.u).sum() == pytest.approx(np.abs(small.u).sum(), rel=0.05)
     for level in (small, large):
@@ -96,8 +102,8 @@ def test_scores_follow_whoever_is_left_out():
 
 def test_a_start_by_parts_is_near_the_optimum():
     problem = problems(9000)["c_svc"]
-    beta, _ = rough(problem, Loop(Stop(0.0, 10_000)))
-    _, primal, _, gap = figures(problem, beta, problem.scores(beta))
+    beta, _ = solve_single_precision(problem, Loop(Stop(0.0, 10_000)))
+    _, primal, _, gap = evaluate_point(problem, beta, problem.scores(beta))
     assert gap <= 1e-4 * primal
 
 
@@ -133,11 +139,11 @@ def test_what_is_offered_is_returned_at_the_end_of_time():
     for looks in (0, 3, 10, 30, 60):
         loop = Short(looks)
         try:
-            rough(problem, loop)
+            solve_single_precision(problem, loop)
         except Ended:
             offered.append(loop.best_u is not None)
             if offered[-1]:
-                assert max(map(abs, problem.missed(loop.best_u))) <= 1e-9 * problem.c.sum()
+                assert max(map(abs, problem.equality_residuals(loop.best_u))) <= 1e-9 * problem.c.sum()
     assert not offered[0]
     assert sum(offered) >= 2
 
@@ -145,7 +151,7 @@ def test_what_is_offered_is_returned_at_the_end_of_time():
 def test_pairs_and_newton_steps_go_down_and_keep_the_sums():
     random = np.random.default_rng(2)
     X = random.normal(size=(256, 3))
-    K = gram(RBF(0.5), X).block(np.arange(256), np.arange(256))
+    K = build_gram(RBF(0.5), X).block(np.arange(256), np.arange(256))
     target = random.normal(size=256)
     low, high = -random.uniform(0.1, 2.0, 256), random.uniform(0.1, 2.0, 256)
     u = 0.5 * (low + high)
@@ -157,10 +163,10 @@ def test_pairs_and_newton_steps_go_down_and_keep_the_sums():
 
     last = objective()
     for _ in range(6):
-        pairs(K, np.diagonal(K).copy(), v, u, low, high, np.ones(256, bool), 1e-12, 40)
+        solve_pairs(K, np.diagonal(K).copy(), v, u, low, high, np.ones(256, bool), 1e-12, 40)
         assert objective() < last
         last = objective()
-        newton_steps(K, v, u, low, high, np.zeros(256, np.int8))
+        take_newton_steps(K, v, u, low, high, np.zeros(256, np.int8))
         assert objective() <= last + 1e-12
         last = objective()
         np.testing.assert_allclose(v, target - K @ u, atol=1e-9)
@@ -176,7 +182,7 @@ def test_what_is_settled_is_the_optimum():
         n = int(random.integers(3, 12))
         X, y = random.normal(size=(n, 2)), np.where(random.random(n) < 0.5, 1.0, -1.0)
         y[:2] = 1.0, -1.0
-        problem = KernelDual.c_svc(gram(RBF(1.0), X), y, 0.3 * random.uniform(0.5, 2.0, n))
+        problem = KernelDual.c_svc(build_gram(RBF(1.0), X), y, 0.3 * random.uniform(0.5, 2.0, n))
         beta = problem.repair(problem.c * random.integers(0, 3, n) / 2.0)
         found = polish(problem, Loop(Stop(0.0, 100)), beta, problem.scores(beta))
         settled += found.settled

@@ -12,6 +12,8 @@ from pathlib import Path
 from tests.package.house_metrics import LIMITS, Found
 
 DEBT = Path(__file__).with_name("house_debt.jsonl")
+#: By how much an entry of the list may be over its old value: a line more in a long file is not worth a word.
+SLACK = {"file": 20}
 
 
 def read_debt(file: Path = DEBT) -> Found:
@@ -35,7 +37,7 @@ def grown(found: Found, debt: Found) -> list[str]:
         + (f", and it was {debt[kind][name]}" if name in debt[kind] else "")
         for kind, entries in found.items()
         for name, value in entries.items()
-        if value > debt[kind].get(name, LIMITS[kind][1])
+        if value > (debt[kind][name] + SLACK.get(kind, 0) if name in debt[kind] else LIMITS[kind][1])
     ]
 
 

@@ -76,9 +76,9 @@ def test_chain_is_as_near_to_the_optimum_as_it_says(two):
     s = np.where(y == 1, 1.0, -1.0)
     c = np.ones(len(y))
     c[::4] = 0.0
-    held = K.whole_matrix(gapless.kernels.RBF(0.2), X)
+    held = K.hold_matrix(gapless.kernels.RBF(0.2), X)
     Cs = [0.05, 0.5, 5.0, 50.0, 500.0]
-    for C, point in zip(Cs, K.chain(held, s, c, Cs, 1e-5, Loop(Stop(0.0, 10**9)))):
+    for C, point in zip(Cs, K.solve_chain(held, s, c, Cs, 1e-5, Loop(Stop(0.0, 10**9)))):
         exact = SVC(C=C, gamma=0.2, tol=1e-10).fit(X[c > 0], y[c > 0])
         assert point.converged
         assert point.relative_gap <= 1e-5

@@ -104,28 +104,26 @@ class _Apart:
         return found[0]
 
 
-#: Seconds between two looks at a compile that a terminal is told of.
-TICK = 0.25
-CLEAR_LINE = "\r\x1b[2K"
-
-
 def _wait_for(gate: Any) -> None:
     """Until a kernel is there; meanwhile a terminal shows what is compiled and how long that has taken, in a line that goes.
 
     Where something else writes to the terminal (rich, whose lines change too) it does the telling: ``under_way``."""
+    clear_line = "\r\x1b[2K"
+    # Seconds between two looks at a compile that a terminal is told of.
+    seconds_between_looks = 0.25
     if sys.stderr is not sys.__stderr__ or sys.stderr is None or not sys.stderr.isatty():
         gate.acquire()
         return
     shown = False
     try:
-        while not gate.acquire(timeout=TICK):
+        while not gate.acquire(timeout=seconds_between_looks):
             text = under_way()
             if text:
                 shown = True
-                print(f"{CLEAR_LINE}gapless: {text}", end="", file=sys.stderr, flush=True)
+                print(f"{clear_line}gapless: {text}", end="", file=sys.stderr, flush=True)
     finally:
         if shown:
-            print(CLEAR_LINE, end="", file=sys.stderr, flush=True)
+            print(clear_line, end="", file=sys.stderr, flush=True)
 
 
 #: Threads that compile, by the lock that each gives back at its end.

@@ -19,8 +19,6 @@ VERBS = ("losses", "rows")
 #: The files of these rooms that are compiled: what a loss says to people (its class, its numpy formulas) is in no kernel, and an
 #: edit of it leaves the kernels as they are.
 VERB_FILES = ("losses/_protocol.py", "losses/_scalar.py", "losses/_verbs", "rows")
-#: Settings of numba's that change the machine code and are not in numba's own key.
-SETTINGS = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LLVM_REFPRUNE_PASS")
 #: Imports as they can be written: after a colon or semicolon, of several lines, several in one. The words of a docstring may look
 #: like one; it then names no file, or puts a file too many into the key.
 _FROM = re.compile(
@@ -34,12 +32,14 @@ _NOT_CODE = re.compile(r"#[^\n]*|\\\r?\n")
 @lru_cache(maxsize=1)
 def verbs_key() -> str:
     """A hash of the compiler, its settings, and the sources that can be in any kernel."""
+    # Settings of numba's that change the machine code and are not in numba's own key.
+    settings = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LLVM_REFPRUNE_PASS")
     import llvmlite
     import numba
     from numba.core import config
 
     digest = hashlib.blake2b(f"{numba.__version__} {llvmlite.__version__}".encode(), digest_size=8)
-    for name in SETTINGS:
+    for name in settings:
         value = getattr(config, name, None)
         digest.update(
             f" {name}={getattr(value, '_raw_value', value)}".encode()

@@ -28,11 +28,6 @@ from gapless._runtime import clock
 
 #: Kernels that came with the wheel, and a note of what they were compiled by and for.
 WHEEL = PACKAGE / "_wheel_kernels"
-NOTE = "about.json"
-#: Seconds after which a process compiles a kernel itself although another one says that it is at it: that one hangs.
-PATIENCE = 300.0
-#: Days after which kernels of other sources, which nobody has run since, are of no more use.
-STALE = 7.0
 
 
 class Places(NamedTuple):
@@ -163,9 +158,11 @@ def _in_use(root: Path, name: str) -> Path:
 
 
 def _forget_old(root: Path, keep: str, like: str) -> None:
+    # Days after which kernels of other sources, which nobody has run since, are of no more use.
+    stale_days = 7.0
     for folder in root.glob(like):
         with suppress(OSError):
-            if folder.name != keep and time.time() - folder.stat().st_mtime > STALE * 86400:
+            if folder.name != keep and time.time() - folder.stat().st_mtime > stale_days * 86400:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -183,8 +180,9 @@ class Wheel(NamedTuple):
 @lru_cache(maxsize=1)
 def wheel() -> Wheel | None:
     """The kernels of the wheel, or why they are of no use here; None where the wheel has none."""
+    note_name = "about.json"
     try:
-        note = dict(json.loads((WHEEL / NOTE).read_text(encoding="utf-8")))
+        note = dict(json.loads((WHEEL / note_name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
     level = str(note.get("processor"))
@@ -287,17 +285,19 @@ def number_of(key: Any) -> int:
 
 
 def take(lock: int, *, wait: bool = True) -> bool:
-    """Take a lock among all processes; False where another process has it (for `PATIENCE` seconds, with ``wait``).
+    """Take a lock among all processes; False where another process has it (for `patience_seconds` seconds, with ``wait``).
 
     A lock is a byte of a file: the system gives it back when its process ends, however that ends. Where the system has no
     such locks the answer is True, and at worst something is compiled twice.
     """
+    # Seconds after which a process compiles a kernel itself although another one says that it is at it: that one hangs.
+    patience_seconds = 300.0
     if _taken(lock):
         return True
     if not wait:
         return False
     with waiting_for_compiler():
-        end, pause = time.monotonic() + PATIENCE, 0.002
+        end, pause = time.monotonic() + patience_seconds, 0.002
         while time.monotonic() < end:
             time.sleep(pause)
             if _taken(lock):

@@ -12,14 +12,14 @@ from threading import RLock
 from types import ModuleType
 
 _one_thread = RLock()
-#: Seconds after which a thread loads beside another one. A thread that imports our modules directly does not ask for the lock: it
-#: could hold a module that the owner of the lock waits for, and wait for the lock itself. A forked child can find the lock taken.
-LONGEST_WAIT = 60.0
 
 
 def load(module: str, name: str = "") -> object:
     """A module, or what it has under a name."""
-    alone = _one_thread.acquire(timeout=LONGEST_WAIT)
+    # A thread that imports our modules directly does not ask for the lock: it could hold a module that the owner of the lock
+    # waits for, and wait for the lock itself. A forked child can find the lock taken. So a thread loads beside another one
+    # after 60 seconds.
+    alone = _one_thread.acquire(timeout=60.0)
     try:
         found = importlib.import_module(module)
         return getattr(found, name) if name else found

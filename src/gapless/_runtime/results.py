@@ -22,10 +22,6 @@ __all__ = ["html_table", "result", "result_html"]
 
 #: Where gapless lies: code of other origin is generated, by dataclasses or by NamedTuple.
 PACKAGE = str(Path(__file__).parents[1])
-#: Rows of a long table that a notebook shows: the first half and the last half of them.
-ROWS_SHOWN = 12
-#: Characters of a cell.
-CELL_LENGTH = 160
 #: Entries of an array, a list or a dictionary that a cell shows.
 ENTRIES_SHOWN = 6
 
@@ -92,19 +88,23 @@ def _is_column(value: Any) -> bool:
 
 def _lines(columns: Sequence[Any]) -> list[list[Any]]:
     """The first and the last rows of the columns, numbered."""
+    # Rows of a long table that a notebook shows: the first half and the last half of them.
+    rows_shown = 12
     n = len(columns[0])
-    half = ROWS_SHOWN // 2
-    shown = range(n) if n <= ROWS_SHOWN else [*range(half), *range(n - half, n)]
+    half = rows_shown // 2
+    shown = range(n) if n <= rows_shown else [*range(half), *range(n - half, n)]
     lines = [[k, *(column[k] for column in columns)] for k in shown]
-    if n > ROWS_SHOWN:
+    if n > rows_shown:
         lines.insert(half, ["…"] * (len(columns) + 1))
     return lines
 
 
 def _escaped(value: Any) -> str:
+    # Characters of a cell.
+    cell_length = 160
     text = in_words(value)
-    if len(text) > CELL_LENGTH:
-        text = text[: CELL_LENGTH - 1] + "…"
+    if len(text) > cell_length:
+        text = text[: cell_length - 1] + "…"
     return html.escape(text).replace("\n", "<br>")
 
 

@@ -250,6 +250,7 @@ class _Team:
 
     def leave(self) -> None:
         """The threads wait for the next fit: to start and to end one takes as long as a small part of a fit."""
+        most_idle = 2
         if not self._helpers:
             return
         self.gather()
@@ -258,7 +259,7 @@ class _Team:
                 job.result()
         with _lock:
             waiting = _idle.setdefault(self.size, [])
-            if len(waiting) < MOST_IDLE:
+            if len(waiting) < most_idle:
                 waiting.append(self._helpers)
                 return
         for helper in self._helpers:
@@ -269,7 +270,6 @@ class _Team:
 _idle: dict[int, list[list[Helper]]] = {}
 #: Teams whose cores are dealt out.
 _dealt = 0
-MOST_IDLE = 2
 
 
 _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)

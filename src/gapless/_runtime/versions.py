@@ -19,13 +19,13 @@ REQUIRED = (
     "rich",
     "typer",
 )
-OPTIONAL = ("pandas", "polars", "pyarrow", "matplotlib", "cvxpy", "torch", "triton", "dask")
 # Everything that limits or moves the threads of numpy, of numba or of gapless.
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def versions() -> dict[str, dict[str, str]]:
     """The facts that `show_versions` prints, as strings in groups; no path of the machine is among them."""
+    thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    optional = ("pandas", "polars", "pyarrow", "matplotlib", "cvxpy", "torch", "triton", "dask")
     from gapless import __version__
 
     facts: dict[str, dict[str, str]] = {
@@ -37,10 +37,10 @@ def versions() -> dict[str, dict[str, str]]:
             "byte order": sys.byteorder,
         },
         "required": {name: _version(name) or "missing" for name in REQUIRED},
-        "optional": {name: _version(name) or "not installed" for name in OPTIONAL},
+        "optional": {name: _version(name) or "not installed" for name in optional},
         "threads": {"cores": _cores()},
     }
-    for variable in THREAD_VARIABLES:
+    for variable in thread_variables:
         if variable in os.environ:
             facts["threads"][variable] = os.environ[variable]
     facts["threads"].update(_pools())

@@ -1,7 +1,7 @@
 """The certificate of a kernel machine: the gap of each pair of classes (or of the one problem there is), and in sum.
 
 w = sum u phi(x) exactly, so that u and the free scalars are the whole model, and the gap is a sum over rows of terms that are
-none below 0 (`problems.kernel_dual`).  Where the kernel is not positive semidefinite the dual bounds nothing: there the kind
+none below 0 (`problems.kernel`).  Where the kernel is not positive semidefinite the dual bounds nothing: there the kind
 is ``heuristic``, there is no gap, and what is claimed is the largest violation of the optimality conditions.
 """
 

@@ -8,8 +8,6 @@ from gapless.cli.commands.compare import CONFIDENCE, Comparison, Tried
 from gapless.cli.output import line
 from gapless.cli.scoring import CHANCE
 
-LONGEST = 40  # characters of a label in a sentence
-
 
 def show(comparison: Comparison) -> None:
     """Print the comparison."""
@@ -163,4 +161,5 @@ def count(n: int, what: str) -> str:
 
 
 def _name(label: Any) -> str:
-    return repr(label.item() if hasattr(label, "item") else label)[:LONGEST]
+    longest_label = 40  # characters of a label in a sentence
+    return repr(label.item() if hasattr(label, "item") else label)[:longest_label]

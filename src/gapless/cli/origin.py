@@ -13,20 +13,20 @@ import typer
 
 from gapless.cli.table import Rows
 
-#: Options that say where things go and what is shown, not what is fitted.
-ELSEWHERE = ("out", "report", "no_report", "file", "n_jobs", "strict", "quiet", "json", "debug")
 #: Options that say how a file is read, for every command alike.
 READING = ("weights", "header", "format", "index_base", "encoding", "decimal", "date_order")
 
 
 def typed(context: typer.Context, only: Iterable[str] | None = None) -> str:
     """The command line as it was given, in one that a shell can read: all that a fit depends on, or the options of ``only``."""
+    # Options that say where things go and what is shown, not what is fitted.
+    not_of_the_fit = ("out", "report", "no_report", "file", "n_jobs", "strict", "quiet", "json", "debug")
     first, rest = [], []
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
         value = context.params.get(name)
-        if source is None or source.name != "COMMANDLINE" or value is None or name in ELSEWHERE:
+        if source is None or source.name != "COMMANDLINE" or value is None or name in not_of_the_fit:
             continue
         if parameter.param_type_name == "argument":
             first += [place(value)]

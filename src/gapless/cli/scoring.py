@@ -19,9 +19,6 @@ from typing import Any
 
 import numpy as np
 
-#: Shuffles of the labels that a balanced error is compared with, and an AUC of several classes: the least p-value is 1 / 1000.
-SHUFFLES = 999
-SHUFFLED_SCORES = 100_000  # beyond, AUC of several classes is compared with a tenth as many
 CHANCE = 0.05  # a difference with a larger p-value is not told apart from chance
 
 
@@ -330,8 +327,11 @@ def _sign_test(better: bool, model: Answers, baseline: Answers) -> Chance:
 
 def _shuffled(scoring: Scoring, better: bool, model: Answers) -> Chance:
     """The share of shuffles of the labels that score as well or better."""
+    shuffled_scores = 100_000  # beyond, AUC of several classes is compared with a tenth as many
+    # Shuffles of the labels that a balanced error is compared with, and an AUC of several classes: the least p-value is 1 / 1000.
+    n_shuffles = 999
     assert model.classes is not None
-    random, shuffles = np.random.RandomState(0), SHUFFLES
+    random, shuffles = np.random.RandomState(0), n_shuffles
     if scoring.name == "balanced_error":
         from scipy.stats import random_table
 
@@ -340,7 +340,7 @@ def _shuffled(scoring: Scoring, better: bool, model: Answers) -> Chance:
         table = np.bincount(index[:n] * K + index[n:], minlength=K * K).reshape(K, K)
         rows, called = table.sum(axis=1), table.sum(axis=0)
         there = rows > 0
-        drawn = random_table(rows, called, seed=random).rvs(SHUFFLES)
+        drawn = random_table(rows, called, seed=random).rvs(n_shuffles)
 
         def recall(tables: np.ndarray) -> np.ndarray:
             found = np.diagonal(tables, axis1=-2, axis2=-1)[..., there] / rows[there]
@@ -360,7 +360,7 @@ def _shuffled(scoring: Scoring, better: bool, model: Answers) -> Chance:
         ranks = np.column_stack([rankdata(column) for column in model.scores.T])
         index, known = np.searchsorted(model.classes, model.y), np.isin(model.y, model.classes)
         ours = _auc_of_ranks(index, ranks, known)
-        as_good, shuffles = 0, SHUFFLES if ranks.size <= SHUFFLED_SCORES else SHUFFLES // 10
+        as_good, shuffles = 0, n_shuffles if ranks.size <= shuffled_scores else n_shuffles // 10
         for _ in range(shuffles):
             order = random.permutation(len(index))
             as_good += _auc_of_ranks(index[order], ranks, known[order]) >= ours - 1e-12

@@ -18,10 +18,6 @@ from gapless._runtime.written import written
 
 __all__ = ["Labels", "decode_labels", "encode_labels", "one_class_error"]
 
-#: Integer labels in a range of this size are encoded through a table, which costs two passes instead of a
-#: sort.
-_TABLE = 1 << 20
-
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -135,6 +131,9 @@ def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sorted classes and the index of each row, as numpy's unique gives them, only faster on what is
     common.
     """
+    # Integer labels in a range of this size are encoded through a table, which costs two passes instead of a
+    # sort.
+    table_size = 1 << 20
     kind = y.dtype.kind
     if kind in "OUT":
         values = y.tolist()
@@ -147,7 +146,7 @@ def _unique(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         upper = y == high
         if kind != "b" and high > low and int(np.count_nonzero(upper)) + int(np.count_nonzero(y == low)) == y.size:
             return np.array([low, high], dtype=y.dtype), upper.astype(np.int64)
-        if high - low < _TABLE and max(abs(low), abs(high)) < 2**62:
+        if high - low < table_size and max(abs(low), abs(high)) < 2**62:
             shifted = y.astype(np.int64) - low
             present = np.bincount(shifted) > 0
             number_of = np.cumsum(present) - 1

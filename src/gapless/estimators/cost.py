@@ -19,7 +19,7 @@ from gapless._runtime.threads import one_blas_thread, team
 from gapless.encode.gamma import resolve_gamma
 from gapless.errors import short
 from gapless.estimators.shared.kernel_machine import KernelMachine
-from gapless.gram.blocks import gram
+from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
 
 __all__ = ["Cost", "estimate_cost"]
@@ -93,7 +93,7 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     cache = int(float(model.cache_size) * 2**20)
     columns = np.arange(min(part.shape[0], PILOT[1]))
     with one_blas_thread(), team(model.n_jobs), np.errstate(all="ignore"):
-        pilot = gram(kernel, part, cache)
+        pilot = build_gram(kernel, part, cache)
         pilot.block(columns[:8], columns[:8])  # compiled, if it was not
         v = np.ones(columns.size)
         work = (lambda: pilot.block(np.arange(part.shape[0]), columns)) if model.kernel == "linear" else None

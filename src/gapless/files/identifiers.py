@@ -9,7 +9,6 @@ import numpy as np
 
 from gapless.files.dataset import Dataset
 
-MOST_LEVELS = 1000
 FEW_ROWS = 20  # of fewer rows nobody can say that a column counts them
 _NAMES = re.compile(
     r"(.*[_\-. ])?(id|ids|uuid|guid|key|index|idx|rowid|row|rownum|rownames|recordid|nr|no|lfd)([_\-. ]?(nr|no|number|num))?\.?"
@@ -22,6 +21,7 @@ EMPTY, CONSTANT = "no row has a value", "one value in all rows"
 def useless(data: Dataset, keep: Collection[int] = (), constant: bool = False) -> dict[int, str]:
     """Columns that no model can use, and why: without any value, texts that are nearly all different, numbers of the rows.
     `constant`: those of one value too. `keep` are columns that stay, unless they are empty."""
+    most_levels = 1000
     found: dict[int, str] = {}
     levels = data.levels or [None] * data.n_features
     for j in range(data.n_features):
@@ -31,9 +31,9 @@ def useless(data: Dataset, keep: Collection[int] = (), constant: bool = False) -
             found[j] = EMPTY
         elif j in keep:
             continue
-        elif known is not None and len(known) > FEW_ROWS and (2 * len(known) > present or len(known) > MOST_LEVELS):
+        elif known is not None and len(known) > FEW_ROWS and (2 * len(known) > present or len(known) > most_levels):
             texts = len(np.unique(x[~np.isnan(x)]))  # rows without a label are gone
-            if texts > MOST_LEVELS or (texts > FEW_ROWS and 2 * texts > present):
+            if texts > most_levels or (texts > FEW_ROWS and 2 * texts > present):
                 found[j] = f"{texts} different texts in {present} rows"
         elif known is None and not (data.reading is not None and data.reading.dated(j)):
             name = None if data.names is None else data.names[j]

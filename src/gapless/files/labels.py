@@ -30,8 +30,6 @@ def is_number(text: str) -> bool:
     return True
 
 
-#: Bytes of an array of texts that are all as wide as the longest, however short the others are.
-MOST_WIDE = 1 << 26
 UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
 TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 
@@ -64,8 +62,10 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
 
 def strings(texts: Sequence[str]) -> np.ndarray:
     """Texts as an array; of objects where one long text would set the width of all the others."""
+    # Bytes of an array of texts that are all as wide as the longest, however short the others are.
+    most_wide = 1 << 26
     wide = 4 * max(map(len, texts), default=0) * len(texts)
-    far = wide > MOST_WIDE and wide > 32 * sum(map(len, texts))
+    far = wide > most_wide and wide > 32 * sum(map(len, texts))
     return np.array([*texts], dtype=object) if far else np.asarray(texts, dtype=str)
 
 

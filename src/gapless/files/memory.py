@@ -6,8 +6,6 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-ROOM = 1.25  # what is held beside the arrays while a file is read: blocks, and the part that is being copied
-
 
 def free_memory() -> int | None:
     """Bytes that this process may still take: the machine's, its container's and its own limit; None if unknown."""
@@ -45,13 +43,14 @@ def _own() -> int | None:
 
 def too_large(rows: float, columns: int, item: int) -> str | None:
     """What to say of a table that does not fit; None where it does."""
+    held_beside = 1.25  # what is held beside the arrays while a file is read: blocks, and the part that is being copied
     free = free_memory()
-    need = ROOM * rows * columns * item
+    need = held_beside * rows * columns * item
     if free is None or need <= free:
         return None
     told = f"about {rows:,.0f} rows of {columns} columns need {need / 1e9:.3g} GB as float{8 * item}"
     told += f", {free / 1e9:.3g} GB are free"
     half = "; as float32 (--float32, dtype='float32') it is half of that" if item == 8 else ""
-    most = int(free / (ROOM * rows * item))
+    most = int(free / (held_beside * rows * item))
     few = f"; {most} of its columns fit (leave others out: --drop)" if most >= 2 else "; take fewer rows"
     return told + half + few

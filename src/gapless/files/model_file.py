@@ -26,8 +26,6 @@ from gapless.judge.forms import array_forms
 from gapless.readings.training_rows import RowHashes, row_hashes_of
 from gapless.registry import MODULES
 
-COMMENT_BYTES = 64
-
 
 def save(
     model: Any, path: str | os.PathLike[str], *, target: str | None = None, encoding: Encoding | None = None
@@ -204,18 +202,19 @@ def _learner(model: Any, learner: Any) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def _write(stream: BinaryIO, document: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    comment_bytes = 64
     try:
         text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=False)
         content = text.encode("utf-8")
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"the model cannot be written as JSON: {error}") from error
     with zipfile.ZipFile(stream, "w") as archive:
-        archive.comment = b"0" * COMMENT_BYTES
+        archive.comment = b"0" * comment_bytes
         _member(archive, "model.json", content)
         for key, array in arrays.items():
             _member(archive, f"{key}.bin", array.reshape(-1).view(np.uint8).data)
     stream.flush()
-    end = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+    end = stream.seek(0, os.SEEK_END) - comment_bytes
     digest = hashlib.sha256()
     stream.seek(0)
     left = end

@@ -13,7 +13,6 @@ from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_er
 from gapless.judge.errors import DataError
 
 CSR_PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
-DEFLATE_MOST = 1100  # deflate packs at most 1032 to 1: more is a lie about the size
 KNOWN = ("X", *CSR_PARTS, "y", "sample_weight", "feature_names")
 
 
@@ -81,6 +80,7 @@ def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: 
 
 def _load(path: str) -> dict[str, np.ndarray]:
     """The known arrays; no array is made before its declared size is compared with what the archive holds."""
+    deflate_most = 1100  # deflate packs at most 1032 to 1: more is a lie about the size
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
@@ -88,7 +88,7 @@ def _load(path: str) -> dict[str, np.ndarray]:
                 if f"{name}.npy" not in archive.namelist():
                     continue
                 info = archive.getinfo(f"{name}.npy")
-                if info.file_size > DEFLATE_MOST * info.compress_size + 4096:
+                if info.file_size > deflate_most * info.compress_size + 4096:
                     raise data_error(f"{name} declares more bytes than its archive can hold", path)
                 with archive.open(info) as stream:
                     version = np.lib.format.read_magic(stream)

@@ -13,7 +13,6 @@ import numpy as np
 
 LARGE, SMALL, MORE = 1 << 22, 1 << 19, 1 << 16  # bytes of a block
 CELLS = 1 << 18  # bytes of one that is read column by column: it stays in a core's cache
-HUGE = 1 << 21  # bytes of a huge page
 BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 T = TypeVar("T")
@@ -213,11 +212,12 @@ def joined(parts: list[np.ndarray], dtype: Any = None) -> np.ndarray:
 def _empty(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
     """np.empty, on a boundary of huge pages where it is as large: the first touch of a page costs the same for any size, and for
     small ones it takes as long as all that is written there. numpy asks for huge ones from 4 MB on."""
+    huge_page_bytes = 1 << 21  # bytes of a huge page
     size = rows * width * dtype.itemsize
-    if size < HUGE:
+    if size < huge_page_bytes:
         return np.empty((rows, width), dtype=dtype)
-    raw = np.empty(size + HUGE, dtype=np.uint8)
-    begin = -raw.__array_interface__["data"][0] % HUGE
+    raw = np.empty(size + huge_page_bytes, dtype=np.uint8)
+    begin = -raw.__array_interface__["data"][0] % huge_page_bytes
     return raw[begin : begin + size].view(dtype).reshape(rows, width)
 
 

@@ -24,7 +24,7 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
 
     def build(X: Any, index: np.ndarray) -> HardMargin:
         y = np.where(index == positive, np.int8(1), np.int8(-1))
-        return HardMargin.of(X, y, task.offset.kind, task.offset.scale)
+        return HardMargin.from_rows(X, y, task.offset.kind, task.offset.scale)
 
     problem = build(data.X, data.index)
     small = problem if data.groups is None else build(*data.small()[:2])
@@ -43,7 +43,7 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
         theta = problem.join(w, b)
         if math.isfinite(problem.primal(theta)):
             break
-        repaired = problem.repaired(theta)
+        repaired = problem.stretch_to_feasible(theta)
         if repaired is None:
             break
         theta = repaired
@@ -79,7 +79,7 @@ def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution
     found = separability(data.given, y, fit_intercept=task.offset.kind != "none", sample_weight=weights)
     if found.status != "complete":
         raise NotSeparable(_message(task, labels, positive, found), found)
-    theta = small.repaired(small.join(np.asarray(found.w), float(found.b)))
+    theta = small.stretch_to_feasible(small.join(np.asarray(found.w), float(found.b)))
     if theta is None or not _feasible(small, theta):
         raise ValueError(
             f"{task.estimator}(C=inf): the classes are separated, but by so thin a margin ({found.margin:.3g}) that float64 "

@@ -10,8 +10,8 @@ import numpy as np
 from gapless._runtime.clock import now
 from gapless.certificates.kernel import LOST, Pair
 from gapless.certificates.subproblem import certify_values
-from gapless.gram.blocks import Gram
-from gapless.problems.hard_margin_kernel import Margins, kept
+from gapless.gram.interface import Gram
+from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.loop import Interruption, Stop
 
@@ -22,7 +22,7 @@ MOST_ROWS = 6_000
 def fit_hard(
     name: str, gram: Gram, y: np.ndarray, weights: np.ndarray, pair: tuple[int, int], stop: Stop,
     interruption: Interruption | None,
-) -> tuple[Margins, Pair]:  # fmt: skip
+) -> tuple[HardMarginFigures, Pair]:  # fmt: skip
     """The point and its claim; NotSeparable with its witness. A search that was stopped before it had a point gives the class of
     the larger weight."""
     started = now()
@@ -35,7 +35,7 @@ def fit_hard(
     aim = replace(stop, relative_gap=min(stop.relative_gap, 1e-8))
     found = hard_margin_gram(gram.block(every, every), y, stop=aim, interruption=interruption)
     b = found.b if found.u.any() else float(np.average(y, weights=weights))
-    best = kept(gram, y, found.u, b)
+    best = stretch_to_margins(gram, y, found.u, b)
     ending = "stalled" if found.status == "converged" else found.status
     base = certify_values(
         best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,

@@ -26,14 +26,15 @@ from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.pairs import pairs_of_classes
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
-from gapless.gram.blocks import Gram, Part, gram
+from gapless.gram.blocks import SubGram, build_gram
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.class_pairs import Couple, Together
-from gapless.gram.dense import Whole
-from gapless.gram.tiles import Tiles
-from gapless.kernels.positive import MOST_ROWS, Positive, positive
+from gapless.gram.class_pairs import ClassPairGram, PairwiseGram
+from gapless.gram.dense import DenseGram
+from gapless.gram.interface import Gram
+from gapless.gram.tiles import RowTiles
+from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
 from gapless.problems.constant import at_least_as_good_as_constant
-from gapless.problems.kernel import KernelDual, figures
+from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.kernel.solve import SMALL, solve_kernel
@@ -87,7 +88,7 @@ class KernelFitted:
     targets: np.ndarray | None
     certificate: KernelCertificate
     history: list[Event]
-    positive: Positive
+    positive: PositiveProof
     lengths: np.ndarray  #: |phi(x)| of each row
 
 
@@ -169,8 +170,8 @@ def prepare(
     matrix = task.kernel == "precomputed" or callable(task.kernel)
     kernel, X, proved = _kernel(task, X, cost, weights, matrix)
     # Solved by the matrix as it is; what is claimed is claimed of K + shift I.
-    whole = gram(kernels.Precomputed() if matrix else kernel, X, task.cache_bytes)
-    judged = gram(kernel, X, task.cache_bytes) if matrix else whole
+    whole = build_gram(kernels.Precomputed() if matrix else kernel, X, task.cache_bytes)
+    judged = build_gram(kernel, X, task.cache_bytes) if matrix else whole
     if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
         raise ValueError(
             "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
@@ -187,17 +188,17 @@ class _Late(Exception):
     pass
 
 
-def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Together | None:
+def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> PairwiseGram | None:
     """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
     data = ready.data
     laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
     worth = (
         len(ready.pairs) > 1
         and n > HELD
-        and type(laid_out) in (Tiles, ByteTiles)
+        and type(laid_out) in (RowTiles, ByteTiles)
         and isinstance(data.kernel, kernels.RBF)
     )
-    if not worth or Together.bytes(data.index) > task.cache_bytes or math.isinf(task.C):
+    if not worth or PairwiseGram.bytes_needed(data.index) > task.cache_bytes or math.isinf(task.C):
         return None
     assert laid_out is not None
     assert ready.labels is not None
@@ -208,7 +209,7 @@ def _together(task: KernelTask, ready: Prepared, deadline: float | None) -> Toge
             raise _Late
 
     try:
-        return Together(laid_out, data.index, ready.labels.n_classes, tick)
+        return PairwiseGram(laid_out, data.index, ready.labels.n_classes, tick)
     except _Late:
         return None
 
@@ -294,12 +295,12 @@ class Data:
     cost: Costs
     index: np.ndarray
     targets: np.ndarray | None
-    positive: Positive
+    positive: PositiveProof
     start: Any
     callback: Any
     interruption: Any
     matrix: bool
-    together: Together | None = None  #: where the problems of all pairs of classes read one matrix
+    together: PairwiseGram | None = None  #: where the problems of all pairs of classes read one matrix
 
     def member(self, pair: tuple[int, int] | None) -> np.ndarray:
         if pair is None:
@@ -317,12 +318,12 @@ def _pairs(labels: Labels | None, data: Data) -> list[tuple[int, int] | None]:
     return [*pairs_of_classes(labels.n_classes)]
 
 
-def _kernel(task: KernelTask, X: Any, cost: Costs, weights: np.ndarray, matrix: bool) -> tuple[Any, Any, Positive]:
+def _kernel(task: KernelTask, X: Any, cost: Costs, weights: np.ndarray, matrix: bool) -> tuple[Any, Any, PositiveProof]:
     """The kernel with its numbers, the rows that count, and whether its dual bounds anything."""
     if matrix:
         K = X if cost.rows is None else X[np.ix_(cost.rows, cost.rows)]
         K = symmetric(np.asarray(K, dtype=np.float64))
-        known = positive(K) if K.shape[0] <= MOST_ROWS else Positive(None)
+        known = prove_positive(K) if K.shape[0] <= MOST_ROWS else PositiveProof(None)
         return kernels.Precomputed(known.shift or 0.0), K, known
     if sparse.issparse(X) and X.shape[0] * X.shape[1] <= SMALL_VALUES:
         X = X.toarray()  # the same bits as for the same values in an array
@@ -335,11 +336,11 @@ def _kernel(task: KernelTask, X: Any, cost: Costs, weights: np.ndarray, matrix: 
         "sigmoid": lambda: kernels.Sigmoid(gamma, float(task.coef0)),
     }[task.kernel]()
     if kernel.positive is not None:
-        return kernel, rows, Positive(0.0 if kernel.positive else None)
-    known = Positive(None)
+        return kernel, rows, PositiveProof(0.0 if kernel.positive else None)
+    known = PositiveProof(None)
     if rows.shape[0] <= MOST_ROWS // 2:
         every = np.arange(rows.shape[0])
-        known = positive(gram(kernel, rows).block(every, every))
+        known = prove_positive(build_gram(kernel, rows).block(every, every))
         known = known if known.shift == 0.0 else known._replace(shift=None)
     return kernel, rows, known
 
@@ -378,7 +379,7 @@ def _one(task: KernelTask, data: Data, pairs: list[tuple[int, int] | None], k: i
             )
         y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
         weights = data.cost.c[inside]
-        best, claim = fit_hard(task.estimator, Part(data.judged, inside), y, weights, pair, stop, data.interruption)
+        best, claim = fit_hard(task.estimator, SubGram(data.judged, inside), y, weights, pair, stop, data.interruption)
         return Solved(best.u, np.array([best.b]), best.scores, claim, [])
     groups = None if data.together is not None else _groups(data, inside, pair)
     problem = _build(task, data, inside, data.cost.c[inside], pair, hold=groups is None)
@@ -436,13 +437,13 @@ def _build(
 ) -> KernelDual:
     """The problem on some rows; ``hold``: many products will be asked of its Gram matrix."""
     of = data.gram if of is None else of
-    whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else Part(of, rows)
+    whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else SubGram(of, rows)
     laid_out = getattr(of, "laid_out", None)
     room = 8 * rows.size**2 * n_threads(task.n_jobs) <= task.cache_bytes
     if data.together is not None and pair is not None:
-        whole = Couple(of, rows, data.together, pair)
+        whole = ClassPairGram(of, rows, data.together, pair)
     elif hold and laid_out is not None and rows.size <= HELD and room:
-        whole = Whole(whole, laid_out if whole is of else laid_out.taken(rows, np.float64))
+        whole = DenseGram(whole, laid_out if whole is of else laid_out.reorder(rows, np.float64))
     if pair is not None:
         y = np.where(data.index[rows] == pair[0], 1.0, -1.0)
         return KernelDual.c_svc(whole, y, c) if task.kind == "c_svc" else KernelDual.nu_svc(whole, y, c, task.nu)
@@ -456,7 +457,7 @@ def _build(
 
 
 def _refuse_infeasible(task: KernelTask, problem: KernelDual, pair: tuple[int, int] | None) -> None:
-    if problem.infeasible():
+    if problem.is_infeasible():
         masses = [float(problem.c[side].sum()) for side, _ in problem.sides]
         most = 2.0 * min(masses) / sum(masses)
         raise ValueError(
@@ -506,7 +507,7 @@ def _linear(data: Data, problem: KernelDual, rows: np.ndarray, stop: Stop, start
         history += found.history
         beta = problem.repair(problem.sign * found.u)
         scores = problem.scores(beta)
-        scalars, primal, _, gap = figures(problem, beta, scores)
+        scalars, primal, _, gap = evaluate_point(problem, beta, scores)
         if gap <= stop.relative_gap * max(abs(primal), abs(primal - gap)) or found.status not in (
             "converged",
             "stalled",

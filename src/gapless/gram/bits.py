@@ -15,27 +15,27 @@ from numba import types
 from scipy import sparse
 
 from gapless._compile.jit import compiled, instruction
-from gapless.gram.float32_error import TERMS, Rates
-from gapless.gram.tiles import COLUMNS, Tiles
+from gapless.gram.float32_error import TERMS, ErrorRates
+from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.rbf import RBF
 
 #: Features up to which counting bits is the faster way.
 WIDEST = 2048
 
 
-class BitTiles(Tiles):
+class BitTiles(RowTiles):
     def __init__(self, kernel: Any, rows: np.ndarray, table: np.ndarray) -> None:
         super().__init__(kernel, rows)
         self.table = table
 
     @classmethod
-    def packed(cls, kernel: Any, X: Any, dtype: Any) -> BitTiles:
+    def from_binary_rows(cls, kernel: Any, X: Any, dtype: Any) -> BitTiles:
         n, d = X.shape
         counts = np.arange(d + 1, dtype=np.float64)[None, :]
         if isinstance(kernel, RBF):
             table = np.exp(-kernel.gamma * counts)
         else:
-            table = kernel.of(counts, np.zeros(1), np.zeros(d + 1))
+            table = kernel.from_products(counts, np.zeros(1), np.zeros(d + 1))
         tiles = cls(kernel, np.empty((n, -(-d // 64)), np.uint64), np.ascontiguousarray(table[0], dtype))
         tiles.lay_out_all(X)
         return tiles
@@ -49,7 +49,7 @@ class BitTiles(Tiles):
     def dtype(self) -> Any:
         return self.table.dtype
 
-    def taken(self, order: np.ndarray, dtype: Any) -> BitTiles:
+    def reorder(self, order: np.ndarray, dtype: Any) -> BitTiles:
         return BitTiles(self.kernel, self.rows[order], self.table.astype(dtype))
 
     def first(self, n: int) -> BitTiles:
@@ -61,9 +61,9 @@ class BitTiles(Tiles):
         return isinstance(self.kernel, RBF)
 
     @cached_property
-    def rates(self) -> Rates:
+    def rates(self) -> ErrorRates:
         single = self.dtype == np.float32 and float(self.table.min(initial=0.0)) >= 0.0
-        return Rates(np.zeros(self.n) if single else None)
+        return ErrorRates(np.zeros(self.n) if single else None)
 
     def _add(
         self,
@@ -82,13 +82,13 @@ class BitTiles(Tiles):
     ) -> None:
         _add_both(left, right, w, v, self.table, self.apart, out, across)
 
-    def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    def fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         _fill(left, right, self.table, self.apart, out)
 
-    def _width(self, right: np.ndarray) -> int:
+    def padded_width(self, right: np.ndarray) -> int:
         return right.shape[0] * COLUMNS
 
-    def _right(self, index: np.ndarray) -> np.ndarray:
+    def pack_right(self, index: np.ndarray) -> np.ndarray:
         """In blocks of columns."""
         m, words = index.size, self.rows.shape[1]
         blocks = -(-m // COLUMNS)
@@ -97,7 +97,7 @@ class BitTiles(Tiles):
         return np.ascontiguousarray(full.reshape(blocks, COLUMNS, words).transpose(0, 2, 1))
 
 
-def zeros_and_ones(X: Any) -> bool:
+def is_binary(X: Any) -> bool:
     """Whether X holds nothing else, and is narrow enough for it to matter."""
     if X.shape[1] > WIDEST:
         return False

@@ -16,10 +16,11 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.threads import share
-from gapless.gram.bits import BitTiles, zeros_and_ones
+from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.float32_error import UNKNOWN
-from gapless.gram.tiles import COLUMNS, Tick, Tiles
+from gapless.gram.float32_error import UNKNOWN_RATES
+from gapless.gram.interface import Gram, Tick
+from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
@@ -33,7 +34,7 @@ TILE_COLUMNS = 2048
 LOOSE, MOST = 1e-9, 4e9
 
 
-class Gram:
+class BlockGram:
     """The Gram matrix of n rows, never whole; ``values(left, right)`` of a subclass gives its pieces."""
 
     n: int
@@ -99,14 +100,14 @@ class Gram:
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
         """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
-        return Pieces(self, order)
+        return GramTiles(self, order)
 
 
-class Pieces:
+class GramTiles:
     """Tiles that a Gram matrix itself gives, in float64: precomputed, callable, and sparse rows too wide to be laid out."""
 
     dtype = np.dtype(np.float64)
-    rates = UNKNOWN
+    rates = UNKNOWN_RATES
 
     def __init__(self, gram: Gram, order: np.ndarray) -> None:
         self.gram, self.order = gram, order
@@ -115,8 +116,8 @@ class Pieces:
     def n(self) -> int:
         return self.order.size
 
-    def first(self, n: int) -> Pieces:
-        return Pieces(self.gram, self.order[:n])
+    def first(self, n: int) -> GramTiles:
+        return GramTiles(self.gram, self.order[:n])
 
     def add(
         self,
@@ -144,22 +145,22 @@ def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, in
     ]
 
 
-class _Points(Gram):
+class PointGram(BlockGram):
     """Of rows x, laid out for `tiles`; sparse rows that are too wide for that by a sparse product, then the kernel's map."""
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
-        self.laid_out: Tiles | None = None
-        if zeros_and_ones(X):
+        self.laid_out: RowTiles | None = None
+        if is_binary(X):
             self.X = X
-            self.laid_out = BitTiles.packed(kernel, X, np.float64)
+            self.laid_out = BitTiles.from_binary_rows(kernel, X, np.float64)
             self.norms2 = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
-        elif (laid_out := ByteTiles.packed(kernel, X, np.float64)) is not None:
+        elif (laid_out := ByteTiles.from_whole_steps(kernel, X, np.float64)) is not None:
             self.X, self.laid_out = X, laid_out
             self.norms2 = laid_out.step**2 * laid_out.squares
         elif not sparse.issparse(X) or 8 * X.shape[0] * X.shape[1] <= max(cache_bytes, 24 * X.nnz):
             centre = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel() if isinstance(kernel, RBF) else None
-            self.laid_out = Tiles.of(kernel, X, np.float64, centre)
+            self.laid_out = RowTiles.from_rows(kernel, X, np.float64, centre)
             self.X = self.laid_out.rows[:, : X.shape[1]]
             self.norms2 = np.einsum("ij,ij->i", self.X, self.X)
         else:
@@ -175,7 +176,7 @@ class _Points(Gram):
         lengths, out = np.sqrt(self.norms2), np.empty(len(at))
         for start in range(0, len(at), TILE_ROWS):
             part = slice(start, start + TILE_ROWS)
-            out[part] = self.kernel.size(np.outer(lengths[at[part]], lengths[rows])) @ weights
+            out[part] = self.kernel.bound(np.outer(lengths[at[part]], lengths[rows])) @ weights
         return out
 
     @property
@@ -188,7 +189,7 @@ class _Points(Gram):
             inner = np.ascontiguousarray((right @ np.ascontiguousarray(left.toarray().T)).T)
         else:
             inner = left @ right.T
-        return self.kernel.of(np.asarray(inner, dtype=np.float64), self.norms2[rows], self.norms2[columns])
+        return self.kernel.from_products(np.asarray(inner, dtype=np.float64), self.norms2[rows], self.norms2[columns])
 
     def product(
         self, rows: np.ndarray, coefficients: np.ndarray, at: np.ndarray | None = None, tick: Tick | None = None
@@ -207,10 +208,10 @@ class _Points(Gram):
         return out
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
-        return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.taken(order, dtype)
+        return super().tiles(order, dtype) if self.laid_out is None else self.laid_out.reorder(order, dtype)
 
 
-class _LinearPoints(_Points):
+class LinearGram(PointGram):
     """<x, z>: a product with all rows goes through w = sum v x."""
 
     def product(
@@ -220,7 +221,7 @@ class _LinearPoints(_Points):
         return np.asarray((self.X if at is None else self.X[at]) @ w)
 
 
-class _Matrix(Gram):
+class MatrixGram(BlockGram):
     """Given whole."""
 
     def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
@@ -245,7 +246,7 @@ class _Matrix(Gram):
         return found
 
 
-class _Differences(_Matrix):
+class DifferenceGram(MatrixGram):
     """A Gaussian's, from differences of rows: |x|^2 + |z|^2 - 2<x, z> says nothing of rows that are far from 0 and not from
     each other."""
 
@@ -267,7 +268,7 @@ def _index(rows: np.ndarray | slice) -> np.ndarray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else np.asarray(rows)
 
 
-class _Called(Gram):
+class FunctionGram(BlockGram):
     """By a function of the user, block by block, where the whole does not fit the budget."""
 
     def __init__(self, kernel: Function, X: Any, cache_bytes: int) -> None:
@@ -286,23 +287,23 @@ class _Called(Gram):
         return self.kernel.values(self.X[rows], self.X[columns])
 
 
-def gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
+def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
     """The Gram matrix of the rows of X (dense or CSR); X is the matrix itself where the kernel is precomputed."""
     if isinstance(kernel, Precomputed):
-        return _Matrix(kernel, X.toarray() if sparse.issparse(X) else np.asarray(X), cache_bytes)
+        return MatrixGram(kernel, X.toarray() if sparse.issparse(X) else np.asarray(X), cache_bytes)
     if isinstance(kernel, Function):
         if 8 * X.shape[0] ** 2 <= cache_bytes:
             whole = kernel.values(X, X)
-            return _Matrix(kernel, 0.5 * (whole + whole.T), cache_bytes)
-        return _Called(kernel, X, cache_bytes)
-    found = (_LinearPoints if isinstance(kernel, Linear) else _Points)(kernel, X, cache_bytes)
+            return MatrixGram(kernel, 0.5 * (whole + whole.T), cache_bytes)
+        return FunctionGram(kernel, X, cache_bytes)
+    found = (LinearGram if isinstance(kernel, Linear) else PointGram)(kernel, X, cache_bytes)
     n, d = X.shape
     loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > LOOSE
     loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is
-    return _Differences(kernel, X, cache_bytes) if loose and 8 * n * n <= cache_bytes and n * n * d <= MOST else found
+    return DifferenceGram(kernel, X, cache_bytes) if loose and 8 * n * n <= cache_bytes and n * n * d <= MOST else found
 
 
-class Part(Gram):
+class SubGram(BlockGram):
     """The Gram matrix of some of the rows; pairs of classes share what the whole has."""
 
     def __init__(self, whole: Gram, index: np.ndarray) -> None:

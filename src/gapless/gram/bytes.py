@@ -20,10 +20,11 @@ from scipy import sparse
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
-from gapless.gram.float32_error import LARGEST, UNIT, Rates
+from gapless.gram.float32_error import LARGEST, UNIT, ErrorRates
+from gapless.gram.interface import Tick
 from gapless.gram.panels import WIDTH, bytes_are_fast
 from gapless.gram.panels import fill as fill_panels
-from gapless.gram.tiles import CHUNK, LONG, Tick, Tiles
+from gapless.gram.tiles import CHUNK, LONG, RowTiles
 from gapless.kernels.rbf import RBF
 
 #: Numbers of a row beyond which the sum of their products might not fit a word.
@@ -34,7 +35,7 @@ CLOSE = {np.dtype(np.float64): 2.0**-51, np.dtype(np.float32): 2.0**-22}
 SHIFTED = np.uint32(0x80808080)
 
 
-class ByteTiles(Tiles):
+class ByteTiles(RowTiles):
     """Of a Gaussian kernel; ``squares`` are |p|^2 of all rows."""
 
     def __init__(self, kernel: RBF, rows: np.ndarray, squares: np.ndarray, step: float, dtype: Any) -> None:
@@ -42,7 +43,7 @@ class ByteTiles(Tiles):
         self.squares, self.step, self._dtype = squares, step, np.dtype(dtype)
 
     @classmethod
-    def packed(cls, kernel: Any, X: Any, dtype: Any, step: float | None = None) -> ByteTiles | None:
+    def from_whole_steps(cls, kernel: Any, X: Any, dtype: Any, step: float | None = None) -> ByteTiles | None:
         """None where rows are short, where they are not of whole steps, and where it would not be faster."""
         n, d = X.shape
         suits = isinstance(kernel, RBF) and not sparse.issparse(X) and X.dtype in (np.float64, dtype) and n > 0
@@ -81,23 +82,23 @@ class ByteTiles(Tiles):
     def long(self) -> bool:
         return True
 
-    def taken(self, order: np.ndarray, dtype: Any) -> ByteTiles:
+    def reorder(self, order: np.ndarray, dtype: Any) -> ByteTiles:
         return ByteTiles(self.kernel, self.rows[order], self.squares[order], self.step, dtype)
 
     def first(self, n: int) -> ByteTiles:
         return ByteTiles(self.kernel, self.rows[:n], self.squares[:n], self.step, self.dtype)
 
     @cached_property
-    def rates(self) -> Rates:
+    def rates(self) -> ErrorRates:
         """The whole number, the step and their product are rounded: t is off by 3 u |t|, and |t| <= 2 gamma (|x|^2 + |z|^2)."""
         if self.dtype != np.float32:
-            return Rates(None)
+            return ErrorRates(None)
         sizes = 6.6 * UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64)
-        return Rates(sizes if sizes.max(initial=0.0) <= LARGEST else None)
+        return ErrorRates(sizes if sizes.max(initial=0.0) <= LARGEST else None)
 
     @cached_property
     def _all(self) -> np.ndarray:
-        return self._right(np.arange(self.n))
+        return self.pack_right(np.arange(self.n))
 
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
         """out = K[start:, columns] transposed, from that place on: distances are the same either way round, to the last bit."""
@@ -115,7 +116,7 @@ class ByteTiles(Tiles):
         """The last is what a squared step counts."""
         return 1, None, -self.kernel.gamma * self.step**2
 
-    def _right(self, index: np.ndarray) -> np.ndarray:
+    def pack_right(self, index: np.ndarray) -> np.ndarray:
         panels = np.empty((-(-index.size // WIDTH), self.rows.shape[1], WIDTH), np.uint32)
         some = CHUNK // WIDTH
 

@@ -13,16 +13,17 @@ import numpy as np
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.float32_error import TERMS, Rates
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, no_rates
+from gapless.gram.float32_error import TERMS, ErrorRates
+from gapless.gram.interface import Tick
+from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, RowTiles, no_rates
 
 
-class Kept:
+class CachedRowTiles:
     """``smaller``: of the first of these points; what it keeps is not made again, until `forget`."""
 
     used: int
 
-    def __init__(self, tiles: Tiles, budget: int, smaller: Kept | None = None) -> None:
+    def __init__(self, tiles: RowTiles, budget: int, smaller: CachedRowTiles | None = None) -> None:
         self.tiles, self.smaller = tiles, smaller
         if smaller is not None:
             budget -= smaller.used * smaller.n * tiles.dtype.itemsize
@@ -40,7 +41,7 @@ class Kept:
         return self.tiles.dtype
 
     @property
-    def rates(self) -> Rates:
+    def rates(self) -> ErrorRates:
         return self.tiles.rates
 
     def add(
@@ -60,9 +61,9 @@ class Kept:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
-            ends, rates, bound = sums_of(slots.size), no_rates(self.dtype), NO_BOUND
+            ends, rates, bound = group_ends(slots.size), no_rates(self.dtype), NO_BOUND
             if off is not None:
-                order, ends, rates, _ = self.rates.grouped(columns[known], v[known], apart=True)
+                order, ends, rates, _ = self.rates.group(columns[known], v[known], apart=True)
                 slots, w, bound = slots[order], w[order], off
 
             def fill(k: int) -> None:
@@ -86,11 +87,11 @@ class Kept:
         for known in (True, False):
             some = columns[begun == known]
             rows = self.rows[self.used : self.used + some.size]
-            self.tiles.fill_columns(some, rows, tick, self._copied(some, rows) if known else 0)
+            self.tiles.fill_columns(some, rows, tick, self._copy_from_smaller(some, rows) if known else 0)
             self.place[some] = np.arange(self.used, self.used + some.size)
             self.used += some.size
 
-    def _copied(self, columns: np.ndarray, rows: np.ndarray) -> int:
+    def _copy_from_smaller(self, columns: np.ndarray, rows: np.ndarray) -> int:
         """How many values of these rows are those of the smaller one; they are copied."""
         if self.smaller is None:
             return 0
@@ -148,7 +149,7 @@ def _place(new, missing, there, out, start, stop):
                 out[missing[i], there[j]] = out[there[j], missing[i]]
 
 
-def sums_of(terms: int) -> np.ndarray:
+def group_ends(terms: int) -> np.ndarray:
     """Where the sums of some terms end that may be rounded in single precision."""
     return np.append(np.arange(TERMS, terms, TERMS), terms)
 

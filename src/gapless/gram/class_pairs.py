@@ -13,10 +13,11 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
-from gapless.gram.blocks import Gram, Part
-from gapless.gram.cached_rows import add_rows, sums_of
-from gapless.gram.float32_error import TERMS, Rates
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, Tick, Tiles, mirror, no_rates
+from gapless.gram.blocks import SubGram
+from gapless.gram.cached_rows import add_rows, group_ends
+from gapless.gram.float32_error import TERMS, ErrorRates
+from gapless.gram.interface import Gram, Tick
+from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, RowTiles, mirror, no_rates
 
 #: Rows that a thread makes at a time.
 HEIGHT = 256
@@ -24,16 +25,16 @@ HEIGHT = 256
 ROOMS = 4
 
 
-class Together:
+class PairwiseGram:
     """A block for every two classes and for each with itself."""
 
-    def __init__(self, laid_out: Tiles, classes: np.ndarray, n_classes: int, tick: Tick | None = None) -> None:
+    def __init__(self, laid_out: RowTiles, classes: np.ndarray, n_classes: int, tick: Tick | None = None) -> None:
         self.order = np.argsort(classes, kind="stable")
         self.starts = np.concatenate(([0], np.cumsum(np.bincount(classes, minlength=n_classes))))
-        tiles = laid_out.taken(self.order, np.float32)
+        tiles = laid_out.reorder(self.order, np.float32)
         self.rates = tiles.rates
         runs = [slice(a, b) for a, b in zip(self.starts, self.starts[1:])]
-        right = [tiles._right(np.arange(run.start, run.stop)) for run in runs]
+        right = [tiles.pack_right(np.arange(run.start, run.stop)) for run in runs]
         self.blocks = {
             (i, j): np.empty((runs[i].stop - runs[i].start, runs[j].stop - runs[j].start), np.float32)
             for i in range(n_classes)
@@ -46,21 +47,21 @@ class Together:
             out = self.blocks[i, j]
             left = tiles.rows[runs[i]][a : a + HEIGHT]
             panels = right[j][: -(-(a + HEIGHT) // TERMS)] if i == j else right[j]  # up to the diagonal
-            tiles._fill(left, panels, out[a : a + HEIGHT])
+            tiles.fill(left, panels, out[a : a + HEIGHT])
 
         share(fill, len(parts), tick)
         share(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)
         self._rooms = threading.local()
 
     @staticmethod
-    def bytes(classes: np.ndarray) -> int:
+    def bytes_needed(classes: np.ndarray) -> int:
         """What the blocks take, and the rows of the largest couple on some threads, however many there are: the bits of a fit
         that has no room do not depend on them either."""
         sizes = np.sort(np.bincount(classes).astype(np.int64))
         couple = int(sizes[-2:].sum())
         return 2 * int(sizes.sum() ** 2 + (sizes**2).sum()) + 4 * ROOMS * couple * (couple + COLUMNS)
 
-    def room(self, m: int) -> np.ndarray:
+    def row_buffer(self, m: int) -> np.ndarray:
         """For the rows of m points: this thread's, used again and again."""
         width = -(-m // COLUMNS) * COLUMNS
         flat = getattr(self._rooms, "flat", None)
@@ -69,20 +70,20 @@ class Together:
         return flat[: m * width].reshape(m, width)
 
 
-class Couple(Part):
+class ClassPairGram(SubGram):
     """The Gram matrix of two classes; ``single`` is what a solver works with."""
 
-    def __init__(self, whole: Gram, index: np.ndarray, together: Together, classes: tuple[int, int]) -> None:
+    def __init__(self, whole: Gram, index: np.ndarray, together: PairwiseGram, classes: tuple[int, int]) -> None:
         super().__init__(whole, index)
-        self.single = CoupleTiles(together, index, classes)
+        self.single = ClassPairTiles(together, index, classes)
 
 
-class CoupleTiles:
+class ClassPairTiles:
     """Tiles of two classes, the points of the first of them first.  Of one thread: a thread has one couple at a time."""
 
     dtype = np.dtype(np.float32)
 
-    def __init__(self, together: Together, index: np.ndarray, classes: tuple[int, int]) -> None:
+    def __init__(self, together: PairwiseGram, index: np.ndarray, classes: tuple[int, int]) -> None:
         first, second = sorted(classes)
         self.first, self.between, self.second = (
             together.blocks[pair] for pair in ((first, first), (second, first), (second, second))
@@ -94,12 +95,12 @@ class CoupleTiles:
         self.order = np.searchsorted(index, together.order[points])
         self.diagonal = np.concatenate([np.diagonal(self.first), np.diagonal(self.second)])
         sizes = together.rates.sizes
-        self.rates = Rates(None if sizes is None else sizes[points])
-        self.rows, self.there = together.room(self.n), np.zeros(self.n, bool)
+        self.rates = ErrorRates(None if sizes is None else sizes[points])
+        self.rows, self.row_is_loaded = together.row_buffer(self.n), np.zeros(self.n, bool)
 
-    def bring(self, index: np.ndarray) -> None:
+    def load(self, index: np.ndarray) -> None:
         """Have these rows."""
-        bring_all(self.first, self.between, self.second, index, self.rows, self.there)
+        load_rows(self.first, self.between, self.second, index, self.rows, self.row_is_loaded)
 
     def add(
         self,
@@ -111,10 +112,10 @@ class CoupleTiles:
         off: np.ndarray | None = None,
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
-        self.bring(columns)
-        w, ends, rates, bound = v.astype(np.float32), sums_of(columns.size), no_rates(self.dtype), NO_BOUND
+        self.load(columns)
+        w, ends, rates, bound = v.astype(np.float32), group_ends(columns.size), no_rates(self.dtype), NO_BOUND
         if off is not None:
-            order, ends, rates, _ = self.rates.grouped(columns, v, apart=True)
+            order, ends, rates, _ = self.rates.group(columns, v, apart=True)
             columns, w, bound = columns[order], w[order], off
         every = np.arange(0) if at is None else at
         for start in range(0, out.size, CHUNK):
@@ -123,14 +124,14 @@ class CoupleTiles:
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
-        self.bring(index)
+        self.load(index)
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
         out[:, : index.size] = self.rows[np.ix_(index, index)]
         return out
 
 
 @compiled
-def bring_row(first, between, second, i, row):
+def load_row(first, between, second, i, row):
     """Row i of a couple's matrix; columns beyond it are 0."""
     size, rest = first.shape[0], second.shape[0]
     if i < size:
@@ -150,8 +151,8 @@ def bring_row(first, between, second, i, row):
 
 
 @compiled
-def bring_all(first, between, second, index, rows, there):
+def load_rows(first, between, second, index, rows, there):
     for k in range(index.size):
         if not there[index[k]]:
-            bring_row(first, between, second, index[k], rows[index[k]])
+            load_row(first, between, second, index[k], rows[index[k]])
             there[index[k]] = True

@@ -9,13 +9,14 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
-from gapless.gram.blocks import Gram
-from gapless.gram.cached_rows import add_rows, sums_of
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, Tick, Tiles, mirror, no_rates
+from gapless.gram.blocks import BlockGram
+from gapless.gram.cached_rows import add_rows, group_ends
+from gapless.gram.interface import Gram, Tick
+from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, RowTiles, mirror, no_rates
 
 
-class Whole(Gram):
-    def __init__(self, gram: Gram, laid_out: Tiles) -> None:
+class DenseGram(BlockGram):
+    def __init__(self, gram: Gram, laid_out: RowTiles) -> None:
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
         self.laid_out = laid_out
@@ -43,15 +44,15 @@ class Whole(Gram):
         _add(self.K, np.asarray(rows), np.asarray(coefficients, float), at, out, tick)
         return out
 
-    def tiles(self, order: np.ndarray, dtype: Any) -> Held:
+    def tiles(self, order: np.ndarray, dtype: Any) -> DenseTiles:
         if dtype == self.K.dtype and (order == np.arange(self.n)).all():
-            return Held(self.K, self.n)
+            return DenseTiles(self.K, self.n)
         K = np.empty((order.size, -(-order.size // COLUMNS) * COLUMNS), dtype)
-        gather(self.K, order, K)
-        return Held(K, order.size)
+        gather_square(self.K, order, K)
+        return DenseTiles(K, order.size)
 
 
-class Held:
+class DenseTiles:
     """Tiles of a matrix that is there."""
 
     def __init__(self, K: np.ndarray, n: int) -> None:
@@ -61,8 +62,8 @@ class Held:
     def dtype(self) -> Any:
         return self.K.dtype
 
-    def first(self, n: int) -> Held:
-        return Held(self.K, n)
+    def first(self, n: int) -> DenseTiles:
+        return DenseTiles(self.K, n)
 
     def add(
         self,
@@ -80,11 +81,11 @@ class Held:
         if index.size == self.K.shape[0]:
             return self.K
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
-        gather(self.K, index, out, tick)
+        gather_square(self.K, index, out, tick)
         return out
 
 
-def gather(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
+def gather_square(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
     """out = K[index, index], with zeros beyond."""
     starts = range(0, index.size, ROWS)
     share(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
@@ -94,7 +95,7 @@ def _add(
     K: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, out: np.ndarray, tick: Tick | None
 ) -> None:
     every = np.arange(0) if at is None else np.asarray(at)
-    ends = sums_of(columns.size)
+    ends = group_ends(columns.size)
 
     def fill(k: int) -> None:
         add_rows(

@@ -37,7 +37,7 @@ TERMS = 64
 SMALLEST = 1e-30
 
 
-class Groups(NamedTuple):
+class TermGroups(NamedTuple):
     """Columns whose terms are summed together."""
 
     order: np.ndarray  #: all of them, group by group
@@ -47,13 +47,13 @@ class Groups(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class ErrorRates:
     """Of a Gaussian's rows; ``sizes`` are the a, None where nothing is said."""
 
     sizes: np.ndarray | None
 
     @classmethod
-    def of(cls, kernel: Any, rows: np.ndarray) -> Rates:
+    def from_tiles(cls, kernel: Any, rows: np.ndarray) -> ErrorRates:
         """Rows as tiles have them, with -gamma |x|^2 in the last column but one."""
         if not isinstance(kernel, RBF) or rows.dtype != np.float32:
             return cls(None)
@@ -73,7 +73,7 @@ class Rates:
     def known(self) -> bool:
         return self.sizes is not None
 
-    def grouped(self, columns: np.ndarray, v: np.ndarray, *, apart: bool) -> Groups:
+    def group(self, columns: np.ndarray, v: np.ndarray, *, apart: bool) -> TermGroups:
         """These columns in groups of one sign of v each, but for one where they need not be ``apart``; like sizes together."""
         assert self.sizes is not None
         sizes, below = self.sizes[columns], v < 0.0
@@ -84,7 +84,7 @@ class Rates:
             starts = np.sort(np.append(starts, above))
         rates = REST + np.maximum.reduceat(sizes[order], starts) if starts.size else np.zeros(0)
         mixed = above // TERMS if not apart and 0 < above < columns.size and above % TERMS else -1
-        return Groups(order, np.append(starts[1:], columns.size), rates, mixed)
+        return TermGroups(order, np.append(starts[1:], columns.size), rates, mixed)
 
     def bound(self, off: np.ndarray, moved: float) -> np.ndarray:
         """What scores are off by at most, from sums over the groups (a column each): of their size times their rate, and of their
@@ -93,4 +93,4 @@ class Rates:
         return 1.01 * (off[:, 0] + self.sizes * off[:, 1]) + SMALLEST * moved
 
 
-UNKNOWN = Rates(None)
+UNKNOWN_RATES = ErrorRates(None)

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.threads import share
-from gapless.gram.bits import BitTiles, zeros_and_ones
+from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.tiles import Tiles
+from gapless.gram.tiles import RowTiles
 from gapless.kernels.callable import Function
 from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
@@ -25,12 +25,14 @@ TILE_ROWS = 512
 TILE_VECTORS = 1024
 
 
-def scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
+def predict_scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
     """(rows of X, lines of coefficients); ``vectors`` are the support vectors, for a precomputed kernel their columns of X."""
-    return scores_of_parts(kernel, X, vectors, coefficients, [slice(0, coefficients.shape[1])])[0]
+    return predict_scores_by_part(kernel, X, vectors, coefficients, [slice(0, coefficients.shape[1])])[0]
 
 
-def scores_of_parts(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray, parts: list[slice]) -> np.ndarray:
+def predict_scores_by_part(
+    kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray, parts: list[slice]
+) -> np.ndarray:
     """The same for each part of the support vectors: (parts, rows of X, lines of coefficients)."""
     columns = np.ascontiguousarray(coefficients.T, dtype=np.float64)
     out = np.zeros((len(parts), X.shape[0], columns.shape[1]))
@@ -52,18 +54,18 @@ def scores_of_parts(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray,
             w = np.asarray(vectors[part].T @ columns[part])
             share_rows(X.shape[0], lambda a, b, k=k, w=w: _add(out[k, a:b], X[a:b], w))
         return out
-    if zeros_and_ones(vectors) and zeros_and_ones(X):
-        BitTiles.packed(kernel, vectors, np.float64).add_to(out, X, columns, parts)
+    if is_binary(vectors) and is_binary(X):
+        BitTiles.from_binary_rows(kernel, vectors, np.float64).add_predictions(out, X, columns, parts)
     elif not sparse.issparse(X) and not sparse.issparse(vectors):
         dtype = np.float32 if X.dtype == np.float32 else np.float64
         V = np.asarray(vectors)
-        tiles = ByteTiles.packed(kernel, V, dtype)
-        laid_out = None if tiles is None else ByteTiles.packed(kernel, X, dtype, tiles.step)
+        tiles = ByteTiles.from_whole_steps(kernel, V, dtype)
+        laid_out = None if tiles is None else ByteTiles.from_whole_steps(kernel, X, dtype, tiles.step)
         if tiles is not None and laid_out is not None:
-            tiles.add_to(out, laid_out.rows, columns, parts)
+            tiles.add_predictions(out, laid_out.rows, columns, parts)
             return out
         centre = V.mean(axis=0, dtype=np.float64) if isinstance(kernel, RBF) else None
-        Tiles.of(kernel, V, dtype, centre).add_to(out, X, columns, parts)
+        RowTiles.from_rows(kernel, V, dtype, centre).add_predictions(out, X, columns, parts)
     else:
         for k, part in enumerate(parts):
             _add_sparse(kernel, X, vectors[part], columns[part], out[k])
@@ -81,7 +83,7 @@ def _add_sparse(kernel: Any, X: Any, vectors: Any, columns: np.ndarray, out: np.
         for start in range(0, V.shape[0], TILE_VECTORS):
             part = slice(start, start + TILE_VECTORS)
             inner = np.ascontiguousarray((V[part] @ left.T).T)
-            _add(out[a:b], kernel.of(inner, norms, right[part]), columns[part])
+            _add(out[a:b], kernel.from_products(inner, norms, right[part]), columns[part])
 
     share_rows(X.shape[0], fill)
 

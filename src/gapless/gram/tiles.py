@@ -11,7 +11,6 @@ Work is cut by shape, so that the bits do not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +20,8 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
 from gapless.gram import panels as P
-from gapless.gram.float32_error import TERMS, Rates
+from gapless.gram.float32_error import TERMS, ErrorRates
+from gapless.gram.interface import Tick
 from gapless.kernels.linear import Linear
 from gapless.kernels.polynomial import Polynomial
 from gapless.kernels.rbf import RBF
@@ -49,12 +49,11 @@ def no_rates(dtype: Any) -> np.ndarray | None:
     return None if dtype == np.float64 else np.zeros(0)
 
 
-Tick = Callable[[], None]
 #: How the map of a kernel is named in compiled code.
 MAPS = {Linear: 0, RBF: 1, Polynomial: 2, Sigmoid: 3}
 
 
-class Tiles:
+class RowTiles:
     """Rows whose products, mapped, are kernel values.  A Gaussian's rows have two more columns, so that their product with
     (2 gamma z, 1, -gamma |z|^2) is the exponent."""
 
@@ -62,7 +61,7 @@ class Tiles:
         self.kernel, self.rows, self.centre = kernel, rows, centre
 
     @classmethod
-    def of(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> Tiles:
+    def from_rows(cls, kernel: Any, X: Any, dtype: Any, centre: np.ndarray | None = None) -> RowTiles:
         """Rows of X, less a centre: distances stay, and |x|^2 + |z|^2 - 2<x, z> loses the fewest digits."""
         n, d = X.shape
         tiles = cls(kernel, np.empty((n, d + (2 if isinstance(kernel, RBF) else 0)), dtype), centre)
@@ -103,7 +102,7 @@ class Tiles:
         """A value costs more than reading it again."""
         return self.rows.shape[1] > LONG
 
-    def taken(self, order: np.ndarray, dtype: Any) -> Tiles:
+    def reorder(self, order: np.ndarray, dtype: Any) -> RowTiles:
         """The Gram matrix of rows in this order, in this precision."""
         rows = np.empty((order.size, self.rows.shape[1]), dtype)
 
@@ -111,11 +110,11 @@ class Tiles:
             rows[k * CHUNK : (k + 1) * CHUNK] = self.rows[order[k * CHUNK : (k + 1) * CHUNK]]
 
         share(fill, -(-order.size // CHUNK))
-        return Tiles(self.kernel, rows)
+        return RowTiles(self.kernel, rows)
 
-    def first(self, n: int) -> Tiles:
+    def first(self, n: int) -> RowTiles:
         """The Gram matrix of the first n rows."""
-        return Tiles(self.kernel, self.rows[:n])
+        return RowTiles(self.kernel, self.rows[:n])
 
     def add(
         self,
@@ -136,10 +135,10 @@ class Tiles:
             return
         rates, mixed = no_rates(self.dtype), -1
         if off is not None:
-            order, _, rates, mixed = self.rates.grouped(columns, v, apart=False)
+            order, _, rates, mixed = self.rates.group(columns, v, apart=False)
             columns, v = columns[order], v[order]
-        right = self._right(columns)
-        w = self._padded(v, right)
+        right = self.pack_right(columns)
+        w = self.pad(v, right)
         n = self.n if at is None else at.size
         bound = NO_BOUND if off is None else off
         chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # of few rows all threads shall have some
@@ -156,8 +155,8 @@ class Tiles:
             return
         step = max(4 * ROWS, -(-index.size // (PIECES * COLUMNS)) * COLUMNS)
         starts = range(0, index.size, step)
-        every = self._right(index)
-        weights = self._padded(v, every)
+        every = self.pack_right(index)
+        weights = self.pad(v, every)
         wide = weights.size // every.shape[0]
         half = [(i, j) for i in range(len(starts)) for j in range(i + 1)]
         found = [(np.zeros(0), np.zeros(0))] * len(half)
@@ -182,17 +181,17 @@ class Tiles:
                 out[starts[j] : starts[j] + step] += other
 
     @cached_property
-    def rates(self) -> Rates:
+    def rates(self) -> ErrorRates:
         """How far values in single precision can be off."""
-        return Rates.of(self.kernel, self.rows)
+        return ErrorRates.from_tiles(self.kernel, self.rows)
 
-    def add_to(self, out: np.ndarray, X: Any, columns: np.ndarray, parts: list[slice]) -> None:
+    def add_predictions(self, out: np.ndarray, X: Any, columns: np.ndarray, parts: list[slice]) -> None:
         """out[k] += K(X, rows[parts[k]]) columns[parts[k]], for other rows X."""
-        right = self._right(np.arange(self.n))
+        right = self.pack_right(np.arange(self.n))
         single = columns.shape[1] == 1 and len(parts) == 1
-        weights = self._padded(columns.ravel(), right) if single else columns.astype(self.dtype, copy=False)
-        pieces = pieces_of(parts, self.n)
-        wide = self._width(right) // right.shape[0]
+        weights = self.pad(columns.ravel(), right) if single else columns.astype(self.dtype, copy=False)
+        pieces = cut_into_tiles(parts, self.n)
+        wide = self.padded_width(right) // right.shape[0]
 
         def fill(k: int) -> None:
             some = slice(k * NEW, (k + 1) * NEW)
@@ -208,8 +207,8 @@ class Tiles:
                 into = out[:, some][:, a : a + HEIGHT]
                 for start, inside in pieces:
                     panels = right[start // wide : -(-(start + ACROSS) // wide)]
-                    tile = memory[: rows.shape[0] * self._width(panels)].reshape(rows.shape[0], -1)
-                    self._fill(rows, panels, tile)
+                    tile = memory[: rows.shape[0] * self.padded_width(panels)].reshape(rows.shape[0], -1)
+                    self.fill(rows, panels, tile)
                     for part, of in inside:
                         into[part] += tile[:, of.start - start : of.stop - start] @ weights[of]
 
@@ -232,22 +231,22 @@ class Tiles:
     ) -> None:
         P.add_both(left, right, w, v, *self.map, out, across)
 
-    def _fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    def fill(self, left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
         P.fill(left, right, *self.map, out)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
         """K[index, index], with columns up to a whole number of tiles."""
         out = np.empty((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
-        right, left = self._right(index), self.rows[index]
+        right, left = self.pack_right(index), self.rows[index]
         height = 2 * ROWS if self.long else ROWS
         starts = range(0, index.size, height)
 
         def fill(k: int) -> None:
             a, b = starts[k], min(index.size, starts[k] + height)
             if not self.long:
-                self._fill(left[a:b], right, out[a:b])
+                self.fill(left[a:b], right, out[a:b])
             else:  # long rows: what is above the diagonal is the mirror image of what is below
-                self._fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
+                self.fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
                 mirror(out, a, b)
 
         share(fill, len(starts), tick)
@@ -256,16 +255,16 @@ class Tiles:
 
     def between(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """K[rows, columns], on this thread."""
-        right = self._right(columns)
-        out = np.empty((rows.size, self._width(right)), self.dtype)
-        self._fill(self.rows[rows], right, out)
+        right = self.pack_right(columns)
+        out = np.empty((rows.size, self.padded_width(right)), self.dtype)
+        self.fill(self.rows[rows], right, out)
         return out[:, : columns.size]
 
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
         """out = K[start:, columns] transposed, from that place on."""
         if columns.size == 0:
             return
-        right = self._right(columns)
+        right = self.pack_right(columns)
 
         def fill(k: int) -> None:
             part = slice(start + k * CHUNK, min(self.n, start + (k + 1) * CHUNK))
@@ -280,21 +279,21 @@ class Tiles:
         degree = None if kind <= 1 else getattr(self.kernel, "degree", 0)
         return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
 
-    def _right(self, index: np.ndarray) -> np.ndarray:
+    def pack_right(self, index: np.ndarray) -> np.ndarray:
         """The rows that stand on the right of a product, in panels."""
-        return panels_of(self.kernel, self.rows, index)
+        return pack_panels(self.kernel, self.rows, index)
 
-    def _padded(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def pad(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
         """As many numbers as the right has columns, the last ones 0."""
-        full = np.zeros(self._width(right), self.dtype)
+        full = np.zeros(self.padded_width(right), self.dtype)
         full[: v.size] = v
         return full
 
-    def _width(self, right: np.ndarray) -> int:
+    def padded_width(self, right: np.ndarray) -> int:
         return right.shape[0] * TERMS
 
 
-def pieces_of(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, slice]]]]:
+def cut_into_tiles(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, slice]]]]:
     """Where each tile starts, and what of it belongs to which part."""
     pieces = []
     for start in range(0, n, ACROSS):
@@ -303,7 +302,7 @@ def pieces_of(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, sli
     return pieces
 
 
-def panels_of(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+def pack_panels(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
     """Rows of the left as what stands on the right of them."""
     panels = np.empty((-(-index.size // TERMS), rows.shape[1], TERMS), rows.dtype)
     gaussian = isinstance(kernel, RBF)

@@ -12,7 +12,7 @@ class Linear:
     name = "linear"
     positive = True
 
-    def of(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values from inner products and squared norms, in place."""
         return inner
 
@@ -24,9 +24,9 @@ class Linear:
         return (d + 2) * 2.0**-53 * norm2
 
     def relative_error(self, d: int, norm2: float) -> float:
-        """The same against ``size``."""
+        """The same against ``bound``."""
         return (d + 2) * 2.0**-53
 
-    def size(self, lengths: np.ndarray) -> np.ndarray:
+    def bound(self, lengths: np.ndarray) -> np.ndarray:
         """A bound on |K| from |x||z|."""
         return lengths

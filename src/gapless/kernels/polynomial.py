@@ -19,7 +19,7 @@ class Polynomial:
         """Sums and products of kernels are kernels, and so is a constant >= 0; a negative one must be looked at."""
         return True if self.coef0 >= 0.0 or self.degree == 0 else None
 
-    def of(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values from inner products and squared norms, in place."""
         inner *= self.gamma
         inner += self.coef0
@@ -34,10 +34,10 @@ class Polynomial:
         return self.degree * (d + 8) * 2.0**-53 * top**self.degree if top < 1e30 else np.inf
 
     def relative_error(self, d: int, norm2: float) -> float:
-        """The same against ``size``."""
+        """The same against ``bound``."""
         return self.degree * (d + 8) * 2.0**-53
 
-    def size(self, lengths: np.ndarray) -> np.ndarray:
+    def bound(self, lengths: np.ndarray) -> np.ndarray:
         """A bound on |K| from |x||z|."""
         return power(self.gamma * lengths + abs(self.coef0), self.degree)
 

@@ -19,7 +19,7 @@ MOST_SHIFT = 1e-6
 MOST_ROWS = 8_000
 
 
-class Positive(NamedTuple):
+class PositiveProof(NamedTuple):
     """K + ``shift`` I is positive semidefinite for certain; None where it is not: then witness'K witness = value < 0."""
 
     shift: float | None
@@ -27,7 +27,7 @@ class Positive(NamedTuple):
     value: float = 0.0
 
 
-def positive(K: np.ndarray) -> Positive:
+def prove_positive(K: np.ndarray) -> PositiveProof:
     """Prove it for K, or for K + shift I with the smallest shift that does; or find v with v'Kv < 0."""
     n = K.shape[0]
     diagonal = np.diagonal(K)
@@ -36,15 +36,15 @@ def positive(K: np.ndarray) -> Positive:
     shift = 0.0
     while shift <= MOST_SHIFT * top or shift == 0.0:
         if _factors(K, shift - margin - 4.0 * UNIT * (shift + top)):
-            return Positive(shift)
+            return PositiveProof(shift)
         shift = 4.0 * margin if shift == 0.0 else 8.0 * shift
     values, vectors = np.linalg.eigh(K)
     v = vectors[:, 0]
     product = float(v @ (K @ v))
     off = (2 * n + 8) * UNIT * float(np.abs(v) @ (np.abs(K) @ np.abs(v)))
     if product + off < 0.0:
-        return Positive(None, v, product)
-    return Positive(None, None, float(values[0]))
+        return PositiveProof(None, v, product)
+    return PositiveProof(None, None, float(values[0]))
 
 
 def _factors(K: np.ndarray, add: float) -> bool:

@@ -13,7 +13,7 @@ class RBF:
     name = "rbf"
     positive = True
 
-    def of(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values from inner products and squared norms, in place: |x - z|^2 = |x|^2 + |z|^2 - 2<x, z>."""
         inner *= 2.0
         inner -= left[:, None]

@@ -14,7 +14,7 @@ class Sigmoid:
     name = "sigmoid"
     positive = False
 
-    def of(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def from_products(self, inner: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Kernel values from inner products and squared norms, in place."""
         inner *= self.gamma
         inner += self.coef0

@@ -25,7 +25,6 @@ from .state import MOST_FILE, StateError
 
 MOST_PLAIN = 256 * 1024  #: of one message without files
 MOST_BYTES = MOST_PLAIN + 2 * 4 * (MOST_FILE // 3 + 1)  #: of one message: a table and a model file in base64
-MOST_WAITING = 16  #: questions other than drawings that may wait
 MOST_SECONDS = 30.0  #: for one answer, compiling apart; the fits of a scene have shorter limits of their own
 TICK = 0.25  #: seconds between two looks at an answer that is not there yet
 
@@ -166,10 +165,11 @@ class Session:
         self.wake = asyncio.Event()
 
     def receive(self, text: str | bytes) -> None:
+        most_waiting = 16  #: questions other than drawings that may wait
         question = read(text)
         if question.get("ask") == "draw":
             self.latest = question
-        elif len(self.others) < MOST_WAITING:
+        elif len(self.others) < most_waiting:
             self.others.append(question)
         self.wake.set()
 

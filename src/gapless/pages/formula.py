@@ -27,11 +27,9 @@ FUNCTIONS = frozenset({"max", "min", "ln", "exp", "tanh", "kl"})
 SIGNS = {"-": "−", "*": "·", "<=": "≤", ">=": "≥"}
 BRACKETS = {"(": ")", "[": "]", "<": ">", "|": "|"}
 SHOWN = {"<": "⟨", ">": "⟩", "|": "|", "(": "(", ")": ")", "[": "[", "]": "]"}
-NORM = "‖"
 #: Vectors: what stands between bars with one of these at its front is a norm, else an absolute value.
 VECTOR = re.compile(r"\s*(w|x - z)")
 TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|([A-Za-zα-ωΑ-Ω∑]+)|(<=|>=|[-+*/=,;:_^()\[\]|<>]))")
-MOST_SIGNS = 1000
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,9 @@ class Formula:
 
 def typeset(text: str) -> Formula | None:
     """The formula as MathML; None where the notation is not kept, and the text stands for itself."""
+    most_signs = 1000
     plain = " ".join(text.split())
-    if not plain or len(plain) > MOST_SIGNS:
+    if not plain or len(plain) > most_signs:
         return None
     try:
         reader = _Reader(plain)
@@ -160,10 +159,11 @@ class _Reader:
         return _word(token)
 
     def bracket(self, token: str) -> Node:
+        norm_sign = "‖"
         end = BRACKETS[token]
         norm = token == "|" and VECTOR.match(self.text, self.at) is not None
         inside = self.row(end)
-        left, right = (NORM, NORM) if norm else (SHOWN[token], SHOWN[end])
+        left, right = (norm_sign, norm_sign) if norm else (SHOWN[token], SHOWN[end])
         fence = (("fence", "true"), ("stretchy", "true"))
         ends = (("form", "prefix"), *fence), (("form", "postfix"), *fence)
         first, last = (Node("mo", text=sign, attributes=of) for sign, of in zip((left, right), ends))

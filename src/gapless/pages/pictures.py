@@ -21,7 +21,6 @@ __all__ = [
     "of_tree",
 ]
 
-ALL = 2_000_000  # bytes of all images of a page
 #: Rows of a kernel machine that are drawn (ten times as many of others), and numbers in X that are made dense for it.
 MOST_ROWS, MOST_NUMBERS = 4000, 10_000_000
 
@@ -127,11 +126,12 @@ def _draw(story: Story, name: str, title: str, *arguments: Any, **options: Any) 
 
 
 def _taken(story: Story, title: str, image: Callable[[], tuple[str, str]]) -> list[Block]:
-    if story.picture_bytes >= ALL:
+    most_image_bytes = 2_000_000  # bytes of all images of a page
+    if story.picture_bytes >= most_image_bytes:
         return []
     mime, data = image()
-    if story.picture_bytes + len(data) > ALL:
-        story.picture_bytes = ALL
+    if story.picture_bytes + len(data) > most_image_bytes:
+        story.picture_bytes = most_image_bytes
         return [Note(f"{title}: left out, the page has enough pictures.")]
     story.picture_bytes += len(data)
     return [Picture(title, mime, data)]

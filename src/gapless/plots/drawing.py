@@ -21,26 +21,22 @@ from typing import Any
 
 __all__ = ["beside", "drawn", "image", "serve", "with_company"]
 
-#: Markers, and bytes, of one vector image beyond which dots are stored instead.
-MARKS, VECTOR, DOTS = 1000, 250_000, 110
-#: What nearly every page of a command draws, loaded ahead.
-USUAL = ("gap", "margin", "reliability", "boosting")
-_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless.plots.drawing import serve; serve()"
-
 
 def image(display: Any) -> tuple[str, str]:
     """(type, base64): vector graphics where they are small, dots where not."""
+    # Markers, and bytes, of one vector image beyond which dots are stored instead.
+    most_marks, vector_bytes, dots_per_inch = 1000, 250_000, 110
     from matplotlib import pyplot, rc_context
 
     figure = display.plot().figure_
     try:
         with rc_context({"svg.fonttype": "path", "svg.hashsalt": "gapless"}):
             marks = sum(len(each.get_offsets()) for ax in figure.axes for each in ax.collections)
-            kinds: Any = (("image/svg+xml", {"metadata": {"Date": None}}), ("image/png", {"dpi": DOTS}))
-            for mime, options in kinds[marks > MARKS :]:
+            kinds: Any = (("image/svg+xml", {"metadata": {"Date": None}}), ("image/png", {"dpi": dots_per_inch}))
+            for mime, options in kinds[marks > most_marks :]:
                 stream = io.BytesIO()
                 figure.savefig(stream, format=mime[6:9], bbox_inches="tight", facecolor="white", **options)
-                if stream.tell() <= VECTOR or mime == "image/png":
+                if stream.tell() <= vector_bytes or mime == "image/png":
                     break
     finally:
         pyplot.close(figure)
@@ -51,9 +47,12 @@ class _Artist:
     """The process, and a thread that hands it one display after the other."""
 
     def __init__(self) -> None:
+        _child = (
+            "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from gapless.plots.drawing import serve; serve()"
+        )
         places = json.dumps([os.path.abspath(place) for place in sys.path])
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CHILD, places],
+            [sys.executable, "-P", "-c", _child, places],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env={**os.environ, "MPLBACKEND": "Agg"},
         )  # fmt: skip
@@ -129,6 +128,8 @@ def drawn(display: Any) -> Callable[[], tuple[str, str]]:
 
 def serve() -> None:
     """The other side: displays in, images out, until there are no more."""
+    # What nearly every page of a command draws, loaded ahead.
+    usual_displays = ("gap", "margin", "reliability", "boosting")
     import importlib
     import warnings
 
@@ -138,7 +139,7 @@ def serve() -> None:
     with contextlib.suppress(ImportError):
         importlib.import_module("matplotlib.pyplot")
         importlib.import_module("matplotlib.backends.backend_svg")
-        for name in USUAL:
+        for name in usual_displays:
             importlib.import_module(f"gapless.plots.{name}")
     with contextlib.suppress(EOFError, KeyboardInterrupt, BrokenPipeError):
         while True:

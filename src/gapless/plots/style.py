@@ -45,7 +45,6 @@ RC = {
 }
 #: Inches of a panel.
 WIDTH, HEIGHT = 4.6, 3.7
-TITLE = 9.5
 #: Axes that somebody else made, and how much of their width a legend beside and below them may take.
 GUESTS: WeakSet[Any] = WeakSet()
 BESIDE, BELOW = 0.6, 1.1
@@ -79,12 +78,13 @@ def count(n: float, what: str, many: str | None = None) -> str:
 
 def say(ax: Any, text: str) -> None:
     """What is seen, above it: at the left, in lines as long as the panel is wide."""
+    title_points = 9.5
     inches = 1.1 * ax.get_position().width * ax.figure.get_figwidth()  # layouts make panels wider than they begin
-    room = max(24, int(inches * 72.0 / (0.53 * TITLE)))
+    room = max(24, int(inches * 72.0 / (0.53 * title_points)))
     for sign in "=<>≤≥":
         text = text.replace(f" {sign} ", f"\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, room, break_long_words=False)]
-    ax.set_title("\n".join(lines), loc="left", fontsize=TITLE, color=INK)
+    ax.set_title("\n".join(lines), loc="left", fontsize=title_points, color=INK)
 
 
 def make_room(figure: Any) -> None:

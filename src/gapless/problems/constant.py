@@ -145,7 +145,7 @@ def _far_offset(problem: KernelDual, point: KernelPoint) -> KernelPoint:
     most = max(np.sqrt(problem.R2 * max(problem.square(beta, scores), 0.0)), float(np.abs(scores).max(initial=0.0)))
     offset = side * (1.0 + 1e-6) * (most if most > 0.0 else 1.0)
     # t is best where the slope T1 - sum of c over h > 0 changes sign: a quantile of the h without t.
-    h = -problem.sign * (problem.own(scores) + offset)
+    h = -problem.sign * (problem.to_variables(scores) + offset)
     order = np.argsort(-h, kind="stable")
     at = int(np.searchsorted(np.cumsum(problem.c[order]), problem.totals[1]))
     return beta, np.array([offset, float(h[order[min(at, h.size - 1)]])]), scores

@@ -34,7 +34,7 @@ class HardMargin(LinearProblem):
     hard = True
 
     @classmethod
-    def of(cls, X: Any, y: np.ndarray, offset: str, offset_scale: float = 1.0) -> HardMargin:
+    def from_rows(cls, X: Any, y: np.ndarray, offset: str, offset_scale: float = 1.0) -> HardMargin:
         c = np.broadcast_to(np.inf, y.size)
         built = LinearProblem.build(X, np.asarray(y, np.int8), np.ones(0), Hinge(), offset, offset_scale)
         return cls(built.rows, built.y, c, built.loss, offset)
@@ -55,7 +55,7 @@ class HardMargin(LinearProblem):
         longest = R.longest_row(self.rows)
         return int(longest) + 1
 
-    def certain(self, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def certain_margins(self, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
         """y f of every row, less what the rounding of its score z can hide: Higham's gamma_k |x|.|w| for any order.
 
         |x| |w| in place of |x|.|w| is good enough for rows that are far from their margin.
@@ -76,7 +76,7 @@ class HardMargin(LinearProblem):
     def primal(self, theta: np.ndarray, z: np.ndarray | None = None) -> float:
         """1/2 |w|^2, infinite unless every margin is kept for certain."""
         z = self.scores(theta) if z is None else z
-        return self.penalty(theta) if float(self.certain(theta, z).min()) >= 1.0 else np.inf
+        return self.penalty(theta) if float(self.certain_margins(theta, z).min()) >= 1.0 else np.inf
 
     def _dual_terms(self, u: np.ndarray) -> float:
         return float((u * self.y).sum())
@@ -124,7 +124,7 @@ class HardMargin(LinearProblem):
         out[...] = found
         return out
 
-    def rescaled(self, u: np.ndarray) -> np.ndarray:
+    def scale_dual(self, u: np.ndarray) -> np.ndarray:
         """t u with the t >= 0 that lifts D highest."""
         square = 2.0 * self.penalty(self.combine(u))
         return u * (max(0.0, self._dual_terms(u)) / square) if square > 0.0 else u
@@ -141,7 +141,7 @@ class HardMargin(LinearProblem):
             return 0.0
         return 0.5 * float((-z[minus]).min() - z[plus].min())
 
-    def repaired(self, theta: np.ndarray) -> np.ndarray | None:
+    def stretch_to_feasible(self, theta: np.ndarray) -> np.ndarray | None:
         """The multiple of (w, b), its free offset moved to its best place, that keeps every margin; None if none does."""
         theta = theta.copy()
         for attempt in range(6):
@@ -150,7 +150,7 @@ class HardMargin(LinearProblem):
                 shift = self.best_offset(z)
                 theta[-1] += shift
                 z += shift
-            sure = self.certain(theta, z)
+            sure = self.certain_margins(theta, z)
             at = int(np.argmin(sure))
             if not (sure[at] > 0.0 and np.isfinite(sure[at])):
                 return None

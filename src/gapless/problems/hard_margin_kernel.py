@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.gram.blocks import Gram
+from gapless.gram.interface import Gram
 from gapless.numbers import gamma
 
 #: Scores are trusted to within so many times their rounding bound, so that others who bound it less sharply agree.
 CAUTION = 16.0
 
 
-class Margins(NamedTuple):
+class HardMarginFigures(NamedTuple):
     """A point and its figures; ``primal`` is infinite unless every margin is kept for certain."""
 
     u: np.ndarray
@@ -33,7 +33,7 @@ class Margins(NamedTuple):
     least: float  #: the smallest y f, less what rounding can hide
 
 
-def hard_figures(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> Margins:
+def evaluate_hard_margin(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> HardMarginFigures:
     """P, D and the gap of (u, b)."""
     rows = np.flatnonzero(u)
     scores = gram.product(rows, u[rows])
@@ -49,15 +49,15 @@ def hard_figures(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> Margins:
     ratio = mass / square
     dual = (0.5 * mass - bound * missed) * ratio
     rounding = float(np.abs(u) @ off) * (1.0 + ratio**2) + gamma(u.size + 8) * (square + mass * ratio * (1.0 + bound))
-    return Margins(u, b, scores, primal, dual, primal - dual, rounding, least)
+    return HardMarginFigures(u, b, scores, primal, dual, primal - dual, rounding, least)
 
 
-def kept(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> Margins:
+def stretch_to_margins(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> HardMarginFigures:
     """The multiple of (u, b) that keeps every margin for certain, if one does."""
-    found = hard_figures(gram, y, u, b)
+    found = evaluate_hard_margin(gram, y, u, b)
     for _ in range(4):
         if not found.least > 0.0 or 1.0 <= found.least <= 1.0 + 1e-12:
             break
         stretch = (1.0 + 1e-15) / found.least
-        found = hard_figures(gram, y, found.u * stretch, found.b * stretch)
+        found = evaluate_hard_margin(gram, y, found.u * stretch, found.b * stretch)
     return found

@@ -28,22 +28,19 @@ at a kink, where h_j = 0: |b*| <= max|tau| + R |w*|, with |w*| <= sqrt(2P) where
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gapless._runtime.cached import lazy
-from gapless.gram.blocks import Gram
+from gapless.gram.interface import Gram, Tick
 from gapless.numbers import UNIT, gamma
 
 KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
 
 #: Kernel values that cost little beside a fit.
 CHEAP = 2e7
-
-Tick = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +128,7 @@ class KernelDual:
         return float(np.max(np.maximum(self.gram.diagonal, 0.0), initial=0.0))
 
     @lazy
-    def nothing(self) -> float:
+    def negligible_gap(self) -> float:
         """What counts as 0: where w = 0 is optimal (nu-SVC with hulls that meet, one-class around the origin) P* is 0, and no gap
         is small beside it.  P is a sum of terms as large as R^2 T^2."""
         if self.kind not in ("nu_svc", "one_class"):
@@ -167,18 +164,18 @@ class KernelDual:
         rows = np.flatnonzero(u)
         return self.gram.product(rows, u[rows], tick=tick)
 
-    def own(self, scores: np.ndarray) -> np.ndarray:
+    def to_variables(self, scores: np.ndarray) -> np.ndarray:
         """The scores of the variables' points."""
         return scores if self.at is None else scores[self.at]
 
     def kinks(self, scores: np.ndarray) -> np.ndarray:
         """Where b (nu forms: b + st) makes h_j = 0.  Also the gradient, -s dP/dbeta: pairs of it are what SMO compares."""
-        return self.sign * self.tau - self.own(scores)
+        return self.sign * self.tau - self.to_variables(scores)
 
     def hinges(self, scalars: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """h_j"""
         t = scalars[1] if self.nu_form else 0.0
-        return self.tau - self.sign * (self.own(scores) + scalars[0]) - t
+        return self.tau - self.sign * (self.to_variables(scores) + scalars[0]) - t
 
     def intervals(self, scores: np.ndarray) -> list[tuple[float, float]]:
         """All best b; in the nu forms all best b + t and t - b."""
@@ -230,7 +227,7 @@ class KernelDual:
                 out[side] = np.clip(total - (filled - self.c[side]), 0.0, self.c[side])
         return self.repair(out)
 
-    def infeasible(self) -> bool:
+    def is_infeasible(self) -> bool:
         """The equalities cannot be kept."""
         room = 1e-12 * float(self.c.sum())
         return any(
@@ -251,7 +248,7 @@ class KernelDual:
 
     def dual(self, beta: np.ndarray, scores: np.ndarray, primal: float) -> float:
         """A lower bound on P*: D less the price of the equalities."""
-        return float(self.tau @ beta) - 0.5 * self.square(beta, scores) - self.price(beta, primal)
+        return float(self.tau @ beta) - 0.5 * self.square(beta, scores) - self.equality_price(beta, primal)
 
     def largest(self, beta: np.ndarray) -> float:
         """Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible beta, which does not change with a
@@ -263,21 +260,21 @@ class KernelDual:
         square = self.R2 if self.kind == "one_class" else float(np.maximum(spread, 0.0).max(initial=0.0))
         return square * float(sum(total for _, total in self.sides)) ** 2
 
-    def missed(self, beta: np.ndarray) -> list[float]:
+    def equality_residuals(self, beta: np.ndarray) -> list[float]:
         """T - s'beta of each side."""
         if not self.nu_form:
             return [self.totals[0] - float(self.sign @ beta)]
         return [total - float(beta[side].sum()) for side, total in self.sides]
 
-    def price(self, beta: np.ndarray, primal: float) -> float:
-        missed = self.priced(beta)
+    def equality_price(self, beta: np.ndarray, primal: float) -> float:
+        missed = self.priced_residual(beta)
         return self.scalar_bound(primal, beta) * missed if missed else 0.0
 
-    def priced(self, beta: np.ndarray) -> float:
+    def priced_residual(self, beta: np.ndarray) -> float:
         """How much is missed of what has a price."""
         if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 has none
             return abs(float(self.sign @ beta)) + max(0.0, float(beta.sum()) - self.totals[1])
-        return sum(map(abs, self.missed(beta)))
+        return sum(map(abs, self.equality_residuals(beta)))
 
     def scalar_bound(self, primal: float, beta: np.ndarray) -> float:
         """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best one."""
@@ -293,13 +290,13 @@ class KernelDual:
         h = self.hinges(scalars, scores)
         rows = np.where(h > 0.0, (self.c - beta) * h, -beta * h)
         found = float(rows.sum())
-        missed = self.missed(beta)
+        missed = self.equality_residuals(beta)
         if any(missed):
             primal = self.primal(beta, scalars, scores) if primal is None else primal
             off = [self.totals[0] - float(self.sign @ beta)]
             if self.nu_form:
                 off.append(self.totals[1] - float(beta.sum()))
-            found += sum(float(v) * r for v, r in zip(scalars, off)) + self.price(beta, primal)
+            found += sum(float(v) * r for v, r in zip(scalars, off)) + self.equality_price(beta, primal)
         return found
 
     def violation(self, beta: np.ndarray, scores: np.ndarray) -> float:
@@ -341,7 +338,7 @@ class KernelDual:
         error = feels + gamma(2 * 64 + int(np.sqrt(self.n)) + 32) * sizes
         bound = self.scalar_bound(primal, beta)
         error += bound * (
-            gamma(self.n + 2) * float(beta.sum() + sum(map(abs, self.totals))) + 1e-11 * self.priced(beta)
+            gamma(self.n + 2) * float(beta.sum() + sum(map(abs, self.totals))) + 1e-11 * self.priced_residual(beta)
         )
         return error * (1.0 + 1e-9)
 
@@ -369,8 +366,19 @@ def quantile_interval(kinks: np.ndarray, c: np.ndarray, wanted: float) -> tuple[
     return float(kinks[order[min(first, c.size - 1)]]), float(kinks[order[min(last, c.size - 1)]])
 
 
-def figures(problem: Any, beta: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, float, float, float]:
-    """The best scalars, P, D (less its price) and the gap of rows, of one beta."""
+class KernelFigures(NamedTuple):
+    """A point's best scalars, P, D less the price of its equalities, and the gap summed row by row."""
+
+    scalars: np.ndarray
+    primal: float
+    dual: float
+    gap: float
+
+
+def evaluate_point(problem: KernelDual, beta: np.ndarray, scores: np.ndarray) -> KernelFigures:
+    """The figures of one beta, whose scores are known."""
     scalars = problem.best_scalars(scores)
     primal = problem.primal(beta, scalars, scores)
-    return scalars, primal, problem.dual(beta, scores, primal), problem.gap(beta, scalars, scores, primal)
+    return KernelFigures(
+        scalars, primal, problem.dual(beta, scores, primal), problem.gap(beta, scalars, scores, primal)
+    )

@@ -27,7 +27,7 @@ from gapless.certificates.model_document import decode_float, encode_parameters
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, costs
 from gapless.errors import CertificateError, short
-from gapless.gram.blocks import gram
+from gapless.gram.blocks import build_gram
 from gapless.problems.kernel import KernelDual
 from gapless.solvers.solution import Solution
 
@@ -208,7 +208,7 @@ def _member(index: np.ndarray, pair: Any) -> np.ndarray:
 def _posed(
     problem: Any, X: Any, rows: np.ndarray, c: np.ndarray, index: np.ndarray, targets: Any, pair: Any, matrix: bool
 ) -> KernelDual:
-    whole = gram(kernel_of(problem["kernel"]), X[np.ix_(rows, rows)] if matrix else X[rows])
+    whole = build_gram(kernel_of(problem["kernel"]), X[np.ix_(rows, rows)] if matrix else X[rows])
     if pair is not None:
         return KernelDual.c_svc(whole, np.where(index[rows] == pair[0], 1.0, -1.0), c[rows])
     return KernelDual.epsilon_svr(whole, targets[rows], c[rows], decode_float(problem["epsilon"]))

@@ -239,7 +239,7 @@ def _certified(
         y = np.where(labels.index[counted] == sub.positive, np.int8(1), np.int8(-1))
         part: LinearProblem
         if hard:
-            part = HardMargin.of(X[counted], y, problem["offset"], scale)
+            part = HardMargin.from_rows(X[counted], y, problem["offset"], scale)
         else:
             part = LinearProblem.build(
                 X[counted], y, c[counted], losses.BY_NAME[problem["loss"]], problem["offset"], scale

@@ -19,10 +19,7 @@ from gapless._runtime.clock import now
 from gapless.cli.scoring import Answers, Chance, Scoring, against_baseline, auc, balanced_error, check_defined, recalls
 from gapless.tuning.search.folds import deal
 
-FOLDED_ROWS = 3000  # up to here five folds choose, beyond one part in four
 CONFIDENCE = 0.95
-#: Classes are balanced by weights where the rarest has less than this part of an equal share: 15 % of the rows of two classes.
-RARE = 0.3
 
 
 class Setting(NamedTuple):
@@ -220,12 +217,13 @@ def folds(y: np.ndarray, seed: int, labels: bool) -> tuple[list[tuple[np.ndarray
 
     A class with fewer rows than there are parts has at most one row in each: no training part lacks it unless it has one row.
     """
+    folded_rows = 3000  # up to here five folds choose, beyond one part in four
     codes = np.unique(y, return_inverse=True)[1] if labels else np.zeros(len(y), dtype=np.int64)
     if len(y) < 2:
         raise ValueError("one row is left to train on: nothing can be compared; give more rows, or --model")
-    parts = min(5 if len(y) <= FOLDED_ROWS else 4, len(y))
+    parts = min(5 if len(y) <= folded_rows else 4, len(y))
     found = deal(codes, parts, seed)
-    if len(y) > FOLDED_ROWS:
+    if len(y) > folded_rows:
         return found[:1], f"one row in {parts}"
     return found, f"{parts} folds"
 
@@ -289,10 +287,12 @@ def compare(
 
 
 def _rarest(y: np.ndarray, classes: np.ndarray) -> tuple[Any, int] | None:
-    """The rarest class and its number of rows, where that is below RARE of an equal share."""
+    """The rarest class and its number of rows, where that is below rare_share of an equal share."""
+    # Classes are balanced by weights where the rarest has less than this part of an equal share: 15 % of the rows of two classes.
+    rare_share = 0.3
     counts = np.unique(y, return_counts=True)[1]
     k = int(counts.argmin())
-    return (classes.tolist()[k], int(counts[k])) if counts[k] * len(classes) < RARE * len(y) else None
+    return (classes.tolist()[k], int(counts[k])) if counts[k] * len(classes) < rare_share * len(y) else None
 
 
 def _constant(labels: bool) -> Any:

@@ -25,8 +25,6 @@ FOLDER = Path("gapless-demo")
 TABLE, MODEL, PAGE, STOPPED = "cancer.csv", "cancer.gapless", "cancer.html", "stopped.gapless"
 #: Claims of the judge's table that the demo repeats; the judge itself prints every claim.
 SHOWN_CLAIMS = ("data", "dual feasible", "primal", "dual", "gap", "relative gap", "status")
-TRAIN_SECONDS = 20.0  # of work for all five kinds of models; they need about one
-MISSING_SHARE = 0.01  # of the cells are blanked, as tables have it
 
 
 @guarded
@@ -74,11 +72,12 @@ def _folder(wanted: Path) -> Path:
 
 def _write_table(path: Path) -> Path:
     """Breast cancer as a CSV with names, text labels, and one cell in a hundred missing."""
+    missing_share = 0.01  # of the cells are blanked, as tables have it
     import numpy as np
     from sklearn.datasets import load_breast_cancer
 
     cancer = load_breast_cancer()
-    missing = np.random.RandomState(0).rand(*cancer.data.shape) < MISSING_SHARE
+    missing = np.random.RandomState(0).rand(*cancer.data.shape) < missing_share
     names = [*(str(name) for name in cancer.feature_names), "diagnosis"]
     rows = [
         ",".join("" if empty else repr(float(value)) for value, empty in zip(values, blank)) + f",{label}"
@@ -90,13 +89,14 @@ def _write_table(path: Path) -> Path:
 
 def _train(home: Path) -> bool:
     """Run the command itself in the demo's folder, so that the paths it prints are short."""
+    train_seconds = 20.0  # of work for all five kinds of models; they need about one
     from gapless.cli.app import main
 
     here = Path.cwd()
     os.chdir(home)
     try:
         names = ["--target", "diagnosis", "--out", MODEL, "--report", PAGE]
-        code = main(["train", TABLE, *names, "--time-limit", f"{TRAIN_SECONDS:g}"])
+        code = main(["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
         if code == INTERRUPTED:  # it has said so
             raise typer.Exit(code)
         return code == 0

@@ -28,7 +28,6 @@ EXTRAS = {
     "dask": ("dask", "distributed"),
     "onnx": ("onnx", "onnxruntime"),
 }
-FEATURES = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512bf16", "amx-bf16", "neon", "sve")
 
 
 @guarded
@@ -60,11 +59,12 @@ def doctor(json: options.Json = False, debug: options.Debug = False) -> None:
 
 def _cpu() -> dict[str, str]:
     """The processor numba compiles for."""
+    features = ("sse4.2", "avx", "avx2", "fma", "avx512f", "avx512bf16", "amx-bf16", "neon", "sve")
     try:
         import llvmlite.binding as llvm
 
         present = llvm.get_host_cpu_features()
-        found = [name for name in FEATURES if present.get(name)]
+        found = [name for name in features if present.get(name)]
         return {"target": llvm.get_host_cpu_name(), "vectors": ", ".join(found) or "none known"}
     except Exception as error:  # a report must come out of any installation
         return {"target": platform.machine(), "vectors": f"unknown ({one_line(error)})"}

@@ -50,13 +50,13 @@ _OPTIONS = {
     "class_weight": (*_MARGIN, Kind.least_squares),
     "solver": _MARGIN,
 }
-_KERNEL = ("C", "tol", "max_iter", "class_weight")  # of --model rbf too
 SCALED = (Kind.auto, Kind.rbf)  # need columns of one size
 REGRESSIONS = (Kind.linear, Kind.ridge)
 
 
 def make_estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:
     """The estimator with what was asked for; an option that it does not have is an error, not a silence."""
+    kernel = ("C", "tol", "max_iter", "class_weight")  # of --model rbf too
     import gapless
 
     given: dict[str, Any] = {"time_limit": time_limit, "fit_intercept": offset is not Offset.none}
@@ -72,7 +72,7 @@ def make_estimator(model: Kind, offset: Offset, time_limit: float | None, **opti
         if value is None:
             continue
         owners = _OPTIONS.get(name, (model,))
-        if model not in owners and not (model is Kind.rbf and name in _KERNEL):
+        if model not in owners and not (model is Kind.rbf and name in kernel):
             raise typer.BadParameter(
                 f"--{name.replace('_', '-')} belongs to --model {' or '.join(owners)}, not {model}"
             )

@@ -19,8 +19,6 @@ from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, s
 from gapless.cli.output import figures, line, print_json
 from gapless.plots import drawing
 
-TIME_LIMIT, HOLDOUT = 60.0, 0.25  # of --model auto
-
 
 @dataclass(frozen=True)
 class Request:
@@ -156,6 +154,7 @@ def train(
 
     --model, or an option of one model (-C, --loss ...), fits that model alone. Ctrl-C keeps what was reached.
     """
+    default_seconds, default_share = 60.0, 0.25  # of --model auto
     given = {
         "tol": tol, "loss": None if loss is None else loss.value, "C": C, "alpha": alpha, "max_iter": max_iter,
         "class_weight": None if class_weight is None else class_weight.value, "solver": None if solver == "auto" else solver,
@@ -183,8 +182,8 @@ def train(
         context=context, data=data, kind=model,
         estimator=None if model is Kind.auto else make_estimator(model, offset, time_limit, **given),
         target=target, category=category, reading=reading, test=test,
-        holdout=HOLDOUT if model is Kind.auto and holdout is None and test is None else holdout,
-        seed=seed, scoring=scoring, time_limit=TIME_LIMIT if time_limit is None else time_limit,
+        holdout=default_share if model is Kind.auto and holdout is None and test is None else holdout,
+        seed=seed, scoring=scoring, time_limit=default_seconds if time_limit is None else time_limit,
         out=out, page=page, strict=strict, quiet=quiet, json=json,
     )  # fmt: skip
     wishes = ("SVC",) if model is Kind.auto else (ESTIMATORS[model],)

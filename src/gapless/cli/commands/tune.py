@@ -40,9 +40,6 @@ Values = Annotated[
 ]  # fmt: skip
 
 
-MOST_APART = 100.0  # times that columns differ in size before it is said
-
-
 @guarded
 def tune(
     context: typer.Context,
@@ -102,6 +99,7 @@ def tune(
     debug: options.Debug = False,
 ) -> None:
     """Choose C, gamma or alpha by cross-validation; fit, certify, save. Ctrl-C fits the best so far."""
+    most_apart = 100.0  # times that columns differ in size before it is said
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
     candidates = _grid(grid)
@@ -136,7 +134,7 @@ def tune(
             line("read", told)
         for told in rows.left_out:
             line("left out", told)
-        if scale is None and rows.encoding is None and (differ := _sizes(rows.data.X)) > MOST_APART:
+        if scale is None and rows.encoding is None and (differ := _sizes(rows.data.X)) > most_apart:
             line(
                 "scale",
                 f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them",

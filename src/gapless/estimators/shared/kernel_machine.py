@@ -22,7 +22,7 @@ from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.pairs import pairs_of_classes
 from gapless.errors import IllConditionedWarning, short
 from gapless.fits.kernel import KernelFitted, KernelTask, fit_kernel
-from gapless.gram.predict import scores_of_parts
+from gapless.gram.predict import predict_scores_by_part
 from gapless.solvers.loop import Stop, interruptible
 
 from .certified_model import DualModel, history_of
@@ -266,10 +266,10 @@ class KernelMachine(DualModel, BaseEstimator):
         classes = [slice(0, self.support_.size)] if classes is None else classes
         with one_blas_thread(), team(self.n_jobs), np.errstate(under="ignore"):
             if callable(self.kernel):
-                return scores_of_parts(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
+                return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
             if self.kernel == "precomputed":
-                return scores_of_parts(kernels.Precomputed(), X, self.support_, dual, classes)
-            return scores_of_parts(self._kernel_, X, self.support_vectors_, dual, classes)
+                return predict_scores_by_part(kernels.Precomputed(), X, self.support_, dual, classes)
+            return predict_scores_by_part(self._kernel_, X, self.support_vectors_, dual, classes)
 
     @property
     def n_support_(self) -> np.ndarray:

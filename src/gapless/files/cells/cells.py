@@ -16,7 +16,6 @@ NUMBER, DATE = "number", "date"
 #: not at all.
 MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
 FLAG = "flag"  # a word for yes or no: 1 or 0
-MOST_KNOWN = 1 << 18  # different cells that are remembered
 SOME, SHOWN = 50, 3  # texts that are kept as examples, and that are shown
 ZONE = frozenset("+-zZcCtT")
 GROUPS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
@@ -80,9 +79,10 @@ class Tally:
         self.dated = False
 
     def read(self, text: str, style: Style) -> tuple[float, str]:
+        most_known = 1 << 18  # different cells that are remembered
         found = self.known.get(text)
         if found is None:
-            if len(self.known) >= MOST_KNOWN:
+            if len(self.known) >= most_known:
                 self._fold()
             found = self.known[text] = style.read(text)
             self.dated = style.kind == DATE

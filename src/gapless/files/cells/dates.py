@@ -19,7 +19,6 @@ OTHER_ORDER = {DAY_FIRST: MONTH_FIRST, MONTH_FIRST: DAY_FIRST}
 PARTS = ("year", "month", "weekday", "hour", "days")
 EPOCH = date(1970, 1, 1).toordinal()
 SECONDS = 86400
-CENTURY = 69  # two digits from here on are of the last century, as POSIX has it
 
 _ZONES = {
     **dict.fromkeys(("z", "utc", "gmt", "wet"), 0), **dict.fromkeys(("cet", "mez", "west"), 1),
@@ -39,7 +38,6 @@ _YEAR_BEHIND = re.compile(
     r"((?:[^\W\d_]{2,10}\.?,? )?[^\W\d_]{3,10} [0-9]{1,2}) ([0-9]{1,2}:[^ ]+(?: [a-z+-][^ ]*)?) ([0-9]{4})"
 )
 _DURATION = re.compile(r"([0-9]{1,6}) ?(?:days?|d|tage?),?")
-_BETWEEN = ("t", ",", " -", " at", " um", " à", " às", " a las")  # a date and its time
 _WEEKDAY = r"(?:[^\W\d_]{2,10}(?:-feira)?\.?,? +)?"
 _YEAR_FIRST = re.compile(r"([0-9]{4})([-/. ])([0-9]{1,2})\2([0-9]{1,2})")
 _YEAR_LAST = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})([-/.]) ?([0-9]{{1,2}})\2 ?([0-9]{{4}}|[0-9]{{2}})")
@@ -102,6 +100,7 @@ def read_both(text: str) -> tuple[float | None, float | None]:
 def _parted(text: str) -> tuple[str, tuple[str | None, ...] | None]:
     """A text without the time of day behind it, in small letters, and the time's parts: hour, minute, second, fraction, half,
     zone."""
+    between_date_and_time = ("t", ",", " -", " at", " um", " à", " às", " a las")  # a date and its time
     if not text.isascii():
         text = text.translate(ALIKE)
     text = " ".join(text.lower().split())
@@ -129,7 +128,7 @@ def _parted(text: str) -> tuple[str, tuple[str | None, ...] | None]:
     if rest[-1] != " ":
         return text, None
     rest = rest.rstrip(" ")
-    return next((rest.removesuffix(each) for each in _BETWEEN[1:] if rest.endswith(each)), rest), clock
+    return next((rest.removesuffix(each) for each in between_date_and_time[1:] if rest.endswith(each)), rest), clock
 
 
 @lru_cache(maxsize=1 << 16)
@@ -162,9 +161,10 @@ def _days(text: str, alone: bool) -> tuple[int | None, int | None]:
 
 
 def _day(year: str, month: str, day: str) -> int | None:
+    first_year_of_last_century = 69  # two digits from here on are of the last century, as POSIX has it
     whole = int(year)
     if len(year) == 2:
-        whole += 1900 if whole >= CENTURY else 2000
+        whole += 1900 if whole >= first_year_of_last_century else 2000
     try:
         return date(whole, int(month), int(day)).toordinal() - EPOCH
     except ValueError:

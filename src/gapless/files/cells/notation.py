@@ -99,7 +99,6 @@ _TIMES = frozenset(
         *("lakh", "lakhs", "crore", "crores", "cr", "thousand", "million", "billion"),
     )
 )
-_PLURALS = ("s", "e", "n", "en")
 _PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
 _GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")
 _INDIAN = re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}")
@@ -245,6 +244,7 @@ def unit_of(text: str) -> str | None:
 def unit_among(cells: Iterable[str]) -> str | None:
     """The unit that stands behind numbers, or one unit in its singular and its plural, as "days|day"; a number may lack it. None:
     there is none, or they differ, or most of what is no number has none."""
+    plurals = ("s", "e", "n", "en")
     units: Counter[str | None] = Counter()
     bare = 0
     for cell in cells:
@@ -257,7 +257,7 @@ def unit_among(cells: Iterable[str]) -> str | None:
     if not found or units.total() + bare < 2 or others > units.total() + bare:
         return None
     first, last = found[0], found[-1]
-    if len(found) > 2 or (len(found) == 2 and last[len(first) :] not in _PLURALS) or not last.startswith(first):
+    if len(found) > 2 or (len(found) == 2 and last[len(first) :] not in plurals) or not last.startswith(first):
         return None
     if bare and first.lower() in _TIMES:
         return None

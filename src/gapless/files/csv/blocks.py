@@ -24,13 +24,11 @@ from gapless.files.csv.sniff import MISSING, NOTHING
 from gapless.files.dataset import data_error
 from gapless.files.text_blocks import Room, open_text
 
+#: Bytes of one record: a longer one is a file that is no table.
+LONGEST_RECORD_BYTES = 1 << 28
+
 #: The texts that stand for no value, each in a word.
 PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
-FEW_ROWS = 128
-COMMA_BYTE, POINT_BYTE = 44, 46
-MOST_SPARE = 4
-LONGEST = 1 << 28  # bytes of a record
-FIRST_TEXTS, FIRST_POOL = 1 << 8, 1 << 14  # texts that a worker has room for, and their bytes, before it asks for more
 
 
 class Plan(NamedTuple):
@@ -172,11 +170,12 @@ class _Source:
     """Hands out the blocks in order, to one thread at a time."""
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
+        few_rows = 128
         from gapless.files.csv.plain_scan import scanner
 
         self.stream, self.plan = stream, plan
         # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
-        size = max(blocks.CELLS, min(int(FEW_ROWS * plan.record), 16 * blocks.CELLS))
+        size = max(blocks.CELLS, min(int(few_rows * plan.record), 16 * blocks.CELLS))
         self.size = size
         self.scanner = scanner(os.path.getsize(plan.path))
         self.X = Room(rows, len(plan.roles.features), dtype)
@@ -202,10 +201,12 @@ class _Source:
 
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
-        if want > 2 * LONGEST:
+        if want > 2 * LONGEST_RECORD_BYTES:
             line = csv_words.line_at(plan, self.offset or plan.head)
             raise data_error(
-                f"a record of more than {LONGEST >> 20} MB; is a quote opened and not closed?", plan.path, line
+                f"a record of more than {LONGEST_RECORD_BYTES >> 20} MB; is a quote opened and not closed?",
+                plan.path,
+                line,
             )
         worker.make_room(want)
         buffer = worker.buffer
@@ -243,13 +244,17 @@ class _Texts:
     """The texts that a worker knows."""
 
     def __init__(self, columns: int) -> None:
+        first_texts, first_pool = (
+            1 << 8,
+            1 << 14,
+        )  # texts that a worker has room for, and their bytes, before it asks for more
         from gapless.files.csv.scan_columns import KNOWN, SPARSE
 
         self.state = np.zeros(2, dtype=np.int64)
         self.counts = np.zeros(columns, dtype=np.int64)
-        self.table = np.zeros(SPARSE * FIRST_TEXTS, dtype=np.int32)
-        self.known = np.empty((FIRST_TEXTS, KNOWN), dtype=np.uint64)
-        self.pool = np.empty(FIRST_POOL, dtype=np.uint8)
+        self.table = np.zeros(SPARSE * first_texts, dtype=np.int32)
+        self.known = np.empty((first_texts, KNOWN), dtype=np.uint64)
+        self.pool = np.empty(first_pool, dtype=np.uint8)
 
     def grow(self, scanner: Any) -> None:
         from gapless.files.csv.scan_columns import SPARSE
@@ -322,7 +327,8 @@ class _Worker:
 
     def leave(self) -> None:
         """What was touched once is kept for the next file."""
-        if self.buffer.size <= 2 * blocks.CELLS and len(_spare) < MOST_SPARE:
+        most_spare = 4
+        if self.buffer.size <= 2 * blocks.CELLS and len(_spare) < most_spare:
             _spare.append((self.buffer, self.ends, self.begins))
 
     def run(self) -> None:
@@ -388,14 +394,15 @@ class _Worker:
 
     def _swap(self, task: _Task) -> None:
         """Points for commas and commas for points, where a column has decimal commas: the scanner knows points."""
+        comma_byte, point_byte = 44, 46
         width = self.plan.kinds.size
         text = self.buffer[task.begin : task.end]
-        places = np.flatnonzero((text == COMMA_BYTE) | (text == POINT_BYTE)) + task.begin
+        places = np.flatnonzero((text == comma_byte) | (text == point_byte)) + task.begin
         ends = self.ends[: task.rows * width]
         cells = np.searchsorted(ends, places)
         inside = (cells < ends.size) & self.commas[cells % width]
         places, cells = places[inside], cells[inside]
-        self.buffer[places[ends[cells] != places]] ^= COMMA_BYTE ^ POINT_BYTE
+        self.buffer[places[ends[cells] != places]] ^= comma_byte ^ point_byte
 
     def _problem(self, task: _Task, row: int, column: int, words: str) -> Problem:
         return Problem(task.offset + int(self.begins[row]), column, words)

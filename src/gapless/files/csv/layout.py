@@ -15,8 +15,6 @@ from gapless.files.dataset import listed
 from gapless.files.labels import is_number
 
 MOST_TITLES = 30  # records above a header
-TAIL_BYTES = 1 << 13
-FULL_ROWS = 20  # first rows of a table: where each has two values or more, a last line with one value is no row
 SUMS = frozenset(
     (
         *(
@@ -184,12 +182,14 @@ def _distinct(names: list[str]) -> list[str]:
 def end_of(path: str, found: Sample, width: int, first: int) -> tuple[int | None, list[str]]:
     """(bytes of the file before what stands below the table, those lines); None: nothing stands there. `first` is the record
     of the first row."""
+    full_rows = 20  # first rows of a table: where each has two values or more, a last line with one value is no row
+    tail_bytes = 1 << 13
     size = os.path.getsize(path)
     values = [sum(map(bool, map(str.strip, cells))) for _, cells in found.records[first:]]
-    begin = [*filter(None, values)][:FULL_ROWS]
-    full = width > 3 and len(begin) == FULL_ROWS and min(begin) > 1
+    begin = [*filter(None, values)][:full_rows]
+    full = width > 3 and len(begin) == full_rows and min(begin) > 1
     with open(path, "rb") as stream:
-        stream.seek(max(size - TAIL_BYTES, 0) // 4 * 4)
+        stream.seek(max(size - tail_bytes, 0) // 4 * 4)
         raw = stream.read()
     try:
         text = raw.decode(found.encoding)
@@ -197,7 +197,7 @@ def end_of(path: str, found: Sample, width: int, first: int) -> tuple[int | None
         text = raw.decode(found.encoding, errors="replace")
     mark = found.newline
     lines = text.split(mark)
-    whole = size <= TAIL_BYTES
+    whole = size <= tail_bytes
     lines = lines if whole else lines[1:]
     if any('"' in line and line.count('"') % 2 for line in lines[-12:]):
         return None, []

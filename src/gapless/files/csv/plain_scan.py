@@ -22,7 +22,6 @@ from gapless.files.csv.scan_number import WHOLE
 SMALL = 1 << 20
 _BLANK = bytes(range(33))  # what a cell is stripped of
 _NUMBER = re.compile(rb"[+-]?(\d*)(?:(\.)(\d*))?([eE][+-]?\d+)?")
-_LEAST, _LARGE = 2.0**-1022, 2.0**1023  # numbers between them are read in 64 bits
 
 
 class Scanner(NamedTuple):
@@ -166,10 +165,11 @@ def _any(found: re.Match[bytes]) -> bool:
 
 def _plain(found: re.Match[bytes], value: float) -> bool:
     """Whether the compiled scanner reads this number itself: 19 digits at most, and neither tiny nor huge."""
+    least, large = 2.0**-1022, 2.0**1023  # numbers between them are read in 64 bits
     digits = (found[1] + (found[3] or b"")).lstrip(b"0")
     if not _any(found) or len(digits) > 19:
         return False
-    return not digits or _LEAST <= abs(value) < _LARGE
+    return not digits or least <= abs(value) < large
 
 
 def _texts(

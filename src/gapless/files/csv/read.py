@@ -29,10 +29,6 @@ from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_er
 from gapless.files.labels import as_labels, is_number, known_spellings, merged_spellings, no_labels
 from gapless.files.memory import too_large
 
-WORTH_THREADS = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
-PART = 1 << 16
-MOST_SCANS = 12
-
 
 def read_csv(
     path: str | os.PathLike[str],
@@ -288,11 +284,12 @@ def _scanned(
     dtype: Any,
 ) -> tuple[Plan, Table, list[str]]:
     """All rows; again where a column turns out to be another than its first cells said."""
+    most_scans = 12
     from gapless.files.csv.scan_columns import SKIP
 
     told: list[str] = []
     changed: set[int] = set()
-    for _ in range(MOST_SCANS):
+    for _ in range(most_scans):
         table = scan_blocks(plan, threads, size, dtype)
         if isinstance(table, Problem):
             whose = None if table.column < 0 else name(plan, table.column)
@@ -336,6 +333,7 @@ def _recode(
     threads: int,
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
+    texts_worth_threads = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
     from gapless._runtime.threads import share, team
     from gapless.files.csv.plain_scan import scanner
 
@@ -352,7 +350,7 @@ def _recode(
         rows, worker = table.codes[b]
         scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
-    if len(values) * len(places) > WORTH_THREADS:
+    if len(values) * len(places) > texts_worth_threads:
         with team(threads):
             share(work, len(ends))
     else:
@@ -427,9 +425,10 @@ def _with(plan: Plan, gone: np.ndarray, label: str | int, labels: Labels) -> np.
 
 def _in_place(values: np.ndarray) -> np.ndarray:
     """Numbers as whole ones, in the same memory."""
+    part_rows = 1 << 16
     whole = values.view(np.int64)
-    for begin in range(0, len(values), PART):
-        part = slice(begin, begin + PART)
+    for begin in range(0, len(values), part_rows):
+        part = slice(begin, begin + part_rows)
         whole[part] = values[part].astype(np.int64)
     return whole
 

@@ -16,10 +16,7 @@ from gapless.files.labels import is_number
 from gapless.files.text_blocks import open_text
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
-SNIFFED_LINES = 20
 FIRST_BYTES, SAMPLE_BYTES, SAMPLE_ROWS = 1 << 15, 1 << 17, 100
-SAMPLE_LINES = 150  # enough for them unless many are blank
-BINARY_BYTES = 1 << 12
 #: Texts that stand for no value (and the empty cell).
 MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
 NOTHING = frozenset(("", *MISSING))
@@ -51,11 +48,13 @@ class Sample(NamedTuple):
 
 def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     """Read the first records; errors in them are left to the scanner, which names them."""
+    sample_lines = 150  # enough for them unless many are blank
+    sniffed_lines = 20
     stream, found = open_text(path, encoding)
     with stream:
         start = stream.read(FIRST_BYTES)
         whole = len(start) < FIRST_BYTES
-        if not whole and len(start.split(b"\n", SAMPLE_LINES)) <= SAMPLE_LINES:
+        if not whole and len(start.split(b"\n", sample_lines)) <= sample_lines:
             start += stream.read(SAMPLE_BYTES)
             whole = len(start) < FIRST_BYTES + SAMPLE_BYTES
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
@@ -78,12 +77,12 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
             raise
         text = start[: error.start].decode("utf-8")
     plain = '"' not in text and "\r" not in text
-    lines = text.split(newline, SAMPLE_LINES)
-    rest = lines.pop() if len(lines) > SAMPLE_LINES else None
+    lines = text.split(newline, sample_lines)
+    rest = lines.pop() if len(lines) > sample_lines else None
     declared = SEP_LINE.fullmatch(lines[0].strip("\r\ufeff"))
     if declared:  # how spreadsheets are told the separator
         lines[0] = "\r" if lines[0].endswith("\r") else ""
-    sep = separator or (declared.group(1) if declared else sniff_separator(lines[:SNIFFED_LINES]))
+    sep = separator or (declared.group(1) if declared else sniff_separator(lines[:sniffed_lines]))
     records = _records(lines, sep or ",", plain)
     if rest is not None and len(records) < SAMPLE_ROWS:  # blank lines, or line ends in quotes
         lines += rest.split(newline)
@@ -101,7 +100,8 @@ def _length(lines: Sequence[str], encoding: str) -> float:
 
 def _binary(start: bytes) -> bool:
     """Bytes that no text has: two zeros, or one in a hundred of the first that are no printable sign."""
-    head = start[:BINARY_BYTES]
+    binary_bytes = 1 << 12
+    head = start[:binary_bytes]
     strange = len(head) - len(head.translate(None, STRANGE))
     return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(head))
 

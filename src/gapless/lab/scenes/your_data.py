@@ -11,9 +11,6 @@ from gapless.lab.drawing import Drawing, Layer, Panel, Table, histogram, line, p
 from gapless.lab.scene import Scene, falling_gap
 from gapless.lab.state import Choice, Slider, State
 
-MOST_DRAWN = 600  #: points in the picture
-TONES = ("minus", "plus", "good", "third", "fourth", "accent", "bad", "ink")  #: of the classes, in order
-
 
 def check_size(data, rows=20_000, columns=1_000, cells=100_000):
     """Count lines and cells before anything is read: a page is for tables that a person can look at."""
@@ -175,8 +172,10 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
 
 def _picture(state: State, parts: dict[str, Any]) -> Panel:
     """Rows of the table in two of its columns; for numbers as labels, what was found against what is."""
+    tones = ("minus", "plus", "good", "third", "fourth", "accent", "bad", "ink")  #: of the classes, in order
+    most_drawn = 600  #: points in the picture
     kept, model = parts["kept"], parts["model"]
-    some = np.linspace(0, kept.n_rows - 1, min(kept.n_rows, MOST_DRAWN)).astype(int)
+    some = np.linspace(0, kept.n_rows - 1, min(kept.n_rows, most_drawn)).astype(int)
     said = np.asarray(model.predict(kept.X))[some]
     y = kept.y[some]
     if kept.y.dtype.kind == "f":
@@ -196,7 +195,7 @@ def _picture(state: State, parts: dict[str, Any]) -> Panel:
     layers = tuple(
         points(
             places[mine],
-            TONES[k % len(TONES)],
+            tones[k % len(tones)],
             ["ringed" if wrong else "faint" for wrong in (said != y)[mine]],
             name=f"{parts['target'] or 'class'} {classes[k]}",
         )

@@ -19,10 +19,6 @@ from gapless.theory.generalisation.bound_methods import BY_ROWS
 __all__ = ["bounds_of", "limits"]
 
 
-#: Errors at which a scale can end.
-SCALES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-
-
 def bounds_of(story: Story) -> Any:
     """What ``gapless.bounds`` gives, or the reason why it gives nothing."""
     from gapless.theory.generalisation.bounds import bounds, candidates
@@ -108,6 +104,8 @@ def _lead(found: Any, sure: list[Any]) -> str:
 
 def _bars(story: Story, found: Any) -> Bars:
     """On a scale that holds every bound, the error that was seen, and the error of the trivial answer."""
+    # Errors at which a scale can end.
+    scale_ends = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
     bars: list[tuple[str, float, float | None, float | None, str]] = [
         (row.method, min(row.value, 1.0), None, None, "vacuous" if row.vacuous else f"≤ {percent(row.value)}")
         for row in found.rows
@@ -119,7 +117,7 @@ def _bars(story: Story, found: Any) -> Bars:
         marks.append((baseline[1], f"always “{baseline[0]}”: {percent(baseline[1])}", "dashed"))
         meaning = f" A bar that ends left of the dashed line says that the model is better than always answering “{baseline[0]}”."
     largest = max([value for _, value, *_ in bars] + [at for at, *_ in marks])
-    most = next(end for end in SCALES if end >= largest)
+    most = next(end for end in scale_ends if end >= largest)
     vacuous = (
         " A bound of 100 % holds for every model: it is vacuous." if any(row.vacuous for row in found.rows) else ""
     )

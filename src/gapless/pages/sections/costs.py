@@ -13,10 +13,6 @@ from gapless.pages.story import Story
 
 __all__ = ["confidence", "cost_interval", "cost_matrix", "costs_of"]
 
-RATIOS = (1.0, 2.0, 5.0, 10.0)
-#: Different costs up to which each has an exact interval of its own.
-EXACT_COSTS = 4
-
 
 def confidence(story: Story) -> str:
     """Of each interval of the page."""
@@ -43,6 +39,7 @@ def cost_matrix(costs: Any, classes: Any) -> np.ndarray:
 
 
 def costs_of(story: Story, table: Any) -> list[Block]:
+    cost_ratios = (1.0, 2.0, 5.0, 10.0)
     if story.costs is not None:
         place = {label: k for k, label in enumerate(story.classes.tolist())}
         known = [label for label in table.classes.tolist() if label in place]
@@ -62,7 +59,7 @@ def costs_of(story: Story, table: Any) -> list[Block]:
     if len(table.classes) != 2:
         return []
     low, high = (said(label, 30) for label in table.classes)
-    priced = [(number(ratio), np.array([[0.0, 1.0], [ratio, 0.0]])) for ratio in RATIOS]
+    priced = [(number(ratio), np.array([[0.0, 1.0], [ratio, 0.0]])) for ratio in cost_ratios]
     head, rows = _cost_table(story, table.counts, priced, f"“{high}” called “{low}” costs")
     caption = f"The mean cost of a row if “{low}” called “{high}” costs 1" + (
         "" if story.has_test else ", training rows"
@@ -99,12 +96,14 @@ def cost_interval(counts: np.ndarray, matrix: np.ndarray, delta: float) -> tuple
     equal costs give the interval of the error itself. With many, Hoeffding's interval of a mean between the least cost and the
     largest.
     """
+    # Different costs up to which each has an exact interval of its own.
+    exact_costs = 4
     from gapless.theory.samples.hoeffding import clopper_pearson
 
     n = int(counts.sum())
     values = [value for value in np.unique(matrix).tolist() if value != 0.0]
     least, most = float(min(matrix.min(), 0.0)), float(max(matrix.max(), 0.0))
-    if len(values) > EXACT_COSTS:
+    if len(values) > exact_costs:
         mean = float((counts * matrix).sum()) / n
         width = (most - least) * math.sqrt(math.log(2.0 / delta) / (2.0 * n))
         return max(mean - width, least), min(mean + width, most)

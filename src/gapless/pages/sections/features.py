@@ -16,8 +16,6 @@ __all__ = ["features"]
 TOP = 15
 #: Scores that have a chart each; beyond, they share a table of at most so many.
 MOST_CHARTS, MOST_SCORES = 3, 30
-#: Rows and columns up to which columns are shuffled to see what hangs on them.
-SHUFFLED_ROWS, SHUFFLED_COLUMNS, SHUFFLED_WORK = 1000, 200, 50_000_000
 
 
 def features(story: Story) -> list[Block]:
@@ -190,12 +188,14 @@ def _by_gain(story: Story, importances: np.ndarray) -> list[Block]:
 
 def _by_shuffling(story: Story) -> list[Block]:
     """How often the answer changes when a column is shuffled among the rows: no direction, but something for every model."""
+    # Rows and columns up to which columns are shuffled to see what hangs on them.
+    shuffled_rows, shuffled_columns, shuffled_work = 1000, 200, 50_000_000
     if getattr(story.step, "kernel", None) == "precomputed" or callable(getattr(story.step, "kernel", None)):
         return [Note("The model sees only kernel values between rows, no features.")]
     lead = Text("This model has no weight for each feature, so none pushes one way everywhere.")
-    n, d = min(story.n_rows, SHUFFLED_ROWS), story.n_features
+    n, d = min(story.n_rows, shuffled_rows), story.n_features
     cost = n * d * max(1, len(getattr(story.step, "support_", ())) or 1)
-    if d > SHUFFLED_COLUMNS or cost > SHUFFLED_WORK * 20:
+    if d > shuffled_columns or cost > shuffled_work * 20:
         return [lead, Note(f"What hangs on each of {count(d)} features was not tried: it would take long.")]
     random = np.random.RandomState(0)  # the same page for the same model
     chosen = np.sort(random.choice(story.n_rows, n, replace=False))

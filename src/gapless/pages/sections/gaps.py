@@ -12,8 +12,6 @@ from gapless.pages.story import Story
 __all__ = ["check", "first_gap", "found", "headline"]
 
 MOST_PARTS = 20
-#: Numbers up to which the judge is asked while the page is made (kernel machines: rows).
-CHECKED, CHECKED_KERNEL = 30_000_000, 4_000
 #: What is said of the first gap where there is none.
 NO_GAP = {
     "orthogonality": "Least squares without a penalty has no duality gap. In its place: at the solution "
@@ -208,13 +206,15 @@ def check(story: Story) -> list[Block]:
 
 
 def _wanted(story: Story) -> bool:
+    # Numbers up to which the judge is asked while the page is made (kernel machines: rows).
+    most_numbers, most_kernel_rows = 30_000_000, 4_000
     if story.check is not None:
         return bool(story.check)
     if hasattr(story.step, "dual_coef_"):
-        return story.n_rows <= CHECKED_KERNEL
+        return story.n_rows <= most_kernel_rows
     members = len(getattr(story.step, "estimators_", ())) or 1
     size = story.Z.nnz if story.sparse else story.n_rows * story.n_features
-    return size * members <= CHECKED
+    return size * members <= most_numbers
 
 
 def _cell(value: Any) -> str:

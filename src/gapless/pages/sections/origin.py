@@ -12,9 +12,6 @@ from gapless.pages.story import Story
 
 __all__ = ["call_of", "fingerprint", "repeat", "versions"]
 
-#: Characters of a command: a shell takes longer ones, and half a command is none.
-LONGEST_COMMAND = 100_000
-
 
 def fingerprint(story: Story) -> list[Block]:
     named = getattr(story.certificate, "fingerprint", None)
@@ -60,10 +57,12 @@ def versions() -> list[Block]:
 
 def repeat(story: Story) -> list[Block]:
     """The commands for the shell, as given; of a model that was fitted in Python, the lines that do the same."""
+    # Characters of a command: a shell takes longer ones, and half a command is none.
+    longest_command = 100_000
     if story.commands is not None:
         captions = ("Make the model again", "Check the model", "Make this page again")
         return [
-            Code(said(text, LONGEST_COMMAND, lines=True), _where(text, caption))
+            Code(said(text, longest_command, lines=True), _where(text, caption))
             for text, caption in zip(story.commands, captions)
             if text
         ]

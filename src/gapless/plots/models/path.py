@@ -11,9 +11,6 @@ from gapless.plots.style import COLOURS, DASHES, GREY, HATCHES, INK, MARKERS, PA
 
 __all__ = ["PathDisplay"]
 
-#: alpha within this share of C of 0 or C is there.
-EDGE = 1e-9
-
 
 @dataclass(eq=False, repr=False)
 class PathDisplay(Display):
@@ -210,8 +207,10 @@ class PathDisplay(Display):
 
 
 def _shares(u: np.ndarray, C: float) -> tuple[float, float, float]:
+    # alpha within this share of C of 0 or C is there.
+    near_end = 1e-9
     alpha = np.abs(np.ravel(u))
-    none, full = alpha <= EDGE * C, alpha >= (1.0 - EDGE) * C
+    none, full = alpha <= near_end * C, alpha >= (1.0 - near_end) * C
     return float(none.mean()), float((~none & ~full).mean()), float(full.mean())
 
 

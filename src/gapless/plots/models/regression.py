@@ -13,9 +13,6 @@ from gapless.problems.r_squared import is_constant, r_squared
 
 __all__ = ["RegressionDisplay"]
 
-#: Rows beyond which no squares are drawn.
-SQUARES = 60
-
 
 @dataclass(eq=False, repr=False)
 class RegressionDisplay(Display):
@@ -101,7 +98,9 @@ class RegressionDisplay(Display):
         return f"{self.name}: {self.about_line:.4g} about the line, {share:.3g} % of that: R² = {self.r2:.3g}"
 
     def _few(self) -> bool:
-        return self.y.size <= SQUARES
+        # Rows beyond which no squares are drawn.
+        most_squares = 60
+        return self.y.size <= most_squares
 
     def _widths(self) -> tuple[float, ...]:
         return (3.6, 3.6, 3.6) if self._few() else (4.2, 4.2)

@@ -15,9 +15,6 @@ from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, beside, count
 
 __all__ = ["SeparationDisplay"]
 
-#: Area in points² of the ring around the row with the largest multiplier.
-RING = 220.0
-
 
 @dataclass(eq=False, repr=False)
 class SeparationDisplay(Display):
@@ -103,6 +100,8 @@ class SeparationDisplay(Display):
         return 4.0
 
     def _draw(self) -> None:
+        # Area in points² of the ring around the row with the largest multiplier.
+        ring_area = 220.0
         ax, found = self.ax_, self.found
         names = [
             f"{short(c)}: {count(int((self.positive == bool(k)).sum()), 'row')}" for k, c in enumerate(found.classes)
@@ -121,7 +120,9 @@ class SeparationDisplay(Display):
                 self.margins_[0].set_label("margin")
         if found.rows.size:
             held = self.points[found.rows]
-            sizes = RING * self.weights / max(float(self.weights.max()), 1e-300) if self.weights.any() else RING
+            sizes = (
+                ring_area * self.weights / max(float(self.weights.max()), 1e-300) if self.weights.any() else ring_area
+            )
             self.rings_ = ax.scatter(
                 *held.T, s=sizes, facecolors="none", edgecolors=INK, linewidths=0.9, zorder=3,
                 label=f"the proof: {count(found.rows.size, 'row')}, area as multiplier",

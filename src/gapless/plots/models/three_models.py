@@ -15,7 +15,6 @@ from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, coun
 __all__ = ["ThreeModelsDisplay"]
 
 NAMES = ("least squares", "logistic", "SVM")
-THIRD = ("SVM", "perceptron")
 
 
 @dataclass(eq=False, repr=False)
@@ -63,8 +62,9 @@ class ThreeModelsDisplay(Display):
         third : "SVM" or "perceptron"
         C : of the logistic regression and the SVM
         """
-        if third not in THIRD:
-            raise ValueError(f"third is one of {list(THIRD)}; got {written(third)}")
+        third_models = ("SVM", "perceptron")
+        if third not in third_models:
+            raise ValueError(f"third is one of {list(third_models)}; got {written(third)}")
         rows, more = in_plane(X), in_plane(np.atleast_2d(np.asarray(added, dtype=np.float64)))
         classes, sign = signs_of(y)
         extra = np.where(np.ravel(added_labels) == classes[1], 1.0, -1.0)

@@ -16,8 +16,6 @@ __all__ = ["TreeDisplay"]
 
 #: Half the width and half the height of a node's box, in units of the distance of leaves and of levels.
 HALF, TALL = 0.45, 0.31
-#: Letters of a line in it.
-ROOM = 21
 
 
 @result
@@ -195,10 +193,12 @@ class TreeDisplay(Display):
 
 def _folded(rule: str) -> list[str]:
     """A rule in lines that fit into a box."""
+    # Letters of a line in it.
+    line_letters = 21
     rule = rule.replace(" <= ", " ≤ ")
-    if len(rule) <= ROOM:
+    if len(rule) <= line_letters:
         return [rule]
-    lines = textwrap.wrap(rule.replace("≤ ", "≤\N{NO-BREAK SPACE}"), ROOM, max_lines=2, placeholder=" …")
+    lines = textwrap.wrap(rule.replace("≤ ", "≤\N{NO-BREAK SPACE}"), line_letters, max_lines=2, placeholder=" …")
     return lines
 
 

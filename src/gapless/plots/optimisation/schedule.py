@@ -16,11 +16,6 @@ from gapless.solvers.descent.trace import Descent
 
 __all__ = ["ScheduleDisplay"]
 
-#: How schedules that look at the objective begin in words.
-SEARCHED = ("backtracking", "exact", "Polyak")
-#: Curvatures of the bowl that is descended where no objective is given, and its start.
-BENDS, START = (1.0, 10.0), (4.0, 1.0)
-
 
 @dataclass(eq=False, repr=False)
 class ScheduleDisplay(Display):
@@ -48,10 +43,12 @@ class ScheduleDisplay(Display):
         schedules : name -> Schedule, rate or name; None: all of them, with rates of the size of 1/L
         steps : of each descent
         """
+        # Curvatures of the bowl that is descended where no objective is given, and its start.
+        bowl_curvatures, bowl_start = (1.0, 10.0), (4.0, 1.0)
         if objective is None:
-            H = np.diag(BENDS)
+            H = np.diag(bowl_curvatures)
             objective = (lambda x: 0.5 * x @ H @ x, lambda x: H @ x, lambda x: H)
-            start = START if start is None else start
+            start = bowl_start if start is None else start
         goal = as_objective(objective)
         if schedules is None:
             L = goal.smoothness if isinstance(goal, LinearRisk) else goal.largest_curvature(np.asarray(start, float))
@@ -80,6 +77,8 @@ class ScheduleDisplay(Display):
         return 4.4
 
     def _draw(self) -> None:
+        # How schedules that look at the objective begin in words.
+        searching = ("backtracking", "exact", "Polyak")
         left, right = self.axes_
         self.rates_, self.values_, self.limit_ = {}, {}, None
         for k, (name, run) in enumerate(self.runs.items()):
@@ -87,7 +86,7 @@ class ScheduleDisplay(Display):
             assert trace is not None
             look: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[(k + k // 6) % len(DASHES)]}
             known = np.isfinite(trace.rate)
-            if run.schedule.startswith(SEARCHED):  # from step to step they jump: marks, no line
+            if run.schedule.startswith(searching):  # from step to step they jump: marks, no line
                 marks = {
                     "color": look["color"],
                     "marker": MARKERS[k % len(MARKERS)],

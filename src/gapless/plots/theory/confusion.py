@@ -12,9 +12,6 @@ from gapless.theory.samples.confusion import Confusion, confusion
 
 __all__ = ["ConfusionDisplay"]
 
-#: Classes beyond which cells have no text.
-WRITTEN = 12
-
 
 @dataclass(eq=False, repr=False)
 class ConfusionDisplay(Display):
@@ -79,6 +76,8 @@ class ConfusionDisplay(Display):
         return max(3.5, 0.5 * len(self.found.classes) + 1.3)
 
     def _draw(self) -> None:
+        # Classes beyond which cells have no text.
+        most_written = 12
         from matplotlib.colors import LinearSegmentedColormap
 
         ax, K = self.axes_[0], len(self.found.classes)
@@ -86,7 +85,7 @@ class ConfusionDisplay(Display):
         shade = LinearSegmentedColormap.from_list("quiet", ["#FFFFFF", COLOURS[0]])
         self.image_ = ax.imshow(self.shares, cmap=shade, vmin=0.0, vmax=1.0, aspect="auto")
         self.texts_ = np.empty((K, K), dtype=object)
-        for i in range(K if K <= WRITTEN else 0):
+        for i in range(K if K <= most_written else 0):
             for j in range(K):
                 share = float(self.shares[i, j])
                 n = int(self.found.counts[i, j])

@@ -12,9 +12,6 @@ from gapless.theory.samples.learning_curve import LearningCurve, learning_curve
 
 __all__ = ["LearningCurveDisplay"]
 
-#: Test rows below which the title says how many there are: an error rate of fewer is known to 10 % at best.
-FEW_ROWS = 30
-
 
 @dataclass(eq=False, repr=False)
 class LearningCurveDisplay(Display):
@@ -42,9 +39,11 @@ class LearningCurveDisplay(Display):
     @property
     def title(self) -> str:
         """What the picture says, in one sentence."""
+        # Test rows below which the title says how many there are: an error rate of fewer is known to 10 % at best.
+        few_rows = 30
         c = self.curve
         said = f"the gap falls from {c.gap[0]:.3g} to {c.gap[-1]:.3g} as n goes from {c.n[0]:,} to {c.n[-1]:,}"
-        return said + (f"; each $E_{{out}}$ is of {count(c.test_rows, 'row')}" if 0 < c.test_rows < FEW_ROWS else "")
+        return said + (f"; each $E_{{out}}$ is of {count(c.test_rows, 'row')}" if 0 < c.test_rows < few_rows else "")
 
     def _widths(self) -> tuple[float, ...]:
         return (4.0, 4.0, 4.0) if self.curve.bias is not None else (4.2, 4.2)

@@ -27,7 +27,7 @@ from gapless.numbers import UNIT
 DEPENDENT = 1e-11
 
 
-class Settled(NamedTuple):
+class ActiveSetPoint(NamedTuple):
     """alpha in the scale of the hard margin (y f = 1), the offset, and how it ended.
 
     "optimal", "infeasible" (alpha is then a dependency: alpha >= 0, sum alpha = 1, sum alpha y x = 0), or "stalled".
@@ -38,7 +38,7 @@ class Settled(NamedTuple):
     status: str
 
 
-def settle(
+def solve_active_set(
     V: np.ndarray | None,
     gram: np.ndarray | None,
     y: np.ndarray,
@@ -47,7 +47,7 @@ def settle(
     held: np.ndarray,
     scores: Callable[[np.ndarray], np.ndarray],
     tick: Callable[[], None],
-) -> Settled:
+) -> ActiveSetPoint:
     """``alpha`` is feasible, ``held`` the rows thought to lie on the margin; ``scores(u)`` are <w, x> for w = sum u x."""
     y = y.astype(float)
     pair = held[:2]  # with a free offset one of each class
@@ -55,17 +55,17 @@ def settle(
     if free and abs(y[held].sum()) == held.size:
         held = pair
         if V is not None and np.array_equal(V[pair[0]], V[pair[1]]):
-            return Settled(_feasible(alpha, y, pair, True) / 2.0, 0.0, "infeasible")
+            return ActiveSetPoint(_feasible(alpha, y, pair, True) / 2.0, 0.0, "infeasible")
     alpha = _feasible(alpha, y, held, free)
     refused = np.zeros(y.size, dtype=bool)
     b, best = 0.0, -np.inf
     for _ in range(20 + 10 * y.size):
         tick()
         try:
-            corral = _Corral(V, gram, y, held, free, scores)
+            corral = _ActiveFaces(V, gram, y, held, free, scores)
             nu, b = corral.solve()
         except LinAlgError:
-            return Settled(alpha, b, "stalled")
+            return ActiveSetPoint(alpha, b, "stalled")
         if nu.min() < -1e-12 * nu.max():
             held = _towards(alpha, held, nu, refused)
             continue
@@ -74,13 +74,13 @@ def settle(
         margins = y * (scores(alpha * y) + b)
         value = float(alpha.sum())
         if not np.isfinite(value) or value < best * (1.0 - 1e-9):
-            return Settled(alpha, b, "stalled")
+            return ActiveSetPoint(alpha, b, "stalled")
         best = max(best, value)
         waiting = np.where(refused, np.inf, margins)
         waiting[held] = np.inf
         j = int(np.argmin(waiting))
         if waiting[j] >= 1.0 - 256.0 * UNIT * max(1.0, float(np.abs(margins[held]).max()), abs(b), corral.reach):
-            return Settled(alpha, b, "optimal")
+            return ActiveSetPoint(alpha, b, "optimal")
         apart, along = corral.depends(j)
         if apart > (DEPENDENT if V is not None else 1e-7):
             held = np.append(held, j)
@@ -89,14 +89,14 @@ def settle(
         if falling.size == 0:
             ray = np.zeros(y.size)
             ray[held], ray[j] = np.maximum(along, 0.0), 1.0
-            return Settled(ray / ray.sum(), b, "infeasible")
+            return ActiveSetPoint(ray / ray.sum(), b, "infeasible")
         t = alpha[held[falling]] / -along[falling]
         first = int(falling[np.argmin(t)])
         alpha[held] = np.maximum(alpha[held] + float(t.min()) * along, 0.0)
         alpha[j] = float(t.min())
         alpha[held[first]] = 0.0
         held = np.append(np.delete(held, first), j)
-    return Settled(alpha, b, "stalled")
+    return ActiveSetPoint(alpha, b, "stalled")
 
 
 def _towards(alpha: np.ndarray, held: np.ndarray, nu: np.ndarray, refused: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ def _centred(
     return inner
 
 
-class _Corral:
+class _ActiveFaces:
     """The shortest w with f(x_i) = y_i on the held rows.
 
     With a free offset all is seen from the first row: c_i = x_i - x_0, t_i = y_i - y_0; otherwise c = x and t = y.

@@ -81,11 +81,11 @@ def hard_margin_gram(
     inner = K + offset_scale**2 if offset == "penalised" else K
     free = offset == "free"
     L = _factor(inner)
-    problem = HardMargin.of(L, y, "free" if free else "none")
+    problem = HardMargin.from_rows(L, y, "free" if free else "none")
     solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
     with np.errstate(all="ignore"):
         if solution.status != "infeasible":
-            found = _judged(inner, problem, solution.u, solution.n_iter, offset, offset_scale)
+            found = _evaluate_by_matrix(inner, problem, solution.u, solution.n_iter, offset, offset_scale)
             if found is not None:
                 return found._replace(status=solution.status)
             if solution.status in ("time_limit", "interrupted", "max_iter"):  # the larger class, and no margin is kept
@@ -118,7 +118,7 @@ def _factor(K: np.ndarray) -> np.ndarray:
     return L
 
 
-def _judged(
+def _evaluate_by_matrix(
     K: np.ndarray, problem: HardMargin, u: np.ndarray, n_iter: int, offset: str, scale: float
 ) -> GramMargin | None:
     """P and D of the point by K itself; None where it keeps no margin."""

@@ -25,7 +25,7 @@ CLOSE = 1e-8
 TOUCHING = 1e-11
 
 
-class Hulls(NamedTuple):
+class NearestPoints(NamedTuple):
     """sum alpha = 1, sum alpha y = 0 up to rounding; slack y f - rho of each row; bounds on the largest margin."""
 
     alpha: np.ndarray
@@ -40,24 +40,24 @@ class Hulls(NamedTuple):
         return self.upper <= TOUCHING * self.size
 
 
-def nearest_points(
+def find_nearest_points(
     V: np.ndarray | None,
     gram: np.ndarray | None,
     y: np.ndarray,
     free: bool,
     tick: Callable[[], None],
     start: np.ndarray | None = None,
-) -> Hulls:
+) -> NearestPoints:
     """Of the rows V (with the constant feature of a penalised offset), or of their inner products ``gram``."""
     m = y.size
-    system = _Columns(V, y, free) if V is not None and V.shape[1] < m else _Inner(V, gram, y, free)
+    system = _ColumnSystem(V, y, free) if V is not None and V.shape[1] < m else _InnerProductSystem(V, gram, y, free)
     alpha = _start(y, free, start)
     margins = system.margins(alpha)  # y <w, x>, w = sum alpha y x
     eta = system.offset(margins)  # (b, rho) or (rho,)
     slack = np.maximum(system.slack(margins, eta), 0.0)
     size = float(np.sqrt(system.longest))
     slack += 0.1 * max(float(slack.mean()), float(np.abs(margins).max()), 1e-30 * size)
-    stale, least, best = 0, np.inf, Hulls(alpha, slack, np.inf, -np.inf, size)
+    stale, least, best = 0, np.inf, NearestPoints(alpha, slack, np.inf, -np.inf, size)
     for _ in range(STEPS):
         tick()
         margins = system.margins(alpha)
@@ -67,7 +67,7 @@ def nearest_points(
         if not np.isfinite(upper):
             break
         if lower > best.lower or upper < 0.5 * best.upper:
-            best = Hulls(alpha, slack, upper, lower, size)
+            best = NearestPoints(alpha, slack, upper, lower, size)
         mu = float(alpha @ slack) / m
         left = mu * m / max(square, 1e-300)
         # Where the hulls just touch, mu and |w|^2 fall together, and slowly.
@@ -108,7 +108,7 @@ def _reach(x: np.ndarray, dx: np.ndarray) -> float:
     return float(np.min(-x[falling] / dx[falling])) if falling.any() else np.inf
 
 
-class _System:
+class _NewtonSystem:
     """y, the offset and what follows from the margins alone. eta = (b, rho) with a free offset, else (rho,)."""
 
     def __init__(self, y: np.ndarray, free: bool) -> None:
@@ -133,7 +133,7 @@ class _System:
         return float(self.offset(margins)[-1]) / max(float(np.sqrt(max(square, 0.0))), 1e-300)
 
 
-class _Columns(_System):
+class _ColumnSystem(_NewtonSystem):
     """More rows than columns: theta = (w, eta) is the unknown, with (H + A'DA) step = right, A = (yx, border)."""
 
     def __init__(self, V: np.ndarray, y: np.ndarray, free: bool) -> None:
@@ -166,7 +166,7 @@ class _Columns(_System):
         return da, (change - slack * da) / alpha, step[-eta.size :]
 
 
-class _Inner(_System):
+class _InnerProductSystem(_NewtonSystem):
     """As many columns as rows, or more: alpha is the unknown, with (Q + E) d_alpha + border d_eta = right, E = s / alpha."""
 
     def __init__(self, V: np.ndarray | None, gram: np.ndarray | None, y: np.ndarray, free: bool) -> None:

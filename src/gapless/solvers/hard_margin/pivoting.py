@@ -32,7 +32,7 @@ TOLERANCES = (1e-4, 1e-8, 1e-15)
 STEPS = 3000
 
 
-def pivoting(problem: HardMargin, loop: Loop) -> None:
+def solve_by_pivoting(problem: HardMargin, loop: Loop) -> None:
     """Records its points in ``loop``; returns when the sets have settled or will not."""
     u = np.zeros(problem.n)
     for attempt in range(TRIES):
@@ -74,7 +74,7 @@ def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
         if index.size == 0 or (problem.free and abs(int(y[index].sum())) == index.size):
             return False
         nu[~held] = 0.0
-        nu[index], b = _Inner(problem, index, loop).solve(y[index].astype(float), nu[index], TOLERANCES[level])
+        nu[index], b = _HeldRows(problem, index, loop).solve(y[index].astype(float), nu[index], TOLERANCES[level])
         loop.advance()
         margins = _record(problem, loop, nu, b)
         alpha = nu * y
@@ -99,7 +99,7 @@ def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
     return False
 
 
-class _Inner:
+class _HeldRows:
     """X_F X_F' as an operator, the constant feature of a penalised offset included.
 
     With a free offset nu stays on 1'nu = 0, and what is left of the residual there is b: steps are projected, in the metric of
@@ -161,14 +161,14 @@ class _Inner:
 def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None, last: bool = False) -> np.ndarray:
     """Record the point that u gives, made feasible; its margins with the offset b, or with the best one."""
     alpha = np.maximum(u * problem.y, 0.0)
-    dual = problem.repair(problem.rescaled(problem.repair(alpha * problem.y)))
+    dual = problem.repair(problem.scale_dual(problem.repair(alpha * problem.y)))
     theta = problem.combine(u, loop.tick)
     if problem.free:
         theta[-1] = 0.0 if b is None else b
     z = problem.scores(theta, loop.tick)
     if problem.free and b is None:
         z += problem.best_offset(z)
-    feasible = problem.repaired(theta)
+    feasible = problem.stretch_to_feasible(theta)
     primal = problem.primal(feasible) if feasible is not None else np.inf
     theta, value = theta if feasible is None else feasible, problem.dual(dual, primal)
     loop.record(theta, dual, primal, value, ends=False)

@@ -17,9 +17,9 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.problems.hard_margin import HardMargin
-from gapless.solvers.hard_margin.active_set import Settled, settle
-from gapless.solvers.hard_margin.interior_point import Hulls, nearest_points
-from gapless.solvers.hard_margin.pivoting import pivoting
+from gapless.solvers.hard_margin.active_set import ActiveSetPoint, solve_active_set
+from gapless.solvers.hard_margin.interior_point import NearestPoints, find_nearest_points
+from gapless.solvers.hard_margin.pivoting import solve_by_pivoting
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Event, Solution, Status
 
@@ -63,7 +63,7 @@ def hard_margin(
     "infeasible" is said where |sum alpha y x| is below 1e-11 of the longest row for some alpha: it is a float's word, and
     `separability` has the proof.  With a penalised offset lower and upper are those of the rows with the constant feature.
     """
-    problem = HardMargin.of(X, y, offset, offset_scale)
+    problem = HardMargin.from_rows(X, y, offset, offset_scale)
     solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
     theta, u = solution.theta, solution.u
     alpha = u * problem.y
@@ -89,7 +89,7 @@ def solve_hard_margin(
     loop = Loop(stop, callback=callback, interruption=interruption)
     theta, u, used = np.zeros(problem.d + 1), np.zeros(problem.n), "start"
     with np.errstate(all="ignore"):
-        search = _Search(problem, loop)
+        search = _WorkingSetSearch(problem, loop)
         try:
             longest = float(problem.norms2.max()) - problem.free
             if not longest < LARGEST or (problem.R2 < SMALLEST and problem.rows.values.any()):
@@ -102,7 +102,7 @@ def solve_hard_margin(
             wide = problem.n > INNER and search.width > INNER
             used = "pivoting" if wide else "working_set"
             if wide:
-                pivoting(problem, loop)
+                solve_by_pivoting(problem, loop)
                 loop.end("converged" if loop.relative_gap <= stop.relative_gap else "stalled")
             search.run()
         except Ended:
@@ -121,7 +121,7 @@ def solve_hard_margin(
     return Solution(theta, u, status, loop.n_iter, loop.seconds, used, loop.history)
 
 
-class _Search:
+class _WorkingSetSearch:
     """The working set, its rows, and what was found on it."""
 
     def __init__(self, problem: HardMargin, loop: Loop) -> None:
@@ -137,7 +137,7 @@ class _Search:
         alpha = np.zeros(chosen.size)
         while True:
             self._load(chosen)
-            hulls = nearest_points(self.V, self.gram, self.signs, problem.free, self.loop.tick, alpha)
+            hulls = find_nearest_points(self.V, self.gram, self.signs, problem.free, self.loop.tick, alpha)
             self.loop.advance()
             if hulls.touching:
                 self._give_up(chosen, hulls.alpha)
@@ -211,13 +211,13 @@ class _Search:
             z += theta[-1]
         margins = self.y * z
         if float(margins.min()) > 0.0:  # all rows are on their side: a point that can be returned
-            u = problem.repair(problem.rescaled(problem.repair(full)))
+            u = problem.repair(problem.scale_dual(problem.repair(full)))
             self._keep(theta, u)
         return margins
 
     def _keep(self, theta: np.ndarray, u: np.ndarray, last: bool = False) -> None:
         """Record u, and theta stretched until every margin is kept, if that can be; the last pair is the one returned."""
-        feasible = self.problem.repaired(theta)
+        feasible = self.problem.stretch_to_feasible(theta)
         primal = np.inf if feasible is None else self.problem.primal(feasible)
         theta, dual = theta if feasible is None else feasible, self.problem.dual(u, primal)
         self.loop.record(theta, u, primal, dual, ends=False)
@@ -246,7 +246,7 @@ class _Search:
         self.witness = u / total if total > 0.0 else u
         self.loop.end("infeasible")
 
-    def _finish(self, chosen: np.ndarray, hulls: Hulls) -> None:
+    def _finish(self, chosen: np.ndarray, hulls: NearestPoints) -> None:
         """To machine precision; rows that violate the margin then join until none does."""
         problem = self.problem
         alpha, slack = hulls.alpha, hulls.slack
@@ -254,7 +254,7 @@ class _Search:
         near = (share > 1e-9) & (share >= slack / max(hulls.upper**2, 1e-300))
         for _ in range(ROUNDS):
             held = self._order(np.flatnonzero(near), alpha)
-            settled = settle(
+            settled = solve_active_set(
                 self.V, self.gram, self.signs, problem.free, alpha, held, self._scores, self.loop.tick
             )  # fmt: skip
             self.loop.advance()
@@ -282,7 +282,7 @@ class _Search:
         start = np.concatenate(first)
         return np.append(start, held[~np.isin(held, start)])
 
-    def _record(self, chosen: np.ndarray, settled: Settled) -> np.ndarray | None:
+    def _record(self, chosen: np.ndarray, settled: ActiveSetPoint) -> np.ndarray | None:
         """Record the point made feasible; the rows to add, or None where there are none."""
         problem = self.problem
         full = np.zeros(problem.n)
@@ -297,7 +297,7 @@ class _Search:
             theta[-1] = float(np.mean(self.y[held] - z[held]))
             z += theta[-1]
         margins = self.y * z
-        room = 1e-12 + 4.0 * (margins - problem.certain(theta, z))
+        room = 1e-12 + 4.0 * (margins - problem.certain_margins(theta, z))
         below = margins < 1.0 - room
         below[chosen] = False
         self._keep(theta, u, last=not below.any())

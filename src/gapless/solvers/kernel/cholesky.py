@@ -14,10 +14,9 @@ from scipy.linalg.lapack import dpstrf
 
 from gapless.errors import NotSeparable
 from gapless.losses import Hinge
-from gapless.problems.kernel import KernelDual, figures
+from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.hard_margin.gram import hard_margin_gram
-from gapless.solvers.kernel.float64_scores import Figures
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Loop
 
@@ -25,7 +24,7 @@ from gapless.solvers.loop import Loop
 LARGE = 1e7
 
 
-def factored(problem: KernelDual, loop: Loop) -> np.ndarray | None:
+def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
     """A beta of a C-SVC with one variable to a point, near the optimum; None where K has no factor."""
     every = np.arange(problem.n_points)
     K = problem.gram.block(every, every, tick=loop.tick)
@@ -53,14 +52,14 @@ def factored(problem: KernelDual, loop: Loop) -> np.ndarray | None:
     best, least = None, np.inf
     for beta in found:
         beta = problem.repair(beta)
-        gap = figures(problem, beta, problem.scores(beta, loop.tick))[3]
+        gap = evaluate_point(problem, beta, problem.scores(beta, loop.tick))[3]
         if gap < least:
             best, least = beta, gap
     return best
 
 
-def stretched(
-    problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Figures
+def lengthen_until_no_hinge(
+    problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: KernelFigures
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where no alpha is bounded and C is large, hinges of a few units of rounding cost more than all else: (w, b) longer by as
     much has none.  The better one of the two; ``known`` are the figures of this one."""
@@ -75,4 +74,4 @@ def stretched(
     if (longer >= problem.c).any():
         return beta, scores
     own = problem.scores(longer)
-    return (longer, own) if figures(problem, longer, own)[3] < gap else (beta, scores)
+    return (longer, own) if evaluate_point(problem, longer, own)[3] < gap else (beta, scores)

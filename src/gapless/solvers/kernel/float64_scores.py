@@ -12,32 +12,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gapless.problems.kernel import KernelDual
-
-#: What `kernel_dual.figures` says.
-Figures = tuple[np.ndarray, float, float, float]
+from gapless.problems.kernel import KernelDual, KernelFigures
 
 
-class Blurred(NamedTuple):
+class ApproximateScores(NamedTuple):
     """Scores, and what each can be off by."""
 
     scores: np.ndarray
     off: np.ndarray
-    figures: Figures | None = None  #: of the point they belong to, where they were computed
+    figures: KernelFigures | None = None  #: of the point they belong to, where they were computed
 
 
-def sharpened(problem: KernelDual, beta: np.ndarray, blurred: Blurred, tick: Callable[[], None]) -> Blurred:
+def refine_where_needed(
+    problem: KernelDual, beta: np.ndarray, blurred: ApproximateScores, tick: Callable[[], None]
+) -> ApproximateScores:
     """The scores of beta: in float64 (off by 0 here) wherever they count, elsewhere as they were."""
     u = problem.u(beta)
     rows = np.flatnonzero(u)
-    found = Blurred(blurred.scores.copy(), blurred.off.copy())
+    found = ApproximateScores(blurred.scores.copy(), blurred.off.copy())
     found.scores[rows], found.off[rows] = problem.gram.product_among(rows, u[rows], tick), 0.0
     while (open_ := np.flatnonzero(_may_count(problem, found))).size:
         found.scores[open_], found.off[open_] = problem.gram.product(rows, u[rows], open_, tick), 0.0
     return found
 
 
-def completed(problem: KernelDual, beta: np.ndarray, blurred: Blurred, tick: Callable[[], None]) -> np.ndarray:
+def refine_all(
+    problem: KernelDual, beta: np.ndarray, blurred: ApproximateScores, tick: Callable[[], None]
+) -> np.ndarray:
     """All scores in float64."""
     u = problem.u(beta)
     rows, open_ = np.flatnonzero(u), np.flatnonzero(blurred.off)
@@ -46,7 +47,7 @@ def completed(problem: KernelDual, beta: np.ndarray, blurred: Blurred, tick: Cal
     return scores
 
 
-def _may_count(problem: KernelDual, blurred: Blurred) -> np.ndarray:
+def _may_count(problem: KernelDual, blurred: ApproximateScores) -> np.ndarray:
     """Points whose hinge may be above 0, or that may be at an end of the best offsets."""
     off = 2.0 * (blurred.off if problem.at is None else blurred.off[problem.at])
     intervals = problem.intervals(blurred.scores)

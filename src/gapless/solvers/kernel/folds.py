@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from gapless import kernels
-from gapless.gram.blocks import gram
-from gapless.gram.dense import Held, gather
+from gapless.gram.blocks import build_gram
+from gapless.gram.dense import DenseTiles, gather_square
 from gapless.gram.tiles import CHUNK, COLUMNS
 from gapless.numbers import relative_gap
-from gapless.problems.kernel import KernelDual, figures
-from gapless.solvers.kernel.free_set import newton_steps
-from gapless.solvers.kernel.inner_loop import pairs
-from gapless.solvers.kernel.smo import extremes, outside
+from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.free_set import take_newton_steps
+from gapless.solvers.kernel.inner_loop import solve_pairs
+from gapless.solvers.kernel.smo import extremes, violations
 from gapless.solvers.loop import Loop
 
 #: Rows of a block, and of the first ones, which are chosen before anything is known.
@@ -49,20 +49,20 @@ LOOSE, CLOSER = 1e-2, 4.0
 LARGEST = 1e4
 
 
-def whole_matrix(kernel: Any, X: Any) -> Held:
+def hold_matrix(kernel: Any, X: Any) -> DenseTiles:
     """K of all rows, its columns up to a whole number of tiles, on the team's threads."""
     n = X.shape[0]
-    found = gram(kernel, X, 1 << 60)
+    found = build_gram(kernel, X, 1 << 60)
     dtype = np.float32 if float(np.max(found.diagonal, initial=0.0)) <= LARGEST else np.float64
     every = np.arange(n)
     laid_out = getattr(found, "laid_out", None)
     if laid_out is not None:
-        return Held(laid_out.taken(every, dtype).square(every), n)
+        return DenseTiles(laid_out.reorder(every, dtype).square(every), n)
     K = np.zeros((n, -(-n // COLUMNS) * COLUMNS), dtype)
     for start in range(0, n, CHUNK):
         rows = every[start : start + CHUNK]
         K[rows, :n] = found.block(rows)
-    return Held(K, n)
+    return DenseTiles(K, n)
 
 
 def bytes_needed(n: int) -> int:
@@ -71,7 +71,7 @@ def bytes_needed(n: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ChainPoint:
     """One machine of a chain: f(x_i) of every row, training or not, and how far from its optimum it can be."""
 
     scores: np.ndarray
@@ -80,7 +80,7 @@ class Point:
     converged: bool
 
 
-class _Points:
+class DiagonalGram:
     """What `KernelDual` asks of a Gram matrix to say P and D from scores."""
 
     error, relative_error, cache_bytes = 0.0, None, 0
@@ -89,18 +89,18 @@ class _Points:
         self.diagonal, self.n = diagonal, diagonal.size
 
 
-def chain(
-    held: Held, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: Loop, finest: float = 1e-7
-) -> Iterator[Point]:
+def solve_chain(
+    held: DenseTiles, y: np.ndarray, c: np.ndarray, Cs: Any, tol: float, loop: Loop, finest: float = 1e-7
+) -> Iterator[ChainPoint]:
     """A machine for each C, ascending.  y is +1 or -1 (of any sign where c = 0).  A fit ends where its relative gap is at most
     ``tol``, or where no pair is out of order by more than ``finest``."""
     n, K = held.n, held.K
     train = np.flatnonzero(c > 0.0)
     sign, weight = y[train].astype(np.float64), c[train]
     diagonal = np.ascontiguousarray(np.diagonal(K)[:n])
-    points: Any = _Points(diagonal[train].astype(np.float64))
+    points: Any = DiagonalGram(diagonal[train].astype(np.float64))
     u, scores = np.zeros(n), np.zeros(n)
-    block = _Block(held)
+    block = WorkingBlock(held)
     random = np.random.default_rng(0)
     before, wanted = None, LOOSE
     for C in Cs:
@@ -115,52 +115,52 @@ def chain(
         wanted, settled = min(LOOSE, CLOSER * wanted), True
         while True:
             settled = _solve(held, block, y, train, u, scores, low, high, wanted, loop, random) and settled
-            scalars, primal, _, gap = figures(problem, sign * u[train], scores[train])
+            scalars, primal, _, gap = evaluate_point(problem, sign * u[train], scores[train])
             found = relative_gap(primal, primal - gap)
             if found <= tol or not settled or wanted <= finest:
                 break
             wanted = max(finest, wanted / CLOSER)
-        yield Point(scores + scalars[0], found, int(np.count_nonzero(u)), found <= tol)
+        yield ChainPoint(scores + scalars[0], found, int(np.count_nonzero(u)), found <= tol)
 
 
-class _Square:
+class SquareBuffer:
     """K[index, index] for one index after another, in the same memory: fresh memory costs as much as the values."""
 
     def __init__(self, dtype: Any) -> None:
         self.memory = np.empty(0, dtype)
 
-    def of(self, K: np.ndarray, index: np.ndarray) -> np.ndarray:
+    def fill(self, K: np.ndarray, index: np.ndarray) -> np.ndarray:
         """With columns up to a whole number of tiles."""
         columns = -(-index.size // COLUMNS) * COLUMNS
         if self.memory.size < index.size * columns:
             self.memory = np.empty(0, self.memory.dtype)  # the old one goes first
             self.memory = np.empty(index.size * columns, self.memory.dtype)
         out = self.memory[: index.size * columns].reshape(index.size, columns)
-        gather(K, index, out)
+        gather_square(K, index, out)
         return out
 
 
-class _Block:
+class WorkingBlock:
     """K[rows, rows] of the rows that are worked on."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: DenseTiles) -> None:
         self.held, self.rows = held, np.empty(0, np.int64)
         self.K, self.inside = np.empty((0, 0), held.dtype), np.zeros(held.n, bool)
-        self._square, self._part = _Square(held.dtype), _Square(held.dtype)
+        self._square, self._part = SquareBuffer(held.dtype), SquareBuffer(held.dtype)
 
     def take(self, rows: np.ndarray) -> None:
         self.rows = rows
         self.inside[:] = False
         self.inside[rows] = True
-        self.K = self._square.of(self.held.K, rows)
+        self.K = self._square.fill(self.held.K, rows)
 
     def part(self, some: np.ndarray) -> np.ndarray:
         """K of some of the rows, until the next call."""
-        return self._part.of(self.K, some)
+        return self._part.fill(self.K, some)
 
 
 def _solve(
-    held: Held, block: _Block, y: np.ndarray, train: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray,
+    held: DenseTiles, block: WorkingBlock, y: np.ndarray, train: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray,
     high: np.ndarray, wanted: float, loop: Loop, random: np.random.Generator,
 ) -> bool:  # fmt: skip
     """u and its scores, in place, until no pair is out of order by more than ``wanted``; False where nothing moves any more."""
@@ -179,7 +179,7 @@ def _solve(
             return False
         loop.advance()
         middle = 0.5 * (top + bottom)
-        out_by = outside(own, v - middle, a, b)
+        out_by = violations(own, v - middle, a, b)
         near = max(violation, NEAR)
         wide = block.rows.size > max(SMALL, ROOM * np.count_nonzero((out_by > -near) | ((own > a) & (own < b))))
         outside_by = float(np.max(out_by, initial=-np.inf, where=~block.inside[train]))
@@ -217,11 +217,11 @@ def _rows(
 
 
 def _move(
-    block: _Block, y: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray, high: np.ndarray, middle: float,
+    block: WorkingBlock, y: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray, high: np.ndarray, middle: float,
     aim: float, loop: Loop,
 ) -> np.ndarray:  # fmt: skip
     """What u of the block's rows moves by; u has moved.  Pairs go through the rows inside their box and those near it."""
-    rows, held = block.rows, Held(block.K, block.rows.size)
+    rows, held = block.rows, DenseTiles(block.K, block.rows.size)
     before = u[rows]
     own, a, b = before.copy(), low[rows], high[rows]
     f = scores[rows]
@@ -238,7 +238,7 @@ def _move(
         if idle > IDLE:
             break
         shift = 0.5 * (top + bottom)
-        near = outside(own, v - shift, a, b) > -REACH * violation
+        near = violations(own, v - shift, a, b) > -REACH * violation
         near |= (own > a) & (own < b)
         some = np.flatnonzero(near)
         whole = some.size > WHOLE * rows.size
@@ -272,17 +272,17 @@ def _pairs(
     diagonal = np.ascontiguousarray(np.diagonal(K))
     most = STEPS * some.size
     for _ in range(ROUNDS):
-        done = pairs(K, diagonal, full, own, a, b, allowed, aim, most)
+        done = solve_pairs(K, diagonal, full, own, a, b, allowed, aim, most)
         loop.tick()
         if done < most:
             break
-        newton_steps(K, full, own, a, b, side)
+        take_newton_steps(K, full, own, a, b, side)
     moved = own - u[some]
     u[some] = own
     return moved
 
 
-def kernel_of(task: Any, X: Any, weights: np.ndarray) -> Any:
+def resolve_kernel(task: Any, X: Any, weights: np.ndarray) -> Any:
     """The kernel with its numbers, of these training rows."""
     from gapless.encode.gamma import resolve_gamma
 

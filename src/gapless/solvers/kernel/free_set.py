@@ -17,7 +17,7 @@ LARGEST = 1500
 ROUNDS = 3
 
 
-def newton_steps(
+def take_newton_steps(
     K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray
 ) -> None:
     """u and v after some steps, in place; v may be longer than u."""

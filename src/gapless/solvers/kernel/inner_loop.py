@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.gram.class_pairs import bring_row
+from gapless.gram.class_pairs import load_row
 
 #: Lanes of a maximum; columns come in whole numbers of them.
 LANES = 128
 
 
-def pairs(
+def solve_pairs(
     K: np.ndarray,
     diagonal: np.ndarray,
     v: np.ndarray,
@@ -30,7 +30,7 @@ def pairs(
     most: int,
 ) -> int:
     """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K."""
-    return pairs_as_needed(K, None, None, None, None, diagonal, v, u, low, high, allowed, wanted, most)
+    return smo_inner_loop(K, None, None, None, None, diagonal, v, u, low, high, allowed, wanted, most)
 
 
 @compiled(vectorise=True, finite=True)
@@ -49,7 +49,7 @@ def _largest(lanes, half):
 
 
 @compiled(vectorise=True, finite=True)
-def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
+def smo_inner_loop(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
     """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`). None: all rows are
     there, and no bringing is compiled."""
     zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
@@ -84,7 +84,7 @@ def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high,
         if i < 0 or rises[i] < zero:
             return step
         if there is not None and not there[i]:
-            bring_row(first, between, second, i, K[i])
+            load_row(first, between, second, i, K[i])
             there[i] = True
         Ki, vi, Kii = K[i], v[i], diagonal[i]
         least = flat * Kii
@@ -119,7 +119,7 @@ def pairs_as_needed(K, there, first, between, second, diagonal, v, u, low, high,
             if vi + _largest(lanes, half) <= wanted:
                 return step
         if there is not None and not there[i2]:
-            bring_row(first, between, second, i2, K[i2])
+            load_row(first, between, second, i2, K[i2])
             there[i2] = True
         Kj = K[i2]
         move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from gapless.problems.kernel import KernelDual, figures
+from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.linear.active_set import solver_of
 from gapless.solvers.loop import Loop
 
@@ -28,17 +28,19 @@ NOISE = 1e-10
 ASTRAY = 0.25
 
 
-class Polished(NamedTuple):
+class PolishedPoint(NamedTuple):
     beta: np.ndarray
     scores: np.ndarray
     gap: float
     settled: bool  #: the sets hold: this is the optimum up to rounding
 
 
-def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = ROUNDS) -> Polished:
+def polish(
+    problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = ROUNDS
+) -> PolishedPoint:
     """The best point seen, the given one included."""
     beta = problem.repair(beta)
-    best = Polished(beta, scores, figures(problem, beta, scores)[3], False)
+    best = PolishedPoint(beta, scores, evaluate_point(problem, beta, scores)[3], False)
     c = problem.c
     free = (beta > NOISE * c) & (beta < (1.0 - NOISE) * c)
     upper = beta >= (1.0 - NOISE) * c
@@ -50,15 +52,15 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
             return best
         seen.add(key)
         fixed = np.where(upper, c, np.where(free, beta, 0.0))
-        scores = _moved(problem, loop, scores, fixed - beta)
+        scores = _scores_after_step(problem, loop, scores, fixed - beta)
         solved, scores = _solve_free(problem, loop, fixed, np.flatnonzero(free), scores)
         if solved is None:
             return best
         inside = problem.repair(solved)
-        own = _moved(problem, loop, scores, inside - solved)
-        scalars, primal, _, gap = figures(problem, inside, own)
+        own = _scores_after_step(problem, loop, scores, inside - solved)
+        scalars, primal, _, gap = evaluate_point(problem, inside, own)
         if gap < best.gap:
-            best = Polished(inside, own, gap, False)
+            best = PolishedPoint(inside, own, gap, False)
             loop.record(scalars, inside, primal, primal - gap, ends=False)
         h = problem.hinges(scalars, own)
         noise = 1e-9 * max(1.0, float(np.abs(own).max(initial=0.0)), float(np.abs(problem.tau).max(initial=0.0)))
@@ -80,7 +82,7 @@ def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray
     return best
 
 
-def _moved(problem: KernelDual, loop: Loop, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
+def _scores_after_step(problem: KernelDual, loop: Loop, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
     u = problem.u(step)
     rows = np.flatnonzero(u)
     return scores + problem.gram.product(rows, u[rows], tick=loop.tick) if rows.size else scores
@@ -110,7 +112,7 @@ def _solve_free(
     solve = solver_of(scaled)
     beta, shift = beta.copy(), np.zeros(m)
     for refinement in range(3):
-        missing = _missing(problem, beta, s, m)
+        missing = _equality_residual(problem, beta, s, m)
         residual = s * problem.tau[free] - scores[at] - edge @ shift
         loop.tick()
         try:
@@ -123,17 +125,17 @@ def _solve_free(
         change[free] = s * step[: free.size]
         beta += change
         shift += step[free.size :]
-        scores = _moved(problem, loop, scores, change)
+        scores = _scores_after_step(problem, loop, scores, change)
         if refinement and np.abs(step[: free.size]).max() <= 1e-14 * np.abs(beta[free]).max(initial=0.0):
             break
     return beta, scores
 
 
-def _missing(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:
+def _equality_residual(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:
     """What the free variables must still add to the equalities."""
     if not problem.nu_form:
         return np.array([problem.totals[0] - float(problem.sign @ beta)])
-    plus, minus = problem.missed(beta)
+    plus, minus = problem.equality_residuals(beta)
     if m == 1:
         return np.array([plus if s[0] > 0 else -minus])
     return np.array([plus - minus, plus + minus])

@@ -24,15 +24,16 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.clock import now
-from gapless.gram.cached_rows import Kept
-from gapless.gram.class_pairs import CoupleTiles
-from gapless.gram.float32_error import UNKNOWN, Rates
-from gapless.gram.tiles import Tick, Tiles
+from gapless.gram.cached_rows import CachedRowTiles
+from gapless.gram.class_pairs import ClassPairTiles
+from gapless.gram.float32_error import UNKNOWN_RATES, ErrorRates
+from gapless.gram.interface import Tick
+from gapless.gram.tiles import RowTiles
 from gapless.numbers import relative_gap
-from gapless.problems.kernel import KernelDual, figures
-from gapless.solvers.kernel.float64_scores import Blurred, completed, sharpened
-from gapless.solvers.kernel.free_set import newton_steps
-from gapless.solvers.kernel.inner_loop import pairs_as_needed
+from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.float64_scores import ApproximateScores, refine_all, refine_where_needed
+from gapless.solvers.kernel.free_set import take_newton_steps
+from gapless.solvers.kernel.inner_loop import smo_inner_loop
 from gapless.solvers.loop import Ended, Loop
 
 #: Variables of a working set, and how many of them are the worst.
@@ -59,43 +60,43 @@ LARGE = 1e6
 
 def smo(
     problem: KernelDual, loop: Loop, start: np.ndarray | None = None, *, enough: float = 0.0
-) -> tuple[np.ndarray, Blurred]:
+) -> tuple[np.ndarray, ApproximateScores]:
     """beta and its scores, computed from it in float64 wherever they count (everywhere, unless the gap was reached): where their
     gap is what ``loop`` asks for, where no pair is out of order by more than ``enough``, or where nothing moves any more."""
-    blurred: Blurred | None = None
+    blurred: ApproximateScores | None = None
     if start is None:
         large = problem.n_points > SMALLEST or problem.gram.single is not None
-        start, blurred = rough(problem, loop) if large else (problem.start(), None)
+        start, blurred = solve_single_precision(problem, loop) if large else (problem.start(), None)
     beta = problem.repair(start)
     if blurred is not None:
         blurred = blurred._replace(off=blurred.off + problem.R2 * float(np.abs(beta - start).sum()))
     order = np.arange(problem.n_points)
-    level: Level | None = None
+    level: NestedLevel | None = None
     random = np.random.default_rng(0)
     wanted, least, stalled = np.inf, np.inf, 0
     while True:
         if blurred is None:
-            found = Blurred(problem.scores(beta, loop.tick), np.zeros(problem.n_points))
+            found = ApproximateScores(problem.scores(beta, loop.tick), np.zeros(problem.n_points))
         else:
-            found, blurred = sharpened(problem, beta, blurred, loop.tick), None
+            found, blurred = refine_where_needed(problem, beta, blurred, loop.tick), None
         scores = found.scores
-        known = figures(problem, beta, scores)
+        known = evaluate_point(problem, beta, scores)
         found = found._replace(figures=known)
         scalars, primal, _, gap = known
         loop.record(scalars, beta, primal, primal - gap, ends=False)
-        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.nothing:
+        if relative_gap(primal, primal - gap) <= loop.stop.relative_gap or gap <= problem.negligible_gap:
             return beta, found
         if found.off.any():
-            scores = completed(problem, beta, found, loop.tick)
-            found = Blurred(scores, np.zeros(problem.n_points))
+            scores = refine_all(problem, beta, found, loop.tick)
+            found = ApproximateScores(scores, np.zeros(problem.n_points))
         if loop.n_iter >= loop.stop.passes:
             return beta, found
         stalled = 0 if gap < 0.9 * least else stalled + 1
         least = min(least, gap)
         if level is None:
-            level = Level(problem, problem.gram.tiles(order, np.float64), order)
-        level.begin(problem.sign * beta, scores)
-        _, violation = level.middles()
+            level = NestedLevel(problem, problem.gram.tiles(order, np.float64), order)
+        level.set_point(problem.sign * beta, scores)
+        _, violation = level.side_offsets()
         spread = level.spread()
         noise = 1e-14 * max(spread, float(np.abs(scores).max(initial=0.0)))
         if violation <= max(noise, enough * spread) or stalled > 10:
@@ -106,7 +107,7 @@ def smo(
         beta = problem.repair(level.sign * level.u)
 
 
-def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
+def solve_single_precision(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, ApproximateScores | None]:
     """beta to single precision, from nested parts, and its scores where it is known what they are off by."""
     random = np.random.default_rng(0)
     tiles = problem.gram.single
@@ -115,22 +116,24 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
         tiles = problem.gram.tiles(order, np.float32 if problem.R2 < 1e30 else np.float64)
     else:
         order = tiles.order
-    level: Level | None = None
+    level: NestedLevel | None = None
     solved = False
     try:
-        for size in sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
+        for size in level_sizes(problem, order) if problem.gram.single is None else [problem.n_points]:
             part: Any = tiles if size == problem.n_points else tiles.first(size)
-            if isinstance(part, Tiles) and part.long:
+            if isinstance(part, RowTiles) and part.long:
                 before = None if level is None else level.tiles
-                part = Kept(part, problem.gram.cache_bytes, before if isinstance(before, Kept) else None)
-            following = Level(problem, part, order[:size], problem.n_points / size)
+                part = CachedRowTiles(
+                    part, problem.gram.cache_bytes, before if isinstance(before, CachedRowTiles) else None
+                )
+            following = NestedLevel(problem, part, order[:size], problem.n_points / size)
             if level is None:
-                following.begin(following.sign * problem.start()[following.index], np.zeros(size))
-                following.follow(following.u, None, loop)
+                following.set_point(following.sign * problem.start()[following.index], np.zeros(size))
+                following.update_scores(following.u, None, loop)
             else:
-                extend(level, following, loop)
+                start_from_smaller_level(level, following, loop)
             level = following
-            if isinstance(level.tiles, Kept):
+            if isinstance(level.tiles, CachedRowTiles):
                 level.tiles.forget()
             if size < problem.n_points:
                 solve_level(level, loop, ROUGH * level.spread(), random)
@@ -138,17 +141,17 @@ def rough(problem: KernelDual, loop: Loop) -> tuple[np.ndarray, Blurred | None]:
             asked = loop.stop.relative_gap
             gap = 0.9 * asked if asked >= TELLS else 0.0
             solved = solve_level(level, loop, FIRST * level.spread(), random, gap)
-            if solved and gap > 0.0 and level.relative_gap(level.middles()[0], None) > gap:
+            if solved and gap > 0.0 and level.relative_gap(level.side_offsets()[0], None) > gap:
                 solved = solve_level(level, loop, LAST * level.spread(), random, gap)
     except Ended:
         if level is not None:
-            loop.offer(_scattered(problem, level))
+            loop.offer(_spread_to_whole(problem, level))
         raise
     assert level is not None
-    return _scattered(problem, level), level.blurred(loop.tick) if solved else None
+    return _spread_to_whole(problem, level), level.approximate_scores(loop.tick) if solved else None
 
 
-def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
+def _spread_to_whole(problem: KernelDual, level: NestedLevel) -> np.ndarray:
     """A feasible beta of the whole problem: a part's u, as much smaller as it has fewer points."""
     beta = np.zeros(problem.n)
     beta[level.index] = level.sign * level.u * (level.n / problem.n_points)
@@ -161,7 +164,7 @@ def _scattered(problem: KernelDual, level: Level) -> np.ndarray:
     return problem.repair(beta)
 
 
-class Pace:
+class ProductPace:
     """Seconds of a kernel value, as the fastest large product of this fit had it: small ones wait for other things."""
 
     def __init__(self) -> None:
@@ -171,15 +174,15 @@ class Pace:
         if values >= LARGE:
             self.each = min(self.each, seconds / values)
 
-    def of(self, values: float) -> float:
+    def seconds(self, values: float) -> float:
         return values * self.each if np.isfinite(self.each) else 0.0
 
 
-class Level:
+class NestedLevel:
     """The variables of the first n points of an order, their u and v.  Some problems have two variables to a point."""
 
     def __init__(self, problem: KernelDual, tiles: Any, order: np.ndarray, scale: float = 1.0) -> None:
-        self.pace, self.whole = Pace(), problem.n_points
+        self.pace, self.whole = ProductPace(), problem.n_points
         #: Support vectors that the equalities of the whole problem ask for beside those of this part.
         self.others = 0.0
         if problem.kind in ("nu_svc", "one_class"):
@@ -202,24 +205,24 @@ class Level:
         self.moved = 0.0
 
     @property
-    def rates(self) -> Rates:
-        return getattr(self.tiles, "rates", UNKNOWN)
+    def rates(self) -> ErrorRates:
+        return getattr(self.tiles, "rates", UNKNOWN_RATES)
 
-    def blurred(self, tick: Tick) -> Blurred | None:
+    def approximate_scores(self, tick: Tick) -> ApproximateScores | None:
         """The scores of all points, in the problem's order, and what they can be off by at most."""
         if self.off is None:
             return None
         found, bound = self.scores(), self.off
         u = self.coefficients(self.u)
         columns = np.flatnonzero(u)
-        if isinstance(self.tiles, Kept) and self.tiles.keeps(columns):
+        if isinstance(self.tiles, CachedRowTiles) and self.tiles.keeps(columns):
             # Read again they have the bound of one update, not of all.
             found, bound = np.zeros(self.n), np.zeros((self.n, 2))
             self.tiles.add(found, columns, u[columns], None, tick, bound)
         scores, off = np.empty(self.n), np.empty(self.n)
         points = self.index[: self.n]
         scores[points], off[points] = found, self.rates.bound(bound, self.moved)
-        return Blurred(scores, off)
+        return ApproximateScores(scores, off)
 
     @property
     def n(self) -> int:
@@ -230,7 +233,7 @@ class Level:
         """One variable to a point."""
         return self.index.size == self.n
 
-    def begin(self, u: np.ndarray, scores: np.ndarray) -> None:
+    def set_point(self, u: np.ndarray, scores: np.ndarray) -> None:
         self.u[:] = u
         self.v[:] = self.target - scores[self.points]
 
@@ -241,7 +244,7 @@ class Level:
         """Of the points."""
         return u if self.single else np.bincount(self.points, u, minlength=self.n)
 
-    def follow(self, du: np.ndarray, among: np.ndarray | None, loop: Loop) -> None:
+    def update_scores(self, du: np.ndarray, among: np.ndarray | None, loop: Loop) -> None:
         """v after u moved by du: of all variables, or of some."""
         moved = self.coefficients(du)
         columns = np.flatnonzero(moved)
@@ -277,7 +280,7 @@ class Level:
 
     def final_seconds(self, support: float) -> float:
         """What the scores of the whole problem will take, in double precision."""
-        return DOUBLE * self.pace.of(self.whole * (support + self.others))
+        return DOUBLE * self.pace.seconds(self.whole * (support + self.others))
 
     def spread(self) -> float:
         """The unit of violations: 1 for classifiers with a C; else what the v differ by."""
@@ -290,7 +293,7 @@ class Level:
         dual = 0.5 * float(self.u @ (self.target + self.v))
         return rows / abs(dual) if dual else np.inf
 
-    def middles(self, among: np.ndarray | None = None) -> tuple[np.ndarray, float]:
+    def side_offsets(self, among: np.ndarray | None = None) -> tuple[np.ndarray, float]:
         """For each variable the middle of its side's worst pair, and the violation of the worst of all."""
         middle = np.zeros(self.index.size if among is None else among.size)
         worst = 0.0
@@ -305,7 +308,7 @@ class Level:
         return middle, worst
 
 
-def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Generator, gap: float = 0.0) -> bool:
+def solve_level(level: NestedLevel, loop: Loop, wanted: float, random: np.random.Generator, gap: float = 0.0) -> bool:
     """Until no pair of the level is out of order by more than ``wanted``, or its relative gap is ``gap``; False where nothing
     moves any more."""
     active: np.ndarray | None = None
@@ -314,12 +317,12 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
     while True:
         if loop.n_iter >= loop.stop.passes:
             return False
-        middle, violation = level.middles(active)
+        middle, violation = level.side_offsets(active)
         if violation <= wanted or (gap > 0.0 and level.relative_gap(middle, active) <= gap):
             if active is None:
                 return True
             for which, then in left_out:
-                level.follow(level.u - then, which, loop)
+                level.update_scores(level.u - then, which, loop)
             active, left_out, least = None, [], np.inf
             continue
         idle = 0 if violation < 0.95 * least else idle + 1
@@ -331,9 +334,9 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         loop.tick()
         at = slice(None) if active is None else active
         u, v, low, high = level.u[at], level.v[at] - middle, level.low[at], level.high[at]
-        out_by = outside(u, v, low, high)
+        out_by = violations(u, v, low, high)
         # So few that they are solved together to the end; all of them, where that spares a copy of the matrix.
-        closing = u.size <= (CLOSING if active is not None or isinstance(level.tiles, CoupleTiles) else WORKING)
+        closing = u.size <= (CLOSING if active is not None or isinstance(level.tiles, ClassPairTiles) else WORKING)
         chosen = np.arange(u.size) if closing else _working_set(out_by, u, low, high, 0.5 * wanted, random)
         if not level.single:  # of the two variables of a point the worse: both never move the same way
             chosen = chosen[np.argsort(-out_by[chosen], kind="stable")]
@@ -347,12 +350,12 @@ def solve_level(level: Level, loop: Loop, wanted: float, random: np.random.Gener
         moved = _solve_working_set(level, work, v[chosen], aim, loop)
         if moved is None:
             return False
-        level.follow(moved, active, loop)
+        level.update_scores(moved, active, loop)
         if closing:
             continue
         # Those far on the right side are left out.
-        middle, violation = level.middles(active)
-        keep = outside(level.u[at], level.v[at] - middle, low, high) > -max(0.7 * violation, wanted)
+        middle, violation = level.side_offsets(active)
+        keep = violations(level.u[at], level.v[at] - middle, low, high) > -max(0.7 * violation, wanted)
         if keep.sum() < 0.8 * keep.size:
             here = np.arange(level.u.size) if active is None else active
             left_out.append((here[~keep], level.u.copy()))
@@ -378,11 +381,13 @@ def _working_set(
     return np.sort(index)
 
 
-def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray | None:
+def _solve_working_set(
+    level: NestedLevel, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop
+) -> np.ndarray | None:
     """What u moves by, in full length; u has moved. None where nothing did."""
-    couple = level.tiles if isinstance(level.tiles, CoupleTiles) and work.size == level.n else None
+    couple = level.tiles if isinstance(level.tiles, ClassPairTiles) and work.size == level.n else None
     if couple is not None:  # most of its rows are never asked for
-        K, there, diagonal = couple.rows, couple.there, couple.diagonal
+        K, there, diagonal = couple.rows, couple.row_is_loaded, couple.diagonal
         blocks: tuple[np.ndarray | None, ...] = couple.first, couple.between, couple.second
     else:
         K = level.tiles.square(level.points[work], loop.tick)
@@ -401,14 +406,14 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
             allowed = everybody if len(level.sides) == 1 else side == which
             done = max(
                 done,
-                pairs_as_needed(K, there, *blocks, diagonal, own, u, low, high, allowed, wanted, most),
+                smo_inner_loop(K, there, *blocks, diagonal, own, u, low, high, allowed, wanted, most),
             )
         loop.tick()
         if done == 0 or (done < most and len(level.sides) == 1):
             break
         if couple is not None:
-            couple.bring(np.flatnonzero((u > low) & (u < high)))
-        newton_steps(K, own, u, low, high, side)
+            couple.load(np.flatnonzero((u > low) & (u < high)))
+        take_newton_steps(K, own, u, low, high, side)
         top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
         idle = 0 if top - bottom < 0.9 * least else idle + 1
         least = min(least, top - bottom)
@@ -425,7 +430,7 @@ def _solve_working_set(level: Level, work: np.ndarray, v: np.ndarray, wanted: fl
 # -- nested parts ----------------------------------------------------------------------------------------------------
 
 
-def sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
+def level_sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
     """Points of the parts, the whole last: none so small that one sign would be nearly absent."""
     found = [problem.n_points]
     signs = problem.sign[: problem.n_points][order] if problem.n == problem.n_points else np.ones(0)
@@ -437,12 +442,12 @@ def sizes(problem: KernelDual, order: np.ndarray) -> list[int]:
     return found
 
 
-def extend(old: Level, new: Level, loop: Loop) -> None:
+def start_from_smaller_level(old: NestedLevel, new: NestedLevel, loop: Loop) -> None:
     """The start of a part from the solution of a smaller one."""
     ratio = new.n / old.n
     new.pace = old.pace
     support = ratio * np.count_nonzero(old.u)
-    loop.reserve = new.final_seconds(support) + new.pace.of(new.n * support)
+    loop.reserve = new.final_seconds(support) + new.pace.seconds(new.n * support)
     loop.tick()
     scores = np.zeros(new.n)
     scores[: old.n] = old.scores()
@@ -452,7 +457,7 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
         new.off[: old.n], new.moved = old.off, old.moved
     rest = None if new.off is None else new.off[old.n :]
     new.add(scores[old.n :], columns, coefficients[columns], np.arange(old.n, new.n), loop, rest)
-    middle, _ = old.middles()
+    middle, _ = old.side_offsets()
     offset = {
         sign: float(np.mean(middle[old.sign == sign])) if (old.sign == sign).any() else 0.0 for sign in (1.0, -1.0)
     }
@@ -476,7 +481,7 @@ def extend(old: Level, new: Level, loop: Loop) -> None:
     columns = np.flatnonzero(added)
     loop.reserve = new.final_seconds(int(np.count_nonzero(u)))
     new.add(scores, columns, added[columns], None, loop, new.off)
-    new.begin(u, scores)
+    new.set_point(u, scores)
 
 
 # -- compiled --------------------------------------------------------------------------------------------------------
@@ -503,15 +508,15 @@ def gap_of_rows(u, v, low, high):
     return total
 
 
-def outside(u, v, low, high):
+def violations(u, v, low, high):
     """How far each v is on the wrong side of 0, below 0 where it is on the right one."""
     out = np.empty(u.size)
-    _measure_outside(u, v, low, high, out)
+    _measure_violations(u, v, low, high, out)
     return out
 
 
 @compiled(allocates=False)
-def _measure_outside(u, v, low, high, out):
+def _measure_violations(u, v, low, high, out):
     for i in range(u.size):
         worst = -np.inf
         if u[i] < high[i]:

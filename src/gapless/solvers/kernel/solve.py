@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from gapless.numbers import relative_gap
-from gapless.problems.kernel import KernelDual, figures
-from gapless.solvers.kernel.cholesky import factored, stretched
-from gapless.solvers.kernel.float64_scores import Blurred, Figures
+from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
+from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge, solve_by_cholesky
+from gapless.solvers.kernel.float64_scores import ApproximateScores
 from gapless.solvers.kernel.polish import polish
 from gapless.solvers.kernel.smo import smo
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
@@ -42,7 +42,7 @@ def solve_kernel(
     loop = Loop(Stop(aims[0], stop.passes, stop.seconds), callback=callback, interruption=interruption)
     status: Status | None = None
     point: tuple[np.ndarray, np.ndarray | None] = problem.start() if start is None else problem.repair(start), None
-    known = Blurred(np.zeros(0), np.zeros(0))
+    known = ApproximateScores(np.zeros(0), np.zeros(0))
     with np.errstate(all="ignore"):
         try:
             if not np.isfinite(problem.R2):
@@ -59,16 +59,16 @@ def solve_kernel(
                 if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
                     found = polish(problem, loop, *point)
                     if small and not found.settled and aim == aims[0] and problem.kind == "c_svc":
-                        better = factored(problem, loop)
+                        better = solve_by_cholesky(problem, loop)
                         if better is not None:
                             other = polish(problem, loop, better, problem.scores(better))
                             found = other if other.gap < found.gap else found
                         hard = True  # neither pairs nor an interior point: more pairs will not do it
-                        if _relative_gap(figures(problem, found.beta, found.scores)) <= stop.relative_gap:
+                        if _relative_gap(evaluate_point(problem, found.beta, found.scores)) <= stop.relative_gap:
                             point = found.beta, None
                             break
                     start, point = found.beta, (found.beta, None)
-                    if found.settled or found.gap <= problem.nothing or loop.n_iter >= stop.passes:
+                    if found.settled or found.gap <= problem.negligible_gap or loop.n_iter >= stop.passes:
                         break
         except Ended:
             status = loop.status
@@ -81,10 +81,10 @@ def solve_kernel(
         scores = problem.scores(beta) if point[1] is None else point[1]
         values = _figures(problem, beta, scores, known)
         if positive:
-            longer = stretched(problem, beta, scores, values)
+            longer = lengthen_until_no_hinge(problem, beta, scores, values)
             if longer[1] is not scores:
                 beta, scores = longer
-                values = figures(problem, beta, scores)
+                values = evaluate_point(problem, beta, scores)
         scalars, primal, _, gap = values
     off = known.off if scores is known.scores and known.off.any() else None
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
@@ -93,12 +93,12 @@ def solve_kernel(
     return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
 
 
-def _figures(problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: Blurred) -> Figures:
+def _figures(problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: ApproximateScores) -> KernelFigures:
     if scores is known.scores and known.figures is not None:
         return known.figures
-    return figures(problem, beta, scores)
+    return evaluate_point(problem, beta, scores)
 
 
-def _relative_gap(found: Figures) -> float:
+def _relative_gap(found: KernelFigures) -> float:
     _, primal, _, gap = found
     return relative_gap(primal, primal - gap)

@@ -14,10 +14,10 @@ import numpy as np
 
 from gapless.judge.kernel.labels import safe_sides
 from gapless.numbers import relative_gap
-from gapless.problems.kernel import KernelDual, figures
-from gapless.solvers.kernel.free_set import newton_steps
-from gapless.solvers.kernel.inner_loop import pairs
-from gapless.solvers.kernel.smo import Level, extremes
+from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.solvers.kernel.free_set import take_newton_steps
+from gapless.solvers.kernel.inner_loop import solve_pairs
+from gapless.solvers.kernel.smo import NestedLevel, extremes
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Solution, Status
 
@@ -33,7 +33,7 @@ PAIRS, ROUNDS = 16, 30
 NEAR = 1e-11
 
 
-class Resumed:
+class WarmRestart:
     """The point reached; how much of u has gone into its scores (for their rounding), and the share of rows that was proved."""
 
     def __init__(self, solution: Solution, spent: float, screened: float) -> None:
@@ -48,14 +48,14 @@ def resume_kernel(
     scores: np.ndarray,
     spent: float = 0.0,
     interruption: Interruption | None = None,
-) -> Resumed | None:
+) -> WarmRestart | None:
     """From u and its scores, which need not be feasible for this C; None where the turns do not get there."""
     loop = Loop(stop, interruption=interruption)
-    level = Level(problem, tiles, np.arange(problem.n))
-    beta = problem.repair(_snapped(problem, problem.sign * u))
+    level = NestedLevel(problem, tiles, np.arange(problem.n))
+    beta = problem.repair(_snap_to_bounds(problem, problem.sign * u))
     moved = problem.sign * beta - u
     columns = np.flatnonzero(np.abs(moved) > 1e-14 * problem.c)
-    level.begin(problem.sign * beta, scores)
+    level.set_point(problem.sign * beta, scores)
     spent += float(np.abs(moved).sum())
     status: Status = "stalled"
     best, screened = np.inf, 0.0
@@ -65,7 +65,7 @@ def resume_kernel(
                 _add(level, columns, moved[columns], loop)
             for turn in range(TURNS):
                 beta, f = level.sign * level.u, level.scores()
-                scalars, primal, _, gap = figures(problem, beta, f)
+                scalars, primal, _, gap = evaluate_point(problem, beta, f)
                 loop.record(scalars, beta, primal, primal - gap, ends=False)
                 if relative_gap(primal, primal - gap) <= stop.relative_gap:
                     status = "converged"
@@ -95,19 +95,19 @@ def resume_kernel(
             status = loop.status or "stalled"
         beta, f = level.sign * level.u, level.scores()
         scalars = problem.best_scalars(f)
-    return Resumed(
+    return WarmRestart(
         Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, f), spent, screened
     )  # fmt: skip
 
 
-def _snapped(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
+def _snap_to_bounds(problem: KernelDual, beta: np.ndarray) -> np.ndarray:
     """Those within rounding of a bound are at it: else the thousands that are there would all count as inside."""
     beta[beta > (1.0 - NEAR) * problem.c] = problem.c[beta > (1.0 - NEAR) * problem.c]
     beta[beta < NEAR * problem.c] = 0.0
     return beta
 
 
-def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray:
+def _solve(level: NestedLevel, work: np.ndarray, v: np.ndarray, wanted: float, loop: Loop) -> np.ndarray:
     """What u of these rows moves by; u has moved.  Pairs say who is free, Newton steps on those do the rest."""
     K = level.tiles.square(level.points[work], loop.tick)
     own = np.zeros(K.shape[1], K.dtype)
@@ -118,10 +118,10 @@ def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: L
     everybody, side = np.ones(work.size, bool), np.zeros(work.size, np.int8)
     most, least, idle = PAIRS * work.size, np.inf, 0
     for _ in range(ROUNDS):
-        if pairs(K, diagonal, own, u, low, high, everybody, wanted, most) < most:
+        if solve_pairs(K, diagonal, own, u, low, high, everybody, wanted, most) < most:
             break
         loop.tick()
-        newton_steps(K, own, u, low, high, side)
+        take_newton_steps(K, own, u, low, high, side)
         top, bottom = extremes(u, own[: u.size].astype(np.float64), low, high)
         idle = 0 if top - bottom < 0.9 * least else idle + 1
         least = min(least, top - bottom)
@@ -131,7 +131,7 @@ def _solve(level: Level, work: np.ndarray, v: np.ndarray, wanted: float, loop: L
     return u - before
 
 
-def _add(level: Level, columns: np.ndarray, v: np.ndarray, loop: Loop) -> None:
+def _add(level: NestedLevel, columns: np.ndarray, v: np.ndarray, loop: Loop) -> None:
     scores = np.zeros(level.n)
     level.tiles.add(scores, columns, v, None, loop.tick)
     level.v -= scores

@@ -16,8 +16,6 @@ __all__ = ["INDEPENDENT", "Bound", "Job", "compression", "held_out", "leave_one_
 
 #: Rows up to which a kernel matrix is made for the leave-one-out counts.
 MOST = 4_000
-#: Values are rounded up by this share, more than their arithmetic can be off by, so that the judge can prove them.
-ROUND_UP = 1e-7
 BY_ROWS = "the steps before the model (a scaler; fills, means and levels of a table) were fitted on the training rows"
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
 
@@ -84,7 +82,9 @@ class Job:
 
 
 def rounded(value: float) -> float:
-    return min(1.0, value * (1.0 + ROUND_UP))
+    # Values are rounded up by this share, more than their arithmetic can be off by, so that the judge can prove them.
+    share_up = 1e-7
+    return min(1.0, value * (1.0 + share_up))
 
 
 Ready = Callable[[float], Bound]

@@ -35,8 +35,6 @@ __all__ = ["MarginViolation", "NotSettled", "is_pipeline", "kept", "margin_viola
 EXACT = 1e-9
 #: alpha within this share of c from 0 and from c is at its bound.
 FREE = 1e-9
-#: The gap is taken larger by this share, so that the judge, who computes scores anew, counts no row more.
-SHELL = 1e-3
 ASSUMPTIONS = (
     "the rows are independent draws from one distribution, and new rows come from it too",
     "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
@@ -152,6 +150,8 @@ def is_pipeline(model: Any) -> bool:
 
 def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     """Support vectors, whether their number is proved, and the rows that fix the offset."""
+    # The gap is taken larger by this share, so that the judge, who computes scores anew, counts no row more.
+    gap_share = 1e-3
     certificate = model.certificate_
     if certificate.status not in ("converged", "stalled"):
         raise NotSettled(
@@ -189,8 +189,8 @@ def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
         if known is None:
             known = [np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])]
         side = certified_sides(
-            known[0], _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + SHELL) * sub.gap,
-            (1.0 + SHELL) * sub.rounding, float(alpha.max(initial=0.0)),
+            known[0], _norms(model, X), signs, np.ones(len(signs)), c, (0.0,), (1.0 + gap_share) * sub.gap,
+            (1.0 + gap_share) * sub.rounding, float(alpha.max(initial=0.0)),
         )  # fmt: skip
     return int(np.count_nonzero(side >= 0)), True, ends
 

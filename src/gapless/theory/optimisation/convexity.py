@@ -33,8 +33,6 @@ __all__ = [
 
 #: Violations up to this share of the values are rounding.
 ROUNDING = 1e-9
-#: Points looked at on each segment of a set.
-STOPS = 16
 
 
 @result
@@ -257,6 +255,8 @@ def of_set(
     points : at least two points of the set; None draws them from the box
     seed : number that all random draws follow from
     """
+    # Points looked at on each segment of a set.
+    segment_stops = 16
     low, high, _ = _box(box)
     trials = whole(trials, "trials")
     random = np.random.default_rng(seed)
@@ -274,7 +274,7 @@ def of_set(
     best, depth = None, 0
     for _ in range(trials):
         a, b = known[random.integers(len(known), size=2)]
-        stops = (np.arange(STOPS) + random.random(STOPS)) / STOPS
+        stops = (np.arange(segment_stops) + random.random(segment_stops)) / segment_stops
         out = [lam for lam in stops if not inside(lam * a + (1.0 - lam) * b)]
         if len(out) > depth:  # the segment that is outside for longest is the clearest
             depth, lam = len(out), out[len(out) // 2]

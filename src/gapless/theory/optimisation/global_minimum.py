@@ -36,8 +36,6 @@ __all__ = [
 
 #: Evaluations that a search does without being told twice.
 MOST = 10_000_000
-#: Gradients shorter than this, relative to the size of the Hessian, are those of a critical point.
-CRITICAL = 1e-6
 
 
 @result
@@ -64,9 +62,11 @@ class Landscape:
 
     def kind(self, theta: Any) -> str:
         """What theta is: "global minimum", "local minimum", "saddle", "maximum" or "no critical point"."""
+        # Gradients shorter than this, relative to the size of the Hessian, are those of a critical point.
+        critical_gradient = 1e-6
         theta = np.asarray(theta, float)
         H = self.hessian(theta)
-        if np.linalg.norm(self.gradient(theta)) > CRITICAL * max(1.0, float(np.abs(H).max())):
+        if np.linalg.norm(self.gradient(theta)) > critical_gradient * max(1.0, float(np.abs(H).max())):
             return "no critical point"
         bends = np.linalg.eigvalsh(H)
         if bends[0] > 0.0:

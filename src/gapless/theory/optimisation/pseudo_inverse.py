@@ -29,11 +29,6 @@ from gapless.theory._inputs import positive, whole
 
 __all__ = ["Costs", "Way", "cost"]
 
-#: Operations beyond which a way is not timed (some 10 seconds on one core), and numbers in X beyond which none is (400 MB).
-MOST_OPERATIONS, MOST_NUMBERS = 1e11, 5e7
-#: A way is repeated until this many seconds have been measured; the quickest run counts.
-SECONDS_A_WAY = 0.05
-
 
 @result
 class Way(NamedTuple):
@@ -125,6 +120,8 @@ def cost(
     Costs
         Prints as a table; ``costs["qr"].seconds`` is one of its numbers.
     """
+    # Operations beyond which a way is not timed (some 10 seconds on one core), and numbers in X beyond which none is (400 MB).
+    most_operations, most_numbers = 1e11, 5e7
     n, d, K, steps = whole(n, "n", 1), whole(d, "d", 1), whole(targets, "targets", 1), whole(steps, "steps", 1)
     if n < d:
         raise ValueError(f"n must be at least d: got n = {n} and d = {d}; transposed, the ways cost the same")
@@ -144,12 +141,12 @@ def cost(
             lambda X, y: _conjugate_gradients(X, y, steps),
         ),
     ]  # fmt: skip
-    timed = measure and n * d <= MOST_NUMBERS
+    timed = measure and n * d <= most_numbers
     X, W = _rows(n, d, K, condition, seed) if timed else (np.empty((0, 0)), np.empty(0))
     ways = []
     for name, formula, operations, numbers, solve in table:
         seconds = error = None
-        if timed and operations <= MOST_OPERATIONS:
+        if timed and operations <= most_operations:
             seconds, found = _timed(solve, X, X @ W)
             error = float(np.abs(found - W).max() / np.abs(W).max())
         ways.append(Way(name, formula, operations, seconds, error, numbers))
@@ -168,9 +165,11 @@ def _rows(n: int, d: int, K: int, condition: float, seed: int) -> tuple[np.ndarr
 def _timed(
     solve: Callable[[np.ndarray, np.ndarray], np.ndarray], X: np.ndarray, y: np.ndarray
 ) -> tuple[float, np.ndarray]:
+    # A way is repeated until this many seconds have been measured; the quickest run counts.
+    seconds_a_way = 0.05
     best, spent = np.inf, 0.0
     with one_blas_thread():
-        while spent < SECONDS_A_WAY:
+        while spent < seconds_a_way:
             begun = now()
             found = solve(X, y)
             took = now() - begun

@@ -23,8 +23,6 @@ from gapless._runtime.results import result
 
 __all__ = ["Averaged", "averaging"]
 
-SCHEMES = ("fresh", "splits", "bootstrap")
-
 
 @result
 class Averaged(NamedTuple):
@@ -84,12 +82,13 @@ def averaging(
     members : m
     repetitions : how often everything is drawn again; half of them for what is predicted, half for what is seen
     """
+    schemes = ("fresh", "splits", "bootstrap")
     if members < 2 or repetitions < 4 or n < members:
         raise ValueError(
             f"at least 2 members, 4 repetitions and a row for each member; got {members}, {repetitions}, n = {n}"
         )
     random = np.random.default_rng(seed)
-    found = {scheme: np.empty((repetitions, members, len(X))) for scheme in SCHEMES}
+    found = {scheme: np.empty((repetitions, members, len(X))) for scheme in schemes}
     for k in range(repetitions):
         Xs, ys = sample(n, random)
         order = random.permutation(n)

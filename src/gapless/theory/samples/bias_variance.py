@@ -30,8 +30,6 @@ __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_sha
 
 #: Predictions that are kept at most: 8 bytes each.
 MOST = 100_000_000
-#: Groups of draws for the error of the 0-1 decomposition.
-GROUPS = 20
 
 Predict = Callable[[np.ndarray], Any]
 
@@ -164,11 +162,13 @@ def _jackknife(left: np.ndarray) -> float:
 
 
 def _zero_one(g: np.ndarray, f: np.ndarray, weights: np.ndarray, noise: float | None) -> Decomposition:
+    # Groups of draws for the error of the 0-1 decomposition.
+    jackknife_groups = 20
     classes, coded = np.unique(np.concatenate([f[None, :], g]), return_inverse=True)
     coded = coded.reshape(len(g) + 1, -1)
     f, g = coded[0], coded[1:]
     main, numbers = _zero_one_numbers(g, f, weights, len(classes))
-    groups = np.array_split(np.arange(len(g)), min(GROUPS, len(g)))
+    groups = np.array_split(np.arange(len(g)), min(jackknife_groups, len(g)))
     left = np.array([
         _zero_one_numbers(np.delete(g, some, axis=0), f, weights, len(classes))[1] for some in groups
     ])  # fmt: skip

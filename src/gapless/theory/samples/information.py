@@ -24,9 +24,6 @@ from gapless._runtime.written import written
 
 __all__ = ["cross_entropy", "entropy", "kl"]
 
-#: By how much the shares of a distribution may miss 1: more than the rounding of a million of them.
-ROOM = 1e-9
-
 
 def entropy(p: Any, *, base: float = math.e) -> Any:
     """``H(p) = -sum p ln p``: 0 where one outcome is certain, ln K where all K are alike.
@@ -82,6 +79,8 @@ def _pair(p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _distribution(name: str, given: Any) -> np.ndarray:
     """(..., K) probabilities; a number p is (1 - p, p)."""
+    # By how much the shares of a distribution may miss 1: more than the rounding of a million of them.
+    sum_tolerance = 1e-9
     try:
         found = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -92,13 +91,13 @@ def _distribution(name: str, given: Any) -> np.ndarray:
         found = np.stack([1.0 - found, found])
     if found.shape[-1] == 0:
         raise ValueError(f"{name} has no outcomes: its shape is {found.shape}")
-    wrong = ~((found >= 0.0) & (found <= 1.0 + ROOM))
+    wrong = ~((found >= 0.0) & (found <= 1.0 + sum_tolerance))
     if wrong.any():
         place = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise ValueError(f"{name}{list(place)} must be a probability, in the range [0, 1]; got {found[place]:g}")
     off = np.abs(found.sum(axis=-1) - 1.0)
-    if (off > ROOM).any():
-        place = tuple(int(k) for k in np.argwhere(off > ROOM)[0])
+    if (off > sum_tolerance).any():
+        place = tuple(int(k) for k in np.argwhere(off > sum_tolerance)[0])
         total, where = found.sum(axis=-1)[place], f"{name}{list(place)}" if place else name
         raise ValueError(f"{where} must sum to 1 along the last axis; its sum is {total:.12g}")
     return found

@@ -17,8 +17,8 @@ from gapless._runtime.threads import one_blas_thread, team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel import _groups, prepare
 from gapless.fits.linear import encode
-from gapless.gram.blocks import gram
-from gapless.gram.predict import scores
+from gapless.gram.blocks import build_gram
+from gapless.gram.predict import predict_scores
 from gapless.problems.kernel import KernelDual
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.kernel.solve import solve_kernel
@@ -32,10 +32,6 @@ from .score_steps import ScoreSteps, score_steps
 
 #: Rows whose matrix of inner products is made: 1.8 GB.
 MOST_ROWS = 15_000
-#: A start is good enough where its own gap is.
-GOOD = 1e-11
-#: The relative gap that every break point has to keep; beyond the first that does not the path is not given.
-KEPT = 1e-9
 
 
 class _Owner:
@@ -72,7 +68,7 @@ class _Owner:
             return score_steps(found, lines, size, y == self.classes[1], known)
 
     def _by_kernel(self, C: float) -> np.ndarray:
-        problem = KernelDual.c_svc(gram(kernels.Precomputed(), self.K), self.y, C * self.s)
+        problem = KernelDual.c_svc(build_gram(kernels.Precomputed(), self.K), self.y, C * self.s)
         return problem.u(solve_kernel(problem, Stop(1e-13, 100_000, None)).u)
 
 
@@ -188,7 +184,7 @@ class _Kernel(_Owner):
             rows = np.flatnonzero(np.any(full != 0.0, axis=0))
             kernel, vectors = (kernels.Precomputed(), rows) if precomputed else (self.data.kernel, self.X[rows])
             with team(self.prototype.n_jobs):
-                return scores(kernel, X, vectors, full[:, rows])
+                return predict_scores(kernel, X, vectors, full[:, rows])
 
         return sums, size
 
@@ -201,8 +197,8 @@ class _Kernel(_Owner):
         rows = np.flatnonzero(full)
         with one_blas_thread(), team(self.prototype.n_jobs), np.errstate(under="ignore"):
             if self.prototype.kernel == "precomputed":
-                return scores(kernels.Precomputed(), X, rows, full[None, rows])[:, 0] + b
-            return scores(self.data.kernel, X, self.X[rows], full[None, rows])[:, 0] + b
+                return predict_scores(kernels.Precomputed(), X, rows, full[None, rows])[:, 0] + b
+            return predict_scores(self.data.kernel, X, self.X[rows], full[None, rows])[:, 0] + b
 
     def model(self, C: float, u: np.ndarray, b: float) -> Any:
         start = Start({"dual": self.dual(u)[None, :], "scalars": np.array([[b]])})
@@ -212,16 +208,20 @@ class _Kernel(_Owner):
 
 
 def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high: float) -> ExactPath:
+    # The relative gap that every break point has to keep; beyond the first that does not the path is not given.
+    kept_gap = 1e-9
     started = now()
     owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
         found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
-        found, figures = found.certified(KEPT)
+        found, figures = found.certified(kept_gap)
     return ExactPath(found, figures, owner, now() - started)
 
 
 def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
     """A C inside the path and the solution there; another C where the first one is a break point or too hard."""
+    # A start is good enough where its own gap is.
+    good_gap = 1e-11
     diagonal = owner.K.diagonal()
     usual = 1.0 / max(float(diagonal.mean()), 1e-300)
     inside = max(low * 1.01, 1e-300), high / 1.01
@@ -232,7 +232,7 @@ def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
         gap = _relative_gap(owner, C, u)
         if gap < best[0]:
             best = gap, C, u
-        if gap <= GOOD:
+        if gap <= good_gap:
             break
     return best[1], best[2]
 
@@ -245,7 +245,7 @@ def _relative_gap(owner: _Owner, C: float, u: np.ndarray) -> float:
     f, c = owner.K @ u, C * owner.s
     b = 0.0
     if owner.free:
-        problem = KernelDual.c_svc(gram(kernels.Precomputed(), owner.K), owner.y, c)
+        problem = KernelDual.c_svc(build_gram(kernels.Precomputed(), owner.K), owner.y, c)
         b = float(problem.best_scalars(f)[0])
     h = 1.0 - owner.y * (f + b)
     alpha = owner.y * u

@@ -14,18 +14,15 @@ from gapless._runtime.threads import map_threads, one_blas_thread, team
 from gapless.certificates.kernel import certify_kernel
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel import Prepared, Solved, _build, _one, decode_kernel, prepare
-from gapless.gram.blocks import Part
-from gapless.gram.cached_rows import Kept
-from gapless.gram.tiles import Tiles
+from gapless.gram.blocks import SubGram
+from gapless.gram.cached_rows import CachedRowTiles
+from gapless.gram.tiles import RowTiles
 from gapless.problems.between_two_C import PathPoint
 from gapless.solvers.kernel.solve import SMALL
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
 
 from .points import Point, Start
-
-#: Points after which the scores are computed from u again.
-RENEW = 12
 
 
 class _Scores(NamedTuple):
@@ -74,10 +71,10 @@ class KernelSession:
         """Pieces of the matrix of a pair for all C; rows of it are kept where they cost more than to be read again."""
         if k not in self.tiles:
             data = self.ready.data
-            whole = data.gram if inside.size == data.gram.n else Part(data.gram, inside)
+            whole = data.gram if inside.size == data.gram.n else SubGram(data.gram, inside)
             tiles = whole.tiles(np.arange(inside.size), np.float64)
-            if isinstance(tiles, Tiles) and tiles.long:
-                tiles = Kept(tiles, self.task.cache_bytes)
+            if isinstance(tiles, RowTiles) and tiles.long:
+                tiles = CachedRowTiles(tiles, self.task.cache_bytes)
             self.tiles[k] = tiles
         return self.tiles[k]
 
@@ -86,8 +83,10 @@ class KernelSession:
 
         Rows at their bounds scale with C exactly.  (The line through two earlier scores would double their rounding each time.)
         """
+        # Points after which the scores are computed from u again.
+        points_between_renewals = 12
         last = self.last.get(k)
-        if last is None or last.steps >= RENEW or last.C == C:
+        if last is None or last.steps >= points_between_renewals or last.C == C:
             rows, f = np.flatnonzero(dual), np.zeros(dual.size)
             tiles.add(f, rows, dual[rows])
             return _Scores(C, dual, f, float(np.abs(dual).sum()), 0)

@@ -22,9 +22,6 @@ from gapless.problems.between_two_C import PathPoint
 
 from .points import Point, Start
 
-#: Values of y, alpha by alpha, that are fitted together.
-TOGETHER = 1 << 24
-
 
 class RidgeSession:
     parameter = "alpha"
@@ -47,7 +44,9 @@ class RidgeSession:
 
     def prepare(self, alphas: np.ndarray) -> None:
         """The models of all these alpha, from one decomposition."""
-        many = max(1, TOGETHER // self.X.shape[0])
+        # Values of y, alpha by alpha, that are fitted together.
+        values_together = 1 << 24
+        many = max(1, values_together // self.X.shape[0])
         for first in range(0, alphas.size, many):
             part = alphas[first : first + many]
             Y = np.repeat(np.asarray(self.y, np.float64)[:, None], part.size, axis=1)

@@ -24,8 +24,6 @@ from gapless.solvers.linear.hinge_path import HingePath
 
 #: |g| below this share of the sum of the sizes of its terms is 0: rounding of nu is some 1e-13 of it after a long walk.
 ZERO_SHARE = 1e-12
-#: Segments whose lines are computed together: their kernel values are computed once for all of them.
-SEGMENTS_AT_ONCE = 256
 
 
 @result
@@ -132,8 +130,10 @@ class _Sides:
 
 
 def _sides(found: HingePath, lines: Callable[[np.ndarray], np.ndarray], size: np.ndarray) -> Iterator[_Sides]:
-    for begin in range(0, len(found.segments), SEGMENTS_AT_ONCE):
-        part = found.segments[begin : begin + SEGMENTS_AT_ONCE]
+    # Segments whose lines are computed together: their kernel values are computed once for all of them.
+    segments_at_once = 256
+    for begin in range(0, len(found.segments), segments_at_once):
+        part = found.segments[begin : begin + segments_at_once]
         values = np.stack([segment.at(segment.start, found.y, found.s)[0] for segment in part])
         slopes = np.zeros_like(values)
         for slope, segment in zip(slopes, part):

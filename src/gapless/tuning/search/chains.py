@@ -23,9 +23,6 @@ from gapless.solvers.loop import Loop
 
 from .folds import take
 
-#: The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
-FINEST = 1e-3
-
 
 @dataclass(frozen=True)
 class Chain:
@@ -80,6 +77,8 @@ def kernel_way(
     ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
 ) -> list[Any] | None:
     """SVC with a finite C: on one matrix of all rows."""
+    # The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
+    finest_pair = 1e-3
     machines = [_final(model) for model in models]
     first = machines[0]
     if type(first) is not SVC or any(math.isinf(float(m.C)) for m in machines):
@@ -100,9 +99,9 @@ def kernel_way(
     rows = _rows(X)
     weights = check_sample_weight(ev.weights if ev.weights is None else ev.weights[train], train.size)
     task = first._task()
-    kernel = K.kernel_of(task, rows[train], weights)
+    kernel = K.resolve_kernel(task, rows[train], weights)
     key = (kernel, None) if front is None else (kernel, chain.group, chain.fold)
-    held = ev.matrix(key, chain, lambda: K.whole_matrix(kernel, rows))
+    held = ev.matrix(key, chain, lambda: K.hold_matrix(kernel, rows))
     labels = encode_labels(take(ev.y, train))
     cost = costs(1.0, weights, resolve_class_weight(task.class_weight, labels, weights), labels.index)
     c = np.zeros(n)
@@ -121,7 +120,7 @@ def kernel_way(
             if present.size < 2:
                 columns[:, :, line] = present[0] if present.size else 0.0
                 continue
-            fits = K.chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, FINEST)
+            fits = K.solve_chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, finest_pair)
             for at, point in enumerate(fits):
                 columns[at, :, line] = point.scores[test]
                 gaps[at] = max(gaps[at], point.relative_gap)

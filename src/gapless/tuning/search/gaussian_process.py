@@ -21,21 +21,16 @@ import numpy as np
 
 from .lattice import Lattice
 
-#: Lengths of an axis on which scores change, and variances of the noise in units of that of the scores.
-LENGTHS = (0.1, 0.2, 0.4, 0.8)
-NOISES = (1e-4, 1e-2, 1e-1)
 #: Settings of lengths and noise that are tried, at most; beyond, all axes but one have one length.
 MOST = 200
-#: Settings less likely than the best by more than this (in natural logarithms) do not count.
-UNLIKELY = 4.0
-#: Candidates of the first look: so many, and so many more for each axis.
-FIRST, EACH = 4, 3
 
 
 def search(lattice: Lattice, score: Callable[[int], float], most: int, seed: int) -> Generator[list[int], None, None]:
+    # Candidates of the first look: so many, and so many more for each axis.
+    first_candidates, candidates_per_axis = 4, 3
     improvement = _package()
     places = np.array([_coordinates(lattice, k) for k in lattice])
-    known = _design(places, min(most, FIRST + EACH * places.shape[1]))
+    known = _design(places, min(most, first_candidates + candidates_per_axis * places.shape[1]))
     yield known
     while len(known) < most:
         seen = transformed(np.array([score(k) for k in known]))
@@ -67,13 +62,15 @@ class _Setting(NamedTuple):
 
 def posteriors(places: np.ndarray, scores: np.ndarray, at: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """(weight, mean, standard deviation) of the process at other places, for each likely setting of lengths and noise."""
+    # Settings less likely than the best by more than this (in natural logarithms) do not count.
+    unlikely_by = 4.0
     settings = [
         found
         for lengths, noise in _settings(places.shape[1])
         if (found := _fitted(places, scores, lengths, noise)) is not None
     ]
     best = max(one.likelihood for one in settings)
-    likely = [one for one in settings if one.likelihood >= best - UNLIKELY]
+    likely = [one for one in settings if one.likelihood >= best - unlikely_by]
     weights = np.exp([one.likelihood - best for one in likely])
     out = []
     for weight, one in zip(weights / weights.sum(), likely):
@@ -84,13 +81,19 @@ def posteriors(places: np.ndarray, scores: np.ndarray, at: np.ndarray) -> list[t
 
 
 def _settings(d: int) -> list[tuple[tuple[float, ...], float]]:
-    if len(LENGTHS) ** d * len(NOISES) <= MOST:
-        lengths = set(product(LENGTHS, repeat=d))
+    # Lengths of an axis on which scores change, and variances of the noise in units of that of the scores.
+    noises = (1e-4, 1e-2, 1e-1)
+    length_scales = (0.1, 0.2, 0.4, 0.8)
+    if len(length_scales) ** d * len(noises) <= MOST:
+        lengths = set(product(length_scales, repeat=d))
     else:
         lengths = {
-            (own,) * j + (other,) + (own,) * (d - 1 - j) for own in LENGTHS for other in LENGTHS for j in range(d)
+            (own,) * j + (other,) + (own,) * (d - 1 - j)
+            for own in length_scales
+            for other in length_scales
+            for j in range(d)
         }
-    return [(one, noise) for one in sorted(lengths) for noise in NOISES]
+    return [(one, noise) for one in sorted(lengths) for noise in noises]
 
 
 def _fitted(places: np.ndarray, scores: np.ndarray, lengths: tuple[float, ...], noise: float) -> _Setting | None:

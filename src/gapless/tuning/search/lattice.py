@@ -162,16 +162,14 @@ _GUIDE_C = tuple(2.0**k for k in range(-5, 16, 2))
 _GUIDE_GAMMA = tuple(2.0**k for k in range(-15, 4, 2))
 
 
-#: Width of the tube of an SVR that says nothing of it, in standard deviations of the targets; 0.1 is also the default itself.
-TUBE = 0.1
-
-
 def default_lattice(model: Any, y: Any = None) -> Lattice:
     """C and gamma of kernel machines, C of linear ones, alpha of ridge; in a pipeline those of its last step.
 
     C and epsilon of an SVR have the unit of the targets: they are multiples of the targets' standard deviation, so that the
     search of 1000 y finds 1000 times the model of y.  An epsilon other than the default is kept.
     """
+    # Width of the tube of an SVR that says nothing of it, in standard deviations of the targets; 0.1 is also the default itself.
+    tube_width = 0.1
     from sklearn.pipeline import Pipeline
 
     prefix, last = "", model
@@ -189,8 +187,8 @@ def default_lattice(model: Any, y: Any = None) -> Lattice:
     spread = float(np.std(np.asarray(y, dtype=np.float64))) if "epsilon" in own and y is not None else 0.0
     if "C" in axes and spread > 0.0:
         axes["C"] = tuple(spread * C for C in axes["C"])
-        if own["epsilon"] == TUBE:
-            axes["epsilon"] = (TUBE * spread,)
+        if own["epsilon"] == tube_width:
+            axes["epsilon"] = (tube_width * spread,)
     if not axes:
         raise ValueError(
             f"{type(last).__name__} has neither C nor alpha: say what to search by param_grid={{...}} or space={{...}}"

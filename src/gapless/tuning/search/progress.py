@@ -8,12 +8,11 @@ from typing import Any
 
 from .evaluate import Step
 
-#: Seconds between two lines, and before the first.
-EVERY = 1.0
-
 
 def reporter(progress: Any) -> Callable[[Step], None] | None:
     """None, lines on stderr, or the user's function."""
+    # Seconds between two lines, and before the first.
+    seconds_between = 1.0
     if progress is None or progress is False:
         return None
     if callable(progress):
@@ -22,7 +21,7 @@ def reporter(progress: Any) -> Callable[[Step], None] | None:
 
     def tell(step: Step) -> None:
         finished = step.total is not None and step.done >= step.total
-        if step.seconds - last[0] < EVERY and not finished:
+        if step.seconds - last[0] < seconds_between and not finished:
             return
         last[0] = step.seconds
         of = f"/{step.total}" if step.total is not None else ""

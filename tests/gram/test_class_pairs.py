@@ -5,11 +5,11 @@ import pytest
 
 import gapless
 from gapless._runtime.threads import team
-from gapless.gram.blocks import gram
-from gapless.gram.class_pairs import Couple, CoupleTiles, Together
+from gapless.gram.blocks import build_gram
+from gapless.gram.class_pairs import ClassPairGram, ClassPairTiles, PairwiseGram
 from gapless.kernels.rbf import RBF
 from gapless.problems.kernel import quantile_interval
-from gapless.solvers.kernel.inner_loop import pairs, pairs_as_needed
+from gapless.solvers.kernel.inner_loop import smo_inner_loop, solve_pairs
 
 
 def points(n: int, d: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -22,19 +22,19 @@ def points(n: int, d: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndar
 def test_rows_and_products_are_those_of_the_kernel(threads: int) -> None:
     X, y = points(900, 5, 3, 0)
     y[:600] = 0  # more than one part of a class
-    whole = gram(RBF(0.3), X)
+    whole = build_gram(RBF(0.3), X)
     K = np.exp(-0.3 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     random = np.random.default_rng(1)
     with team(threads):
-        together = Together(whole.laid_out, y, 3)
+        together = PairwiseGram(whole.laid_out, y, 3)
     for pair in ((1, 0), (0, 2), (1, 2)):
         index = np.flatnonzero((y == pair[0]) | (y == pair[1]))
-        tiles = Couple(whole, index, together, pair).single
+        tiles = ClassPairGram(whole, index, together, pair).single
         own = K[np.ix_(index, index)][np.ix_(tiles.order, tiles.order)]
         assert sorted(tiles.order) == list(range(index.size))
         assert (np.diff(y[index][tiles.order]) >= 0).all()
         some = random.permutation(index.size)[:100]
-        tiles.bring(some)
+        tiles.load(some)
         np.testing.assert_allclose(tiles.rows[some, : index.size], own[some], atol=2e-6)
         assert (tiles.rows[some, index.size :] == 0.0).all()
         np.testing.assert_allclose(tiles.square(some)[:, : some.size], own[np.ix_(some, some)], atol=2e-6)
@@ -53,10 +53,10 @@ def test_rows_and_products_are_those_of_the_kernel(threads: int) -> None:
 
 def test_rows_brought_when_needed_give_the_same_pairs() -> None:
     X, y = points(700, 3, 2, 2)
-    whole = gram(RBF(0.5), X)
-    couple = CoupleTiles(Together(whole.laid_out, y, 2), np.arange(700), (0, 1))
-    every = CoupleTiles(Together(whole.laid_out, y, 2), np.arange(700), (0, 1))
-    every.bring(np.arange(700))
+    whole = build_gram(RBF(0.5), X)
+    couple = ClassPairTiles(PairwiseGram(whole.laid_out, y, 2), np.arange(700), (0, 1))
+    every = ClassPairTiles(PairwiseGram(whole.laid_out, y, 2), np.arange(700), (0, 1))
+    every.load(np.arange(700))
     sign = np.where(y[couple.order] == 1, 1.0, -1.0)
     low, high = np.minimum(0.0, 5.0 * sign), np.maximum(0.0, 5.0 * sign)
     found = []
@@ -65,14 +65,14 @@ def test_rows_brought_when_needed_give_the_same_pairs() -> None:
         v[:700] = sign
         everybody = np.ones(700, bool)
         if tiles is every:
-            done = pairs(tiles.rows, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000)
+            done = solve_pairs(tiles.rows, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000)
         else:
             blocks = tiles.first, tiles.between, tiles.second
-            done = pairs_as_needed(
-                tiles.rows, tiles.there, *blocks, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000
+            done = smo_inner_loop(
+                tiles.rows, tiles.row_is_loaded, *blocks, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000
             )
         found.append((done, u, v))
-    assert not couple.there.all()  # some were never needed
+    assert not couple.row_is_loaded.all()  # some were never needed
     assert 100 < found[0][0] == found[1][0] < 5000
     np.testing.assert_array_equal(found[0][1], found[1][1])
     np.testing.assert_array_equal(found[0][2], found[1][2])
@@ -83,8 +83,8 @@ def test_rows_brought_when_needed_give_the_same_pairs() -> None:
 def test_fits_read_it_and_prove_what_they_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = points(3300, 4, 4, 3)
     used = []
-    begin = CoupleTiles.__init__
-    monkeypatch.setattr(CoupleTiles, "__init__", lambda self, *args: (used.append(1), begin(self, *args))[1])
+    begin = ClassPairTiles.__init__
+    monkeypatch.setattr(ClassPairTiles, "__init__", lambda self, *args: (used.append(1), begin(self, *args))[1])
     fits = [gapless.SVC(gamma=0.2, n_jobs=jobs).fit(X, y) for jobs in (1, 2)]
     assert len(used) == 12
     np.testing.assert_array_equal(fits[0].dual_coef_, fits[1].dual_coef_)
