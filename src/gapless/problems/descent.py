@@ -67,6 +67,11 @@ class LinearRisk:
         return bool(np.isfinite(self.loss.largest_curvature))
 
     @property
+    def keeps_dual(self) -> bool:
+        """Whether a dual point is summed along the steps: the slopes at theta give a poor one where the loss has a kink."""
+        return not self.smooth and self.least is None
+
+    @property
     def squared(self) -> bool:
         """Whether targets are numbers, in units of their own."""
         return isinstance(self.loss, Squared)

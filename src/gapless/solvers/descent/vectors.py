@@ -7,20 +7,20 @@ import math
 from gapless._compile.jit import compiled
 
 
-@compiled
+@compiled(allocates=False)
 def copy(values, into):
     """``into[:] = values`` would have numba compile its message for lengths that differ: 40 functions."""
     for j in range(into.size):
         into[j] = values[j]
 
 
-@compiled
+@compiled(allocates=False)
 def stretch(values, factor):
     for j in range(values.size):
         values[j] *= factor
 
 
-@compiled(vectorise=True)
+@compiled(allocates=False, vectorise=True)
 def norm_of(gradient):
     s = 0.0
     for j in range(gradient.size):
@@ -28,7 +28,7 @@ def norm_of(gradient):
     return math.sqrt(s)
 
 
-@compiled(vectorise=True)
+@compiled(allocates=False, vectorise=True)
 def product(a, b):
     s = 0.0
     for j in range(a.size):
