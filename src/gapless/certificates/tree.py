@@ -123,7 +123,7 @@ class GrownTree(NamedTuple):
     limits: TreeLimits
     exact: bool  #: whether every threshold between two values was tried
     missing: np.ndarray  #: whether a column has missing values
-    levels: Sequence[np.ndarray | None] | None = None  #: the values of each column of categories
+    levels: list[np.ndarray | None] | None = None  #: the values of each column of categories
 
 
 def certify_tree(
