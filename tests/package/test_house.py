@@ -148,7 +148,7 @@ VIOLATIONS = {
         {"solvers/a.py": steps(25, "@compiled(inner=True)\ndef f(x):")},
         {"solvers/a.py:f": 26},
     ),
-    "complexity compiled of a verb": ({"losses/_verbs/a.py": steps(25)}, {"losses/_verbs/a.py:f": 26}),
+    "complexity compiled of a verb": ({"losses/compiled/a.py": steps(25)}, {"losses/compiled/a.py:f": 26}),
     "lines": ({"solvers/a.py": LONG}, {"solvers/a.py:f": 61}),
     "lines compiled": ({"solvers/a.py": "@compiled\n" + LONG + "    x += 1\n" * 40}, {"solvers/a.py:f": 101}),
     "parameters": ({"solvers/a.py": WIDE}, {"solvers/a.py:f": 11}),
