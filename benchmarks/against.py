@@ -8,7 +8,7 @@ Each tree has one process, which makes the data and fits every row once before a
 row's figure is the ratio of the medians of 11 turns, this tree's over the other's. A row repeats its call until it takes 40 ms.
 A row that is 10 % slower, or a table whose geometric mean is 3 % slower, is marked, and the command then ends with 1.
 
-The rows are a sample of the tables of benchmarks/README.md, small enough for a few minutes; they use public names alone.
+The rows are a sample of the tables of benchmarks/RESULTS.md, small enough for a few minutes; they use public names alone.
 """
 
 from __future__ import annotations
