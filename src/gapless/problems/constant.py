@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gapless.losses import Hinge, Squared
-from gapless.losses._protocol import slope, value
+from gapless.losses.verbs import slope, value
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from gapless._runtime.cached import lazy
 from gapless._runtime.results import result
-from gapless.losses import Perceptron, Softmax, Squared
+from gapless.losses import Softmax
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 
@@ -69,12 +69,12 @@ class LinearRisk:
     @property
     def squared(self) -> bool:
         """Whether targets are numbers, in units of their own."""
-        return isinstance(self.loss, Squared)
+        return bool(self.loss.one_score and not self.loss.of_margin)
 
     @property
     def least(self) -> float | None:
         """The minimum of J, where it is known beforehand: the perceptron criterion is 0 at 0, on any data."""
-        return 0.0 if isinstance(self.loss, Perceptron) else None
+        return self.loss.least_sum  # type: ignore[no-any-return]
 
     @property
     def least_told(self) -> str:

@@ -23,7 +23,7 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless._runtime.threads import share
 from gapless.losses import Hinge, Logistic, Squared, SquaredHinge
-from gapless.losses._protocol import conjugate, curvature, dual_of, slope, value
+from gapless.losses.verbs import conjugate, curvature, dual_of, slope, value
 from gapless.numbers import UNIT, gamma
 from gapless.rows.copies.choose import best_copy
 from gapless.rows.products import cut_for_two_reads, sum_in_block_order

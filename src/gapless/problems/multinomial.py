@@ -24,7 +24,7 @@ import numpy as np
 from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
-from gapless.losses._verbs.softmax import entropy_row, softmax_row
+from gapless.losses.compiled.softmax import entropy_row, softmax_row
 from gapless.numbers import UNIT, gamma
 from gapless.problems.linear import BLOCK, constant_feature, largest_norm2
 
