@@ -27,7 +27,7 @@ PACKAGE = Path(__file__).parents[2] / "src" / "gapless"
 #: Decorators of functions that numba compiles.
 COMPILED = {"compiled", "inlined", "overload", "instruction", "intrinsic", "register_jitable"}
 #: Folders of compiled functions that wear no decorator: they are bound to a loss by its protocol.
-BOUND = ("losses/_verbs/",)
+BOUND = ("losses/compiled/",)
 #: Public functions whose signature is their promise.
 SIGNATURES = {
     "tuning/search/tune.py:tune", "tuning/search.py:tune", "solvers/descent/descend.py:descend", "files/read.py:read_data",

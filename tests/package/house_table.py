@@ -54,6 +54,8 @@ NOTHING = {
     ("separation", "fits"): "`separability` is a reading of data, not an estimator: `certificates/separation`",
     ("gaussian", "fits"): "closed form: the estimators call `solvers/gaussian`",
     ("bagging", "fits"): "`estimators/bagging` fits copies of its base learner",
+    ("least_squares", "fits"): "one call of `solvers/least_squares`, by `estimators/shared/least_squares`",
+    ("tree", "fits"): "one call of `solvers/tree`, by `estimators/shared/tree`",
 }
 
 #: What a room holds beside the families: name -> what it is.
@@ -63,6 +65,7 @@ SHARED = {
         "between_two_C": "linear and kernel: the gap at every C between two points",
         "constant": "the best constant, which a fit that was stopped at once returns",
         "units_of_C": "C in other units",
+        "r_squared": "R², of least squares and of every regressor",
     },
     "solvers": {
         "loop": "iteration, stopping, history, interruption",
@@ -77,10 +80,12 @@ SHARED = {
         "model_document": "what a model file says of the model",
         "fingerprint": "which rows, labels and weights a claim is about",
         "linear_model": "w, b and classes of anybody's linear model",
+        "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
     },
     "judge": {
         "check": "one head for all kinds",
+        "forms": "the families of documents, by estimator and kind of certificate",
         "verdict": "claims and their verdict",
         "errors": "what the judge raises",
         "document": "the form of a document",
@@ -183,6 +188,7 @@ FORMER_KEPT = {
     "src/gapless/plots/optimisation/gap.py": "the public GapDisplay",
     "src/gapless/estimators/shared/kernel_machine.py": "the base class KernelMachine of five estimators",
     "src/gapless/estimators/shared/ensemble.py": "what bagging and boosting share",
+    "src/gapless/lab/scenes/ensembles.py": "bagging and boosting in one scene",
     "benchmarks/studies/ensembles.py": "bagging and boosting in one study",
 }
 

@@ -26,7 +26,7 @@ import numpy as np
 from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless.losses import Hinge, Logistic, SquaredHinge
-from gapless.losses._protocol import dual_slope, dual_step
+from gapless.losses.verbs import dual_slope, dual_step
 from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.binary import sort_by_length
 from gapless.rows.copies.choose import best_copy
