@@ -21,7 +21,13 @@ from gapless._runtime.threads import one_blas_thread
 from gapless._runtime.written import written
 from gapless.numbers import relative_gap
 from gapless.problems.descent import LinearRisk
-from gapless.solvers.descent.arguments import (
+from gapless.solvers.descent.as_solver import steady_schedule
+from gapless.solvers.descent.engine import Engine
+from gapless.solvers.descent.functions import Function, RiskFunction
+from gapless.solvers.descent.plan import (
+    AVERAGES,
+    DescentEnd,
+    DescentPlan,
     as_objective,
     check_batch,
     read_betas,
@@ -29,10 +35,6 @@ from gapless.solvers.descent.arguments import (
     start_of_function,
     start_of_risk,
 )
-from gapless.solvers.descent.as_solver import steady_schedule
-from gapless.solvers.descent.engine import Engine
-from gapless.solvers.descent.functions import Function, RiskFunction
-from gapless.solvers.descent.plan import AVERAGES, DescentEnd, DescentPlan
 from gapless.solvers.descent.python_steps import PythonSteps, as_break, timer
 from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.descent.trace import Descent, Trace

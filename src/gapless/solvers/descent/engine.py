@@ -85,7 +85,7 @@ class Engine:
         plan, m, n = self.plan, self._theta.size, self.risk.n
         average, rows = AVERAGES[plan.average], plan.room.rows
         plain = plan.method not in ("momentum", "adam")
-        keep = self.risk.keeps_dual and plain and not plan.literal
+        keep = self.risk.loss.conjugate_curvature == 0.0 and plain and not plan.literal
         B, u = np.zeros(m if average else 1), np.zeros(n if keep else 1)
         self.sums = IterateSums(B, u, average, plan.begin, keep)
         self.book = TraceBook(

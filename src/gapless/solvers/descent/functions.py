@@ -14,6 +14,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
 from gapless.solvers.newton_system import NewtonSystem
 
 #: Newton's method writes out a matrix of at most 3000 rows: 72 MB, and 1 s for its factor.
@@ -146,7 +147,7 @@ class RiskFunction:
 
         def at(t: float) -> tuple[float, float, float]:
             self.evaluations += 1
-            loss, slope, bend = problem.derivatives_along(z, moved, t, g, h)
+            loss, slope, bend = problem.derivatives_along(LossAtScores(z, g, h), moved, t)
             value = parts[0] + t * parts[1] + 0.5 * t * t * parts[2] + loss
             unit = risk.unit
             return unit * value, unit * (parts[1] + t * parts[2] + slope), unit * (parts[2] + bend)

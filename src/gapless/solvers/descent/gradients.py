@@ -1,10 +1,15 @@
-"""J(theta) = lam/2 |w|^2 + 1/n sum_i p_i l(y_i, <x_i, theta>) and its gradient, compiled; of one score a row, or of K."""
+"""J(theta) = lam/2 |w|^2 + 1/n sum_i p_i l(y_i, <x_i, theta>) and its gradient, compiled; of one score a row, or of K.
+
+Below them the functions of vectors that all kernels of descent call.
+"""
 
 from __future__ import annotations
 
+import math
+
 from gapless._compile.jit import compiled
-from gapless.losses._protocol import slope, value
-from gapless.losses._verbs.softmax import softmax_row
+from gapless.losses.compiled.softmax import softmax_row
+from gapless.losses.verbs import slope, value
 from gapless.rows.verbs import row_axpy, row_dot
 
 
@@ -124,3 +129,32 @@ def _add_softmax_row(data, scores, i, theta, gradient):
         g = q * (share[k] - (1.0 if k == y else 0.0))
         row_axpy(rows, i, g, gradient[k * width : (k + 1) * width])
     return found
+
+
+@compiled(allocates=False)
+def copy(values, into):
+    """``into[:] = values`` would have numba compile its message for lengths that differ: 40 functions."""
+    for j in range(into.size):
+        into[j] = values[j]
+
+
+@compiled(allocates=False)
+def stretch(values, factor):
+    for j in range(values.size):
+        values[j] *= factor
+
+
+@compiled(allocates=False, vectorise=True)
+def norm_of(gradient):
+    s = 0.0
+    for j in range(gradient.size):
+        s += gradient[j] * gradient[j]
+    return math.sqrt(s)
+
+
+@compiled(allocates=False, vectorise=True)
+def product(a, b):
+    s = 0.0
+    for j in range(a.size):
+        s += a[j] * b[j]
+    return s

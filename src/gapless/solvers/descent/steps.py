@@ -14,10 +14,19 @@ from __future__ import annotations
 import math
 
 from gapless._compile.jit import compiled
-from gapless.losses._protocol import slope
+from gapless.losses.verbs import slope
 from gapless.rows.copies.prefetch import prefetch
 from gapless.rows.verbs import row_axpy, row_dot, row_fetch
-from gapless.solvers.descent.gradients import add_batch_gradient, add_penalty, batch_bounds, loss_and_gradient
+from gapless.solvers.descent.gradients import (
+    add_batch_gradient,
+    add_penalty,
+    batch_bounds,
+    copy,
+    loss_and_gradient,
+    norm_of,
+    product,
+    stretch,
+)
 from gapless.solvers.descent.trace_book import (
     multiply_out,
     next_due,
@@ -25,7 +34,6 @@ from gapless.solvers.descent.trace_book import (
     write_point,
     write_scaled_point,
 )
-from gapless.solvers.descent.vectors import copy, norm_of, product, stretch
 
 #: A row is asked of the memory so many steps before its use; with 8 the loads of dense and sparse rows overlap.
 FETCH_AHEAD_STEPS = 8

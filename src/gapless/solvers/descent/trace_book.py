@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.solvers.descent.gradients import loss_and_gradient
-from gapless.solvers.descent.vectors import copy, norm_of
+from gapless.solvers.descent.gradients import copy, loss_and_gradient, norm_of
 
 
 @compiled(allocates=False)
