@@ -24,7 +24,7 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.certificates.model_document import decode_float
-from gapless.readings.reduce import _ends
+from gapless.readings.reduce import has_free_row, interval_ends
 
 __all__ = ["LeaveOneOut", "from_gram", "least_squares", "leave_one_out"]
 
@@ -109,7 +109,9 @@ def from_gram(K: Any, y: Any, alpha: Any, f: Any, c: Any, free_offset: bool = Tr
 
 def offset_rows(y: np.ndarray, f: np.ndarray, alpha: np.ndarray, c: np.ndarray) -> list[int]:
     """Rows with alpha = 0 without which the offset would be another: up to two, where no support vector is free."""
-    return _ends(y, f, alpha, np.broadcast_to(c, y.shape), np.ones(len(y), dtype=bool), 0.0)[0]
+    if has_free_row(alpha, c):
+        return []
+    return interval_ends(y - f, y, alpha, c, np.arange(len(y)))[0].tolist()
 
 
 def spans(K: np.ndarray, alpha: np.ndarray, c: np.ndarray, free_offset: bool = True) -> np.ndarray:

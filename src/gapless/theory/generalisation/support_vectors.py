@@ -183,7 +183,7 @@ def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
         scale = decode_float(problem["offset_scale"])
         side = -gap_safe_labels(as_matrix(X), signs, c, problem["loss"], problem["offset"], w, b, u, scale).side
     else:
-        from gapless.readings.kernel_slackness import certified_sides
+        from gapless.readings.slackness import certified_sides
 
         known = getattr(model, "_scores", None)  # of the fit; a model from a file makes them anew
         if known is None:
