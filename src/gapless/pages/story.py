@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapless.certificates.linear_model import last_step
-from gapless.certificates.verify import as_matrix, names_rows
+from gapless.certificates.verify import as_matrix, last_step, names_rows
 from gapless.encode.labels import encode_labels
 from gapless.errors import CertificateError
 

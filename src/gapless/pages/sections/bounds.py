@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gapless.certificates.linear_model import last_step
 from gapless.certificates.tree import TreeCertificate
-from gapless.certificates.verify import as_matrix
+from gapless.certificates.verify import as_matrix, last_step
 from gapless.errors import CertificateError
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Note, Table, Text, number, percent, said
 from gapless.pages.sections.errors import baseline_error, seen_error, test_error

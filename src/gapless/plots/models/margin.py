@@ -95,7 +95,7 @@ class MarginDisplay(Display):
         resolution : points of the grid in each direction
         tol : distance of yf from 1 up to which a row reads as lying on the margin
         """
-        from gapless.certificates.linear_model import last_step
+        from gapless.certificates.verify import last_step
 
         names = names_of(X, estimator)
         model, X = last_step(estimator, X)

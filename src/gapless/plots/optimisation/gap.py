@@ -52,7 +52,7 @@ class GapDisplay(Display):
 
         ``estimator`` is fitted.
         """
-        from gapless.certificates.linear_model import last_step
+        from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)
         name = type(model).__name__

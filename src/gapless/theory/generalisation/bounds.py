@@ -258,7 +258,7 @@ def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, teste
 
     step, rows, new = model, X, X_test
     if is_pipeline(model):
-        from gapless.certificates.linear_model import last_step
+        from gapless.certificates.verify import last_step
 
         step, rows = last_step(model, X)
         new = X_test if X_test is None else last_step(model, X_test)[1]
