@@ -23,6 +23,7 @@ from gapless.solvers.loop import audible
 
 __all__ = ["last_step", "names_rows", "rows_as_named", "verify"]
 
+
 def last_step(model: Any, X: Any) -> tuple[Any, Any]:
     """The last step of a scikit-learn pipeline and X as that step sees it; any other model as it is."""
     from sklearn.pipeline import Pipeline

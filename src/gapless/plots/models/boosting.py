@@ -54,6 +54,7 @@ class BoostingDisplay(Display):
         X_test, y_test : other rows, for the error of the vote on them after each round
         stages : rounds after which margins are shown; None: a few, half of them, all
         """
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
         from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)

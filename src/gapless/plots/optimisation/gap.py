@@ -52,6 +52,7 @@ class GapDisplay(Display):
 
         ``estimator`` is fitted.
         """
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
         from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)
