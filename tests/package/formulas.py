@@ -26,14 +26,14 @@ class Formula(NamedTuple):
 
 TOPICS: dict[str, list[Formula]] = {
     "Losses": [
-        Formula("S07 S10", "hinge: max(0, 1 − yz)", ("losses/hinge.py Hinge", "losses/_verbs/hinge.py value")),
+        Formula("S07 S10", "hinge: max(0, 1 − yz)", ("losses/hinge.py Hinge", "losses/compiled/hinge.py value")),
         Formula(
             "S10",
             "squared hinge: max(0, 1 − yz)²",
-            ("losses/squared_hinge.py SquaredHinge", "losses/_verbs/squared_hinge.py value"),
+            ("losses/squared_hinge.py SquaredHinge", "losses/compiled/squared_hinge.py value"),
         ),
         Formula(
-            "S17", "logistic: ln(1 + exp(−yz))", ("losses/logistic.py Logistic", "losses/_verbs/logistic.py value")
+            "S17", "logistic: ln(1 + exp(−yz))", ("losses/logistic.py Logistic", "losses/compiled/logistic.py value")
         ),
         Formula("S17", "softmax: ln Σₖ exp(zₖ) − z_y", ("losses/softmax.py Softmax",)),
         Formula("S14", "squared: ½(y − z)²", ("losses/squared.py Squared",)),

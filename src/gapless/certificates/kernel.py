@@ -20,7 +20,7 @@ from gapless.certificates.base import NO_KEY
 from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.certificates.subproblem import Subproblem, certify_values
-from gapless.errors import convergence_message, short, tolerance
+from gapless.errors import Shortfall, convergence_message, short, tolerance
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
@@ -83,18 +83,13 @@ class KernelCertificate(Certificate):
                 f"{short(worst.violation)} > tol={tolerance(self.tol)}; this kernel has no dual bound. Raise max_iter or "
                 "time_limit, or accept a larger tol."
             )
+        gap, dual = (math.nan if figure is None else figure for figure in (worst.relative_gap, worst.dual))
+        fit = Shortfall(
+            worst.status, self.seconds, gap, self.tol, worst.primal, dual, worst.rounding, worst.n_iter, max_iter, time_limit
+        )  # fmt: skip
         return convergence_message(
             self.estimator,
-            worst.status,
-            seconds=self.seconds,
-            relative_gap=math.nan if worst.relative_gap is None else worst.relative_gap,
-            tol=self.tol,
-            primal=worst.primal,
-            dual=math.nan if worst.dual is None else worst.dual,
-            rounding=worst.rounding,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_iter=worst.n_iter,
+            fit,
             worst=self.pair_name(worst),
             unconverged=sum(not sub.converged for sub in self.subproblems),
             subproblems=len(self.subproblems),

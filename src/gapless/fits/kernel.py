@@ -37,7 +37,8 @@ from gapless.problems.constant import at_least_as_good_as_constant
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.problems.linear import LinearProblem
 from gapless.rows.hashes import row_hashes
-from gapless.solvers.kernel.solve import SMALL, solve_kernel
+from gapless.solvers.kernel.solve import solve_kernel
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 from gapless.solvers.solution import Event, Solution
@@ -47,7 +48,7 @@ from .hard_margin_kernel import fit_hard
 #: Equal rows are looked for up to so many values.
 MOST_VALUES = 4_000_000
 #: Rows up to which a problem's Gram matrix is held whole, where the budget has room for it.
-HELD = 2 * SMALL
+HELD = 2 * KERNEL_THRESHOLDS.small_points
 #: A sparse matrix of no more values, zeros counted, is filled.
 SMALL_VALUES = 1_000_000
 
@@ -468,7 +469,11 @@ def _refuse_infeasible(task: KernelTask, problem: KernelDual, pair: tuple[int, i
 
 def _groups(data: Data, inside: np.ndarray, pair: tuple[int, int] | None) -> Distinct | None:
     """Equal rows as one, where the fit goes on to machine precision: equal problems shall give equal answers."""
-    if data.matrix or inside.size > min(LARGEST, 2 * SMALL) or inside.size * data.X.shape[1] > MOST_VALUES:
+    if (
+        data.matrix
+        or inside.size > min(LARGEST, 2 * KERNEL_THRESHOLDS.small_points)
+        or inside.size * data.X.shape[1] > MOST_VALUES
+    ):
         return None
     labels = data.index[inside] if data.targets is None else data.targets[inside]
     found = distinct(row_hashes(data.X[inside]), labels, data.cost.c[inside])

@@ -54,8 +54,7 @@ class LossDisplay(Display):
         chosen = tuple(MARGIN if margin is None else margin)
         others = tuple(RESIDUAL if residual is None else residual)
         for loss in (*chosen, *others):
-            # One score a row gives one loss a row; softmax takes a row's scores together.
-            if not callable(getattr(loss, "conjugate", None)) or np.shape(loss.value(np.zeros(2), 1.0)) != (2,):
+            if not getattr(loss, "one_score", True) or not callable(getattr(loss, "conjugate", None)):
                 raise ValueError(f"a loss of one score is drawn, of gapless.losses; got {written(loss)}")
         return cls(chosen, others, np.linspace(-reach, reach, 1001), np.linspace(-2.5, 1.5, 1601))
 

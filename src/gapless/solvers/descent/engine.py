@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.losses import Hinge
 from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.choose import best_copy
@@ -84,7 +83,7 @@ class Engine:
         self.state = np.zeros(8)
         self.state[[K.SCALE, K.DUAL_SCALE]] = 1.0
         self.state[K.BROKEN_OFF] = -1.0
-        keep = isinstance(self.loss, Hinge) and self.rule == K.GD and not literal
+        keep = risk.loss.conjugate_curvature == 0.0 and self.rule == K.GD and not literal
         self.sums = K.Sums(np.zeros(m if average else 1), np.zeros(risk.n if keep else 1), average, begin, keep)
         self.book = K.Book(
             np.zeros(rows, np.int64), np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(rows),

@@ -23,6 +23,7 @@ from gapless import rows as R
 from gapless._runtime.clock import now
 from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
 from gapless.solvers.descent.schedules import Schedule
 from gapless.solvers.descent.trace import Break
 from gapless.solvers.line_search import find_step_length
@@ -160,7 +161,7 @@ class Risk:
 
         def at(t: float) -> tuple[float, float, float]:
             self.evaluations += 1
-            loss, slope, bend = problem.derivatives_along(z, moved, t, g, h)
+            loss, slope, bend = problem.derivatives_along(LossAtScores(z, g, h), moved, t)
             value = parts[0] + t * parts[1] + 0.5 * t * t * parts[2] + loss
             unit = risk.unit
             return unit * value, unit * (parts[1] + t * parts[2] + slope), unit * (parts[2] + bend)

@@ -21,8 +21,8 @@ import numpy as np
 from numba import extending
 
 from gapless._compile.jit import compiled
-from gapless.losses._protocol import slope, value
-from gapless.losses._verbs.softmax import softmax_row
+from gapless.losses.compiled.softmax import softmax_row
+from gapless.losses.verbs import slope, value
 from gapless.rows.copies.prefetch import prefetch
 from gapless.rows.verbs import row_axpy, row_dot, row_fetch
 from gapless.solvers.descent.vectors import copy, norm_of, product, stretch

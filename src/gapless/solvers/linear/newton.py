@@ -22,6 +22,7 @@ import numpy as np
 from gapless import rows as R
 from gapless.losses import Logistic, SquaredHinge
 from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
 from gapless.problems.multinomial import Multinomial
 from gapless.rows.products import curved_cost, sums_like_combine
 from gapless.rows.weighted_gram import gram_cost
@@ -57,11 +58,11 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) 
         problem.use_fast_copy(many=False)
     z, g, h = np.empty(n), np.empty(n), np.empty(n)
     scratch: np.ndarray | None = None
-    loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
+    loss, data_part = problem.loss_and_gradient(theta, LossAtScores(z, g, h), loop.tick)
     if not problem.penalty(theta) + loss <= problem.primal_at_zero() and theta[:-1].any():
         # Far out the losses are straight, and Newton's steps blind: zero is the better start.
         theta = _no_slope(problem)
-        loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta, LossAtScores(z, g, h), loop.tick)
 
     def own(point: np.ndarray) -> Callable[[], np.ndarray]:
         """The dual point of a point, made when it is asked for, which is at the end: -g, if we are still there."""
@@ -109,7 +110,7 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) 
             # By these second derivatives the step gains less than is asked for: it is the last, and nobody needs to see its end.
             loop.best_theta = theta + step
             return
-        loss, data_part = problem.loss_and_gradient(theta + step, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta + step, LossAtScores(z, g, h), loop.tick)
         if abs(_slope(problem, theta + step, data_part, step)) <= ENOUGH * abs(downhill):
             theta = theta + step
         else:
@@ -118,7 +119,7 @@ def newton(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) 
             scratch = problem.scores(step, loop.tick, out=scratch)
             t = _walk(problem, theta, step, z, scratch, g, h, downhill)
             theta = theta + t * step
-            loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
+            loss, data_part = problem.loss_and_gradient(theta, LossAtScores(z, g, h), loop.tick)
             if t == 0.0:
                 return
         loop.advance()
@@ -253,7 +254,7 @@ def _walk(
     linear, square = float(w @ s), float(s @ s)
 
     def slope_and_bend(t: float) -> tuple[float, float]:
-        _, slope_along, bend_along = problem.derivatives_along(z, along, t, g, h)
+        _, slope_along, bend_along = problem.derivatives_along(LossAtScores(z, g, h), along, t)
         return linear + t * square + slope_along, square + bend_along
 
     return find_step_length(slope_and_bend, share=ENOUGH, start=slope)

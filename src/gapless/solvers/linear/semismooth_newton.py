@@ -18,7 +18,8 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._compile.jit import compiled
-from gapless.problems.linear import BLOCK, LinearProblem, share_blocks
+from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import BLOCK, n_blocks, share_blocks
 from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.loop import Ended, Loop
@@ -125,7 +126,7 @@ def semismooth(
                     _record_free(problem, loop, theta, band.u, combined, primal, along)
                 break
             theta = theta + t * step
-            share_blocks(lambda first, last: _go_on(z, along, t, first, last), -(-n // BLOCK))  # noqa: B023
+            share_blocks(lambda first, last: _go_on(z, along, t, first, last), n_blocks(n))  # noqa: B023
             whole = False
             loop.advance()
             steps += 1
@@ -177,7 +178,7 @@ class _Band:
     def look(self, z: np.ndarray, share: np.ndarray, delta: float) -> tuple[float, float]:
         """The loss at z, and the sum of the multipliers."""
         problem = self.problem
-        sums = np.empty((-(-z.size // BLOCK), 2))
+        sums = np.empty((n_blocks(z.size), 2))
         share_blocks(
             lambda first, last: _multipliers(
                 problem.y, z, problem.c, share, 1.0 / delta, self.u, self.inside, sums, first, last
@@ -192,7 +193,7 @@ class _Band:
         self.whole = self._summed is None or self._times == 1 or self._times % 10 == 0
         if self._summed is None:
             return self.problem.combine(self.u, loop.tick)
-        blocks, u, summed = -(-self.u.size // BLOCK), self.u, self._summed
+        blocks, u, summed = n_blocks(self.u.size), self.u, self._summed
         if self._times % 10:
             share_blocks(
                 lambda first, last: np.subtract(
@@ -220,7 +221,7 @@ def _walk(
     """Exact line search: the slope along the step is piecewise linear and rising, its root is bracketed."""
     w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
     linear, square = float(w @ s), float(s @ s)
-    sums = np.empty((-(-z.size // BLOCK), 2))
+    sums = np.empty((n_blocks(z.size), 2))
 
     def slope_and_bend(t: float) -> tuple[float, float]:
         share_blocks(
@@ -247,7 +248,7 @@ def _go_on(z, along, t, first, last):
 
 @compiled(vectorise=True)
 def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
-    # Written first and summed after, by views of a block: see `_curve` in problems/linear.
+    # Written first and summed after, by views of a block: see `differentiate_along` in problems/linear_sums.
     for k in range(first, last):
         start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
         ys, zs, cs, shares = y[start:stop], z[start:stop], c[start:stop], share[start:stop]

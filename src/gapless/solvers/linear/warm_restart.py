@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from gapless import rows as R
-from gapless.losses import Hinge
 from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
 from gapless.rows.products import sums_like_combine
 from gapless.solvers.linear.newton import OFFSET_RIDGE, _record, newton
 from gapless.solvers.linear.semismooth_newton import semismooth
@@ -109,7 +109,7 @@ def solve_from_neighbour(
     """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point;
     without a start it predicts the solution.
     """
-    hinge = isinstance(problem.loss, Hinge)
+    hinge = not problem.loss.smooth
     if curvature is not None:
         curvature.combined = None
     if ready and start is not None:
@@ -168,7 +168,7 @@ def _chords(problem: LinearProblem, loop: Loop, theta: np.ndarray | None, curvat
     scratch = np.empty(problem.n) if problem.free else None
     before = np.inf
     for step in range(CHORDS + 2):
-        loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
+        loss, data_part = problem.loss_and_gradient(theta, LossAtScores(z, g, h), loop.tick)
         curvature.learn(problem, theta, data_part)
         gradient = data_part + theta
         if problem.free:

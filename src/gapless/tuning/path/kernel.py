@@ -18,7 +18,7 @@ from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.tiles import RowTiles
 from gapless.problems.between_two_C import PathPoint
-from gapless.solvers.kernel.solve import SMALL
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
 
@@ -65,7 +65,7 @@ class KernelSession:
 
     def _follows(self, inside: np.ndarray) -> bool:
         """Small problems go on to machine precision as a fit does, and a linear kernel has solvers of its own."""
-        return inside.size > SMALL and self.task.kernel != "linear"
+        return inside.size > KERNEL_THRESHOLDS.small_points and self.task.kernel != "linear"
 
     def _tiles(self, k: int, inside: np.ndarray) -> Any:
         """Pieces of the matrix of a pair for all C; rows of it are kept where they cost more than to be read again."""

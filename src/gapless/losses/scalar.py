@@ -1,8 +1,7 @@
-"""Scalar functions that several losses need, written once and stably.
+"""Scalar functions that several losses need: e^t, ln(1 + e), the logistic function and the entropy.
 
 In Python they call libm.  Compiled, they are polynomials without a branch or a call, so that a loop over the examples runs
-in vector registers; their error is a few units in the last place (tests/losses), and where a proof needs more the judge has
-functions of its own.
+in vector registers.  Their error is a few units in the last place (tests/losses); the judge has sharper functions of its own.
 """
 
 from __future__ import annotations
@@ -15,13 +14,9 @@ from numba.extending import intrinsic, register_jitable
 
 from gapless._compile.inline import inlined
 
-_LOG2E = 1.4426950408889634
 #: ln 2 in two parts: the first has 21 trailing zeros, so that its product with an exponent is exact.
 _LN2_HIGH = 0.6931471803691238
 _LN2_LOW = 1.9082149292705877e-10
-#: Below it e^t counts as 0: it would lie under the normal numbers.
-_LOWEST = -708.0
-_NORMAL = 2.2250738585072014e-308
 
 
 def exp_below(t: float) -> float:
@@ -61,7 +56,7 @@ def _less_product(typingctx, t, k, x):
 
 @intrinsic
 def _exponent(typingctx, x):
-    """The exponent of a normal number: the largest k with 2^k <= x, as a float."""
+    """The largest k with 2^k <= x, as a float, for a normal number x."""
 
     def build(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -108,13 +103,14 @@ def _artanh_rest(q):
 inlined(_artanh_rest)(lambda q: _artanh_rest)
 
 
-# Inlined by numba: LLVM would leave the calls where several verbs share a loop, and such a loop is no vector loop.
+# Numba inlines these: LLVM would leave the calls where several verbs share a loop, and a loop with calls is no vector loop.
 @inlined(exp_below)
 def _exp_below(t):
     def compiled(t):
-        tiny = t < _LOWEST
-        t = _LOWEST if tiny else t
-        k = _nearest(t * _LOG2E)
+        lowest = -708.0  # e^t would be below the normal numbers here, and counts as 0
+        tiny = t < lowest
+        t = lowest if tiny else t
+        k = _nearest(t * 1.4426950408889634)  # t log2(e)
         r = _less_product(_less_product(t, k, _LN2_HIGH), k, _LN2_LOW)
         # Taylor's series to r^13: |r| <= ln(2)/2, the rest is below 2^-57.
         p = 1.0 / 6227020800.0
@@ -156,7 +152,7 @@ def expit(t: float) -> float:
 
 
 def entropy(a: float) -> float:
-    """a ln a + (1 - a) ln(1 - a) on [0, 1], 0 at both ends. Both terms are negative: nothing cancels."""
+    """a ln a + (1 - a) ln(1 - a) on [0, 1], 0 at both ends. Both terms are negative, so that nothing cancels."""
     s = 0.0
     if a > 0.0:
         s += a * math.log(a)
@@ -168,10 +164,11 @@ def entropy(a: float) -> float:
 @inlined(entropy)
 def _entropy(a):
     def compiled(a):
-        # By symmetry the smaller of the two shares, which is exact: 1 - a is, for a >= 1/2.
+        # The function is symmetric, so the smaller share is taken: 1 - a is exact for a >= 1/2.
         b = 1.0 - a if a > 0.5 else a
+        normal = 2.2250738585072014e-308  # the smallest number with a full mantissa
         # ln b = k ln 2 + 2 artanh(s) with b = 2^k m, 0.7 <= m <= 1.42, |s| <= 0.172: the rest after s^21 is below 2^-60.
-        full = b if b >= _NORMAL else 1.0
+        full = b if b >= normal else 1.0
         k = _exponent(full * 1.4142135623730951)
         m = full * _two_to_the(-k)
         s = (m - 1.0) / (m + 1.0)
@@ -190,6 +187,6 @@ def _entropy(a):
         # ln(1 - b) = -2 artanh(b/(2 - b))
         s = b / (2.0 - b)
         q = s * s
-        return (b * ln if b >= _NORMAL else 0.0) - (1.0 - b) * (2.0 * s + 2.0 * s * (q * _artanh_rest(q)))
+        return (b * ln if b >= normal else 0.0) - (1.0 - b) * (2.0 * s + 2.0 * s * (q * _artanh_rest(q)))
 
     return compiled

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from gapless.losses._protocol import bind
-from gapless.losses._scalar import entropy, exp_below, expit, log1p_share
 from gapless.losses.logistic import Logistic
+from gapless.losses.scalar import entropy, exp_below, expit, log1p_share
+from gapless.losses.verbs import bind
 
 
 # |yz| = |z|: written so that a loop over value, slope and curvature computes one exponential and one quotient.

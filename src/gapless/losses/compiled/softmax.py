@@ -1,7 +1,7 @@
 """Softmax loss of K scores: ln sum_k e^(z_k) - z_y, y the true class.
 
 Conjugate: l*(y, v) = sum_k p_k ln p_k with p = v + e_y, where p is a point of the simplex, else infinity.
-A row function, not a scalar one: the verbs of `_protocol` do not apply, `problems/multinomial` uses these.
+A function takes a row of K scores: the scalar verbs of `losses/verbs` do not apply. `problems/multinomial` calls these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numba import extending
 
 @extending.register_jitable
 def softmax_row(z, y, p):
-    """p = softmax(z), written in place; returns the loss. The largest score is taken out first, so nothing overflows."""
+    """Write p = softmax(z) and return the loss. The largest score is subtracted first, so that nothing overflows."""
     top = z[0]
     for k in range(1, z.size):
         top = max(top, z[k])
@@ -23,7 +23,7 @@ def softmax_row(z, y, p):
         total += p[k]
     for k in range(z.size):
         p[k] /= total
-    # ln(total) through log1p where the true class dominates: a tiny loss keeps its digits.
+    # Where the true class has the largest score, ln(total) is taken by log1p: a tiny loss keeps its digits.
     if z[y] == top:
         others = 0.0
         for k in range(z.size):
@@ -35,7 +35,7 @@ def softmax_row(z, y, p):
 
 @extending.register_jitable
 def entropy_row(u, y, c):
-    """-sum_k p_k ln p_k with p_k = -u_k/c for the others and p_y what is left to 1."""
+    """-sum_k p_k ln p_k with p_k = -u_k/c for k != y, and p_y = 1 - the sum of these."""
     others = 0.0
     s = 0.0
     for k in range(u.size):

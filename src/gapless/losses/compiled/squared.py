@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gapless.losses._protocol import bind
 from gapless.losses.squared import Squared
+from gapless.losses.verbs import bind
 
 
 def value(loss, z, y):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gapless.losses._protocol import bind
 from gapless.losses.hinge import Hinge
+from gapless.losses.verbs import bind
 
 
 def value(loss, z, y):

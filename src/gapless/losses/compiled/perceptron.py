@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from gapless.losses._protocol import bind
 from gapless.losses.perceptron import Perceptron
+from gapless.losses.verbs import bind
 
 
 def value(loss, z, y):

@@ -1,6 +1,6 @@
-"""What a loss offers to a kernel: seven verbs on scalars.
+"""The seven functions of a loss that a kernel may call, its verbs; each takes and returns scalars.
 
-A loss is a NamedTuple (its fields are its parameters) to which `_verbs` binds plain functions as verbs::
+A loss is a NamedTuple (its fields are its parameters) to which `losses/compiled` binds plain functions as verbs::
 
     value(loss, z, y)        l(y, z)
     slope(loss, z, y)        a derivative in z; at a kink the one of smallest absolute value
@@ -38,9 +38,9 @@ def bind(loss: type, **verbs: Callable[..., float]) -> None:
 
 
 def function(loss: type, verb: str) -> Callable[..., float]:
-    """The function of a verb; the verbs of our own losses are bound when the first of them is asked for."""
+    """The function that is bound to a verb of a loss. The first call imports `losses/compiled`, which binds all of ours."""
     if (loss, verb) not in _functions:
-        importlib.import_module("gapless.losses._verbs")
+        importlib.import_module("gapless.losses.compiled")
     return _functions[loss, verb]
 
 
@@ -76,7 +76,7 @@ def dual_step(loss: Any, u: float, z: float, q: float, c: float, y: float) -> fl
     return function(type(loss), "dual_step")(loss, u, z, q, c, y)
 
 
-# Those that loops over examples ask for, often together, are inlined by numba, so that what they share is computed once.
+# Numba inlines value, slope, curvature and conjugate: kernels call them together, and LLVM then computes the common exp once.
 @inlined(value)
 def _value(loss, z, y):
     return function(loss.instance_class, "value")
