@@ -19,7 +19,7 @@ import typer
 
 from gapless.cli import options
 from gapless.cli.guard import FALSE, INTERRUPTED, guarded, say
-from gapless.cli.output import LABEL, WIDTH, line, title
+from gapless.cli.output import LABEL, WIDTH, print_line, print_title
 
 FOLDER = Path("gapless-demo")
 TABLE, MODEL, PAGE, STOPPED = "cancer.csv", "cancer.gapless", "cancer.html", "stopped.gapless"
@@ -36,22 +36,22 @@ def demo(
     import gapless
     from gapless._runtime.clock import Stopwatch
 
-    title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
+    print_title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
     watch = Stopwatch()
     home = _folder(out)
     table = _write_table(home / TABLE)
-    title(f"1. One command: gapless train {TABLE} --target diagnosis")
+    print_title(f"1. One command: gapless train {TABLE} --target diagnosis")
     good = _train(home)
-    title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
+    print_title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
     good &= _judge_as_stranger(home)
-    title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
+    print_title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
     good &= _load_and_damage(home, table)
-    title("4. A linear SVM stopped on purpose after one pass says how far it got")
+    print_title("4. A linear SVM stopped on purpose after one pass says how far it got")
     good &= _stop_early(home)
-    title("5. A forger rewrites that file, checksum and all: converged, no gap")
+    print_title("5. A forger rewrites that file, checksum and all: converged, no gap")
     good &= _forge(home)
     compiling = f"; {watch.compile_seconds:.1f} s of compiling, once" if watch.compile_seconds else ""
-    title(f"Done in {watch.seconds:.1f} s of work{compiling}")
+    print_title(f"Done in {watch.seconds:.1f} s of work{compiling}")
     _tell_next(home)
     if not good:
         say("the demo did not go as it should: this is a bug, please report it")
@@ -126,14 +126,14 @@ def _show_claims(rows: list[str], mark: str, names: tuple[str, ...] = SHOWN_CLAI
         print(f"{'':<{LABEL}}{sign}  {name:<14}  claimed {claimed:<20}  recomputed {recomputed}"[:WIDTH])
     rest = len(claims) - len(shown)
     if rest:
-        line("", f"... and {rest} more")
+        print_line("", f"... and {rest} more")
 
 
 def _judge_as_stranger(home: Path) -> bool:
     code, rows = _judge(home, MODEL)
-    line("judge", rows[0])
+    print_line("judge", rows[0])
     _show_claims(rows, "ok")
-    line("", f"exit code {code}: {'every claim holds' if code == 0 else 'REFUSED'}")
+    print_line("", f"exit code {code}: {'every claim holds' if code == 0 else 'REFUSED'}")
     return code == 0
 
 
@@ -145,14 +145,14 @@ def _load_and_damage(home: Path, table: Path) -> bool:
     from gapless.files import Expected, read_data
 
     path = home / MODEL
-    line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
+    print_line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
     first, again = gapless.load(path), gapless.load(path)
-    raw = read_data(table, expected=Expected.of(first))
+    raw = read_data(table, expected=Expected.from_model(first))
     X, y = first.encoding_.transform(raw), np.asarray(raw.y)
     same = bool(np.array_equal(first.predict(X), again.predict(X)))
     wrong = int((again.predict(X) != y).sum())
-    line("loaded", "predictions are the same bits" if same else "PREDICTIONS DIFFER")
-    line("", f"{wrong} of {len(y)} rows wrong, training rows among them")
+    print_line("loaded", "predictions are the same bits" if same else "PREDICTIONS DIFFER")
+    print_line("", f"{wrong} of {len(y)} rows wrong, training rows among them")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     with tempfile.TemporaryDirectory(prefix="gapless-demo-") as folder:
@@ -162,9 +162,9 @@ def _load_and_damage(home: Path, table: Path) -> bool:
             gapless.load(damaged)
         except gapless.ModelFileError as error:
             told = str(error).replace(folder + os.sep, "")
-            line("tampered", f"one bit changed, and the file is refused: {told}")
+            print_line("tampered", f"one bit changed, and the file is refused: {told}")
             return same
-    line("tampered", "one bit changed, and the file is ACCEPTED")
+    print_line("tampered", "one bit changed, and the file is ACCEPTED")
     return False
 
 
@@ -179,23 +179,23 @@ def _stop_early(home: Path) -> bool:
     X, y = encoding.transform(table), table.y
     best = LinearSVC(loss="hinge").fit(X, y)
     proof = best.certificate_
-    line("objective", best.objective_)
-    line("full fit", f"primal {proof.primal:.12g}, dual {proof.dual:.12g}, relative gap {proof.relative_gap:.1e}")
+    print_line("objective", best.objective_)
+    print_line("full fit", f"primal {proof.primal:.12g}, dual {proof.dual:.12g}, relative gap {proof.relative_gap:.1e}")
     agreed = verify(best, X, y)
-    line("judge", _verdict(agreed))
+    print_line("judge", _verdict(agreed))
     model = LinearSVC(loss="hinge", max_iter=1, solver="coordinate_descent")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
     early, optimum = model.certificate_, proof.primal
     for warning in caught:
-        line("warning", warning.message)
+        print_line("warning", warning.message)
     above = 100.0 * (early.primal - optimum) / optimum
     within = early.dual <= optimum <= early.primal
     held = "within what it says" if within else "MORE than it says"
-    line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
+    print_line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
     verdict = verify(model, X, y)
-    line("judge", _verdict(verdict))
+    print_line("judge", _verdict(verdict))
     save(model, home / STOPPED, target="diagnosis", encoding=encoding)
     return bool(agreed) and bool(verdict) and within and early.status != "converged"
 
@@ -216,9 +216,9 @@ def _forge(home: Path) -> bool:
     sealed = path.read_bytes()[:-64]
     path.write_bytes(sealed + hashlib.sha256(sealed).hexdigest().encode())
     code, rows = _judge(home, STOPPED)
-    line("judge", rows[0])
+    print_line("judge", rows[0])
     _show_claims(rows, "NO")
-    line("", f"exit code {code}: {'the forgery is found' if code == FALSE else 'THE FORGERY PASSED'}")
+    print_line("", f"exit code {code}: {'the forgery is found' if code == FALSE else 'THE FORGERY PASSED'}")
     path.unlink()
     return code == FALSE
 
@@ -233,15 +233,15 @@ def _verdict(verdict: Any) -> str:
 def _tell_next(home: Path) -> None:
     """Three commands that work as they stand, and where the report lies."""
     command, table, model, page = _command(), home / TABLE, home / MODEL, home / PAGE
-    title("Try next")
+    print_title("Try next")
     print(f"{command} predict {model} {table}")
     print(f"{command} verify {model} {table} --rigorous")
     print(f"{command} train YOUR.csv --target COLUMN")
     print()
     if page.is_file():
-        line("report", f"{page}: open it in a browser")
+        print_line("report", f"{page}: open it in a browser")
     else:
-        line("report", "not written: pip install 'gapless[report]', then run the demo again")
+        print_line("report", "not written: pip install 'gapless[report]', then run the demo again")
 
 
 def _command() -> str:

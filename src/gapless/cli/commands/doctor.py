@@ -14,7 +14,7 @@ import typer
 
 from gapless.cli import options
 from gapless.cli.guard import FALSE, guarded, one_line
-from gapless.cli.output import figures, line, print_json, title
+from gapless.cli.output import certificate_figures, print_json, print_line, print_title
 
 # extra -> the modules it brings
 EXTRAS = {
@@ -45,15 +45,15 @@ def doctor(json: options.Json = False, debug: options.Debug = False) -> None:
         print_json({"command": "doctor", **facts, "self_test": test, "exit": code})
         raise typer.Exit(code)
     for group, entries in facts.items():
-        title(group)
+        print_title(group)
         width = max(map(len, entries))
         for name, value in entries.items():
             print(f"  {name:<{width}}  {value}")
-    title("self-test")
+    print_title("self-test")
     for name, text in (("fit", test.get("sentence")), ("judge", test["judge"])):
         if text:
-            line(f"  {name}", text)
-    line("  result", "all is well" if test["ok"] else "FAILED")
+            print_line(f"  {name}", text)
+    print_line("  result", "all is well" if test["ok"] else "FAILED")
     raise typer.Exit(code)
 
 
@@ -148,6 +148,6 @@ def _self_test() -> dict[str, Any]:
         proof = model.certificate_
         ok = bool(verdict) and proof.status == "converged"
         judged = f"{'true' if verdict else 'FALSE'}, {len(verdict.claims)} claims recomputed"
-        return {"ok": ok, "sentence": str(proof), "judge": judged, "certificate": figures(proof)}
+        return {"ok": ok, "sentence": str(proof), "judge": judged, "certificate": certificate_figures(proof)}
     except Exception as error:
         return {"ok": False, "judge": f"the fit failed: {type(error).__name__}: {one_line(error)}"}
