@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options
 from gapless.cli.guard import guarded, say
 from gapless.cli.holdout import split_rows
@@ -51,21 +52,16 @@ def bounds(
     """Bound the error on new rows, from the rows that the model was trained on and, if there are any, test rows."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
-    from gapless.files.model_file import save as write
-    from gapless.theory.generalisation.bounds import bounds as bounds_of_model
-
-    estimator = load(model)
-    expected, reading = Expected.from_model(estimator), options.Reading.from_command(context)
+    estimator = gapless.load(model)
+    expected, reading = gapless.files.Expected.from_model(estimator), options.Reading.from_command(context)
     rows = options.read(data, reading, expected=expected)
     new = None if test is None else options.read(test, reading, expected=expected)
     rows, held = split_rows(rows, expected, holdout, seed)
     new = held if new is None else new
     X_test, y_test = (None, None) if new is None else (new.X, new.y)
-    table = bounds_of_model(estimator, rows.X, rows.y, delta, X_test, y_test, tried, tested=tested)
+    table = gapless.bounds(estimator, rows.X, rows.y, delta, X_test, y_test, tried, tested=tested)
     if save:
-        write(estimator, model)
+        gapless.save(estimator, model)
         say(f"the table was written into {model}")
     if json:
         told = {"command": "bounds", "model": os.fspath(model), "data": os.fspath(data), "saved": save}

@@ -17,8 +17,10 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
+from gapless._runtime.clock import Stopwatch
 from gapless.cli import options
-from gapless.cli.guard import FALSE, INTERRUPTED, guarded, say
+from gapless.cli.guard import FALSE, INTERRUPTED, guarded, run_line, say
 from gapless.cli.output import LABEL, WIDTH, print_line, print_title
 
 FOLDER = Path("gapless-demo")
@@ -29,19 +31,17 @@ SHOWN_CLAIMS = ("data", "dual feasible", "primal", "dual", "gap", "relative gap"
 
 @guarded
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table, the model and the report.")] = FOLDER,
     debug: options.Debug = False,
 ) -> None:
     """Make a CSV of data that scikit-learn ships; choose, prove, save, load, check and forge a model of it."""
-    import gapless
-    from gapless._runtime.clock import Stopwatch
-
     print_title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
     watch = Stopwatch()
     home = _folder(out)
     table = _write_table(home / TABLE)
     print_title(f"1. One command: gapless train {TABLE} --target diagnosis")
-    good = _train(home)
+    good = _train(home, context)
     print_title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
     good &= _judge_as_stranger(home)
     print_title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
@@ -87,16 +87,14 @@ def _write_table(path: Path) -> Path:
     return path
 
 
-def _train(home: Path) -> bool:
+def _train(home: Path, context: typer.Context) -> bool:
     """Run the command itself in the demo's folder, so that the paths it prints are short."""
     train_seconds = 20.0  # of work for all five kinds of models; they need about one
-    from gapless.cli.app import main
-
     here = Path.cwd()
     os.chdir(home)
     try:
         names = ["--target", "diagnosis", "--out", MODEL, "--report", PAGE]
-        code = main(["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
+        code = run_line(context.find_root().command, ["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
         if code == INTERRUPTED:  # it has said so
             raise typer.Exit(code)
         return code == 0
@@ -141,13 +139,10 @@ def _load_and_damage(home: Path, table: Path) -> bool:
     """Load the file, predict from the raw table; change one bit of a copy, which is then refused."""
     import numpy as np
 
-    import gapless
-    from gapless.files import Expected, read_data
-
     path = home / MODEL
     print_line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
     first, again = gapless.load(path), gapless.load(path)
-    raw = read_data(table, expected=Expected.from_model(first))
+    raw = gapless.read_data(table, expected=gapless.files.Expected.from_model(first))
     X, y = first.encoding_.transform(raw), np.asarray(raw.y)
     same = bool(np.array_equal(first.predict(X), again.predict(X)))
     wrong = int((again.predict(X) != y).sum())
@@ -170,20 +165,18 @@ def _load_and_damage(home: Path, table: Path) -> bool:
 
 def _stop_early(home: Path) -> bool:
     """Fit to the end, so that the optimum is known; then stop after one pass, and compare what is said with the truth."""
-    from gapless import LinearSVC, save, verify
     from gapless.errors import short
-    from gapless.files import Encoding, read_csv
 
-    table = read_csv(home / TABLE, target="diagnosis", typed=True)
-    encoding = Encoding.fit(table)
+    table = gapless.files.read_csv(home / TABLE, target="diagnosis", typed=True)
+    encoding = gapless.Encoding.fit(table)
     X, y = encoding.transform(table), table.y
-    best = LinearSVC(loss="hinge").fit(X, y)
+    best = gapless.LinearSVC(loss="hinge").fit(X, y)
     proof = best.certificate_
     print_line("objective", best.objective_)
     print_line("full fit", f"primal {proof.primal:.12g}, dual {proof.dual:.12g}, relative gap {proof.relative_gap:.1e}")
-    agreed = verify(best, X, y)
+    agreed = gapless.verify(best, X, y)
     print_line("judge", _verdict(agreed))
-    model = LinearSVC(loss="hinge", max_iter=1, solver="coordinate_descent")
+    model = gapless.LinearSVC(loss="hinge", max_iter=1, solver="coordinate_descent")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
@@ -194,9 +187,9 @@ def _stop_early(home: Path) -> bool:
     within = early.dual <= optimum <= early.primal
     held = "within what it says" if within else "MORE than it says"
     print_line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
-    verdict = verify(model, X, y)
+    verdict = gapless.verify(model, X, y)
     print_line("judge", _verdict(verdict))
-    save(model, home / STOPPED, target="diagnosis", encoding=encoding)
+    gapless.save(model, home / STOPPED, target="diagnosis", encoding=encoding)
     return bool(agreed) and bool(verdict) and within and early.status != "converged"
 
 
@@ -258,8 +251,6 @@ def _command() -> str:
 
 def _with_this_gapless() -> dict[str, str]:
     """The environment in which a child finds the same gapless, installed or not."""
-    import gapless
-
     here = str(Path(gapless.__file__).resolve().parent.parent)
     known = os.environ.get("PYTHONPATH")
     return {

@@ -12,6 +12,7 @@ from typing import Any
 
 import typer
 
+import gapless
 from gapless.cli import options
 from gapless.cli.guard import FALSE, guarded, one_line
 from gapless.cli.output import certificate_figures, print_json, print_line, print_title
@@ -138,8 +139,6 @@ def _self_test() -> dict[str, Any]:
     import numpy as np
 
     try:
-        import gapless
-
         t = np.linspace(0.0, 1.0, 200)
         X = np.column_stack([np.sin(7 * t), np.cos(11 * t), t])
         y = np.where(X[:, 0] + X[:, 1] + 0.3 * np.sin(50 * t) > 0.2, "yes", "no")

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+import gapless
 from gapless import registry
 
 
@@ -61,8 +62,6 @@ def default_split(model: Kind, test: Path | None, holdout: float | None) -> floa
 
 def make_estimator(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> Any:
     """Make the estimator with what was asked for; an option that it does not have is an error, not a silence."""
-    import gapless
-
     margin = (Kind.svm, Kind.logistic)
     of_kernel = ("C", "tol", "max_iter", "class_weight")  # --model rbf has these options too
     owners = {

@@ -11,8 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import options
 from gapless.cli.guard import guarded, say
+from gapless.cli.interval import Split
 from gapless.cli.output import print_json
 
 
@@ -37,18 +39,15 @@ def predict(
     debug: options.Debug = False,
 ) -> None:
     """Predict the label of every row. Columns are matched by the model's names; labels are not needed."""
-    from gapless.cli.interval import Split
     from gapless.files.atomic_write import write_whole
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
 
-    estimator = load(model)
+    estimator = gapless.load(model)
     if proba and not hasattr(estimator, "predict_proba"):
         raise typer.BadParameter(
             f"--proba: {type(estimator).__name__} gives no probabilities; train with --model logistic"
         )
     reading = options.Reading.from_command(context)
-    rows = options.read(data, reading, labels="optional", expected=Expected.from_model(estimator))
+    rows = options.read(data, reading, labels="optional", expected=gapless.files.Expected.from_model(estimator))
     labels, classes = estimator.predict(rows.X), getattr(estimator, "classes_", None)
     chances = estimator.predict_proba(rows.X) if proba else None
     errors = None if rows.y is None else Split.from_model(estimator, rows.X, rows.y, labels)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options
 from gapless.cli.commands import fit_options
 from gapless.cli.guard import guarded
@@ -46,17 +47,13 @@ def report(
     """Write one self-contained HTML page: the model, both gaps, errors, bounds, features, and how to check it all."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
-    from gapless.pages.report import report as write_page
-
-    estimator = load(model)
-    expected, reading = Expected.from_model(estimator), options.Reading.from_command(context)
+    estimator = gapless.load(model)
+    expected, reading = gapless.files.Expected.from_model(estimator), options.Reading.from_command(context)
     rows = options.read(data, reading, expected=expected)
     rows, new = split_rows(rows, expected, holdout, seed)
     if test is not None:
         new = options.read(test, reading.without_weights(), expected=expected)
-    page = write_page(
+    page = gapless.report(
         estimator, rows.X, rows.y,
         X_test=None if new is None else new.X,
         y_test=None if new is None else new.y,

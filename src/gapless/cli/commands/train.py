@@ -12,12 +12,15 @@ from typing import Any
 
 import typer
 
+import gapless
 from gapless import _background
 from gapless._runtime.written import written
 from gapless.cli import options, origin, table
 from gapless.cli.commands import fit_options
 from gapless.cli.commands.models import ESTIMATORS, REGRESSIONS, SCALED, Kind, Offset, choose_model, default_split
 from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
+from gapless.cli.interval import errors_of
+from gapless.cli.progress import Progress, stage
 from gapless.cli.train_output import tell, tell_json
 from gapless.plots import drawing
 
@@ -165,16 +168,13 @@ def _fit_or_compare(request: Request, rows: Any, labels: bool) -> Result:
 
 def _save(request: Request, whole: Any, rows: Any, result: Result) -> None:
     """Write the model file, and find what is known of the model."""
-    from gapless.cli.interval import errors_of
-    from gapless.files.model_file import save
-
     model = result.model
     if rows.data.names is not None and rows.encoding is None:
         import numpy as np
 
         model.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
     origin.remember(model, request.context, rows)
-    save(model, request.out, target=whole.target, encoding=rows.encoding)
+    gapless.save(model, request.out, target=whole.target, encoding=rows.encoding)
     if rows.encoding is not None:
         model.encoding_ = rows.encoding  # as a model has it that was loaded: bounds ask for it
     labels = hasattr(model, "classes_")
@@ -234,7 +234,6 @@ def _holds_classes(whole: Any, model: Kind) -> bool:
 def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
     """Several models on the training rows, then on rows that chose nothing."""
     from gapless.cli.commands import compare
-    from gapless.cli.progress import stage
     from gapless.cli.scoring import scoring_of
 
     scoring = scoring_of(request.scoring, labels)
@@ -252,8 +251,6 @@ def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
 
 def _fit(estimator: Any, rows: Any, quiet: bool) -> bool:
     """Fit, with progress on stderr; True if Ctrl-C stopped it with a model in hand."""
-    from gapless.cli.progress import Progress
-
     with Progress(float(getattr(estimator, "tol", 1e-4))) as progress:
         estimator._progress = None if quiet else progress
         try:

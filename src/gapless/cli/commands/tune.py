@@ -10,9 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options, origin, progress, table
 from gapless.cli.commands import fit_options
 from gapless.cli.guard import INTERRUPTED, OK, guarded, stop
+from gapless.cli.interval import errors_of
 from gapless.cli.output import certificate_figures, print_json, print_line
 
 
@@ -90,7 +92,7 @@ def tune(
     """Choose C, gamma or alpha by cross-validation; fit, certify, save. Ctrl-C fits the best so far."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    search: dict[str, Any] = {"grid": _parse_grid(grid), "method": method.value, "cv": folds, "n_iter": n_iter}
+    search: dict[str, Any] = {"param_grid": _parse_grid(grid), "method": method.value, "cv": folds, "n_iter": n_iter}
     search |= {"time_limit": time_limit, "file": file, "seed": seed, "n_jobs": n_jobs}
     reading, scoring = options.Reading.from_command(context), _scoring(scoring, model)
     if out is not None:
@@ -135,8 +137,6 @@ def _read(request: Request) -> tuple[Any, table.Rows]:
 
 def _search(request: Request, rows: table.Rows) -> Any:
     """Search, with progress on stderr; the fitted estimator."""
-    import gapless
-
     estimators = {Kind.kernel: gapless.SVC, Kind.svm: gapless.LinearSVC, Kind.logistic: gapless.LogisticRegression}
     estimator = estimators.get(request.model, gapless.Ridge)()
     try:
@@ -155,9 +155,6 @@ def _search(request: Request, rows: table.Rows) -> Any:
 def _save(request: Request, whole: Any, rows: table.Rows, found: Any) -> Any:
     """Write the model file, if one was asked for; the errors on the rows to test on, None where there are none."""
     import numpy as np
-
-    import gapless
-    from gapless.cli.interval import errors_of
 
     if rows.encoding is None and rows.data.names is not None:
         found.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
