@@ -80,7 +80,6 @@ SHARED = {
         "base": "what certificates have in common",
         "model_document": "what a model file says of the model",
         "fingerprint": "which rows, labels and weights a claim is about",
-        "linear_model": "w, b and classes of anybody's linear model",
         "subproblem": "the gap of one problem: of a fit, or of one class against the rest",
         "verify": "the judge, asked",
     },
