@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless import kernels
 from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY
 from gapless.certificates.linear import Certificate, assemble
@@ -24,7 +25,7 @@ from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
 
-__all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block"]
+__all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block", "kernel_from_block"]
 
 
 @result
@@ -224,6 +225,19 @@ _KERNELS = {
     "precomputed": "the matrix given",
     "callable": "the function given",
 }
+
+
+def kernel_from_block(block: Mapping[str, Any]) -> Any:
+    """The kernel that a document's block describes: the inverse of `kernel_block`."""
+    gamma, coef0, shift = (decode_float(block[key]) for key in ("gamma", "coef0", "shift"))
+    return {
+        "linear": lambda: kernels.Linear(),
+        "poly": lambda: kernels.Polynomial(block["degree"], gamma, coef0),
+        "rbf": lambda: kernels.RBF(gamma),
+        "sigmoid": lambda: kernels.Sigmoid(gamma, coef0),
+        "precomputed": lambda: kernels.Precomputed(shift),
+        "callable": lambda: kernels.Precomputed(shift),
+    }[block["name"]]()
 
 
 def _objective(problem: Mapping[str, Any]) -> Objective:
