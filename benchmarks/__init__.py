@@ -1,1 +1,1 @@
-"""Benchmarks of the linear family: one objective, one judge, every peer's own tolerance swept. See README.md."""
+"""Benchmarks of gapless: one objective, one judge, the tolerance of every peer swept. README.md has the rules."""

@@ -59,12 +59,12 @@ def main() -> None:
     parser.add_argument(
         "--full", action="store_true", help="sweep on where another peer is faster already: whole curves"
     )
-    parser.add_argument("--keep-readme", action="store_true", help="do not rewrite the tables of README.md")
+    parser.add_argument("--keep-results", action="store_true", help="do not rewrite the tables of RESULTS.md")
     options = parser.parse_args()
     folder = datasets.find_folder(options.data)
     if folder is None:
         print("No data folder (--data, $GAPLESS_DATA or ../shared/data): left out are the real data sets, all peers")
-        print("but scikit-learn, and the tables of benchmarks/README.md. What follows is the quick comparison.\n")
+        print("but scikit-learn, and the tables of benchmarks/RESULTS.md. What follows is the quick comparison.\n")
         linear_quick.main([])
         return
     start = time.perf_counter()
@@ -108,7 +108,7 @@ def main() -> None:
             tuning.run(folder, list(tuning.SETS), say)
     except KeyboardInterrupt:
         say("stopped; what was finished is kept")
-    if not (options.peers or options.keep_readme):
+    if not (options.peers or options.keep_results):
         table.rewrite()
     print(table.render())
 

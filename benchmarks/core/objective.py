@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-KEPT = Path(__file__).resolve().parent / ".kept"
+KEPT = Path(__file__).resolve().parents[1] / ".kept"
 TIGHT = 1e-9
 LOOSE = 1e-7  # a reference that is not better than this cannot judge a target of 1e-6
 

@@ -1,4 +1,4 @@
-"""The tables of README.md, from what was measured and kept; between two markers, nothing else is touched."""
+"""The tables of RESULTS.md, from what was measured and kept; between two markers, nothing else is touched."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing import Any
 from benchmarks.core import limits, objective
 from benchmarks.core.machine import machine, packages
 
-README = Path(__file__).resolve().parent / "README.md"
-RESULTS = Path(__file__).resolve().parent / "results"
+PAGE = Path(__file__).resolve().parents[1] / "RESULTS.md"
+RESULTS = PAGE.parent / "results"
 START, END = "<!-- measured: start -->", "<!-- measured: end -->"
 
 
 def rewrite() -> None:
-    """README.md's tables and results/curves.csv; a table of which nothing is kept here stays as it is."""
-    text = README.read_text()
+    """RESULTS.md's tables and results/curves.csv; a table of which nothing is kept here stays as it is."""
+    text = PAGE.read_text()
     head, _, rest = text.partition(START)
     _, _, tail = rest.partition(END)
     if not rest or not text.count(END):
-        raise SystemExit(f"{README.name} has lost its markers {START} and {END}.")
+        raise SystemExit(f"{PAGE.name} has lost its markers {START} and {END}.")
     before = rest.partition(END)[0].strip()
-    README.write_text(f"{head}{START}\n{_merged(before, render())}\n{END}{tail}")
+    PAGE.write_text(f"{head}{START}\n{_merged(before, render())}\n{END}{tail}")
     write_curves()
 
 

@@ -1,7 +1,7 @@
 """Exceptions and warnings, and the sentences they say.
 
-Every sentence names what happened, how bad it is in the user's units, and what to do. Following the advice
-of a warning leads to no warning.
+Every sentence says what happened, how bad it is in the user's units, and what to do. A user who follows the advice of a warning
+gets no further warning.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = [
     "ModelFileError",
     "NotSeparable",
     "SeparationWarning",
+    "Shortfall",
     "Witness",
     "above_optimum",
     "at_zero",
@@ -66,7 +67,7 @@ class Witness(NamedTuple):
 
 
 class NotSeparable(ValueError):
-    """No hyperplane separates the classes; ``witness`` is the proof: anything with ``rows`` and ``multipliers``.
+    """No hyperplane separates the classes.
 
     Attributes
     ----------
@@ -92,9 +93,7 @@ class NotSeparable(ValueError):
 
 
 class ConvergenceWarning(_SklearnConvergenceWarning):  # type: ignore[misc]
-    """The fit ended before its relative gap reached ``tol``: the model is usable, and the message says how
-    far off.
-    """
+    """The fit ended before its relative gap reached ``tol``. The model is usable; the message says how far off."""
 
 
 class SeparationWarning(UserWarning):
@@ -102,7 +101,7 @@ class SeparationWarning(UserWarning):
 
 
 class IllConditionedWarning(UserWarning):
-    """Rounding can change the answer in the digits that are shown."""
+    """Rounding can change digits of the answer that are shown."""
 
 
 class BackendWarning(UserWarning):
@@ -128,22 +127,20 @@ def short(value: float, digits: int = 2, *, up: bool = False) -> str:
 
     text = shown(value)
     if up and float(text) < value:
-        # One unit of the last digit more, from the text itself: no second rounding can undo it.
+        # Add one unit of the last digit to the text's own value, so that a second rounding cannot undo it.
         unit = 10.0 ** (exponent - digits + 1) if not plain else 10.0 ** -max(digits - 1 - exponent, 0)
         text = shown(float(text) + unit)
     return text
 
 
 def tolerance(tol: float) -> str:
-    """``1e-04`` where one digit says it, else all that are needed."""
+    """``1e-04`` where one digit gives the value exactly, else as many digits as ``:g`` shows."""
     text = f"{tol:.0e}"
     return text if float(text) == tol and tol < 1e-2 else f"{tol:g}"
 
 
 def above_optimum(primal: float, dual: float, rounding: float = 0.0) -> str:
-    """``0.32 %`` (gap / dual) where the optimum is known to be positive, else the absolute gap; rounded
-    up.
-    """
+    """``0.32 %`` (gap / dual) where the optimum is known to be positive, else the absolute gap; both are rounded up."""
     gap = max(primal - dual, 0.0) + rounding
     if not math.isfinite(gap):
         return "an unknown amount"
@@ -154,13 +151,13 @@ def above_optimum(primal: float, dual: float, rounding: float = 0.0) -> str:
 
 
 def _accept(relative_gap: float) -> str | None:
-    """A tolerance of one digit that the model at hand already meets, where it would still mean something."""
+    """``tol=`` with the smallest one-digit tolerance that the model already meets; None if that is 0.1 or more."""
     if not math.isfinite(relative_gap) or relative_gap >= 0.1:
         return None
     value = max(relative_gap, 1e-15)
     exponent = math.floor(math.log10(value))
     digit = math.ceil(value / 10.0**exponent)
-    # A restart sums in another order: one digit of room where the value is close to the next one.
+    # A restart sums in another order: a value within 0.05 of the next digit gets one digit more.
     if digit - value / 10.0**exponent < 0.05:
         digit += 1
     if digit >= 10:
@@ -168,37 +165,57 @@ def _accept(relative_gap: float) -> str | None:
     return f"tol={digit}e{exponent:+03d}".replace("e+00", "")
 
 
+class Shortfall(NamedTuple):
+    """A fit that ended before its relative gap was at most ``tol``; the figures are those of its worst subproblem."""
+
+    status: str
+    seconds: float
+    relative_gap: float
+    tol: float
+    primal: float
+    dual: float
+    rounding: float = 0.0
+    n_iter: int | None = None  #: passes that the fit made
+    max_iter: int | None = None  #: the limit of passes that the user set; -1 and None leave the limit to us
+    time_limit: float | None = None
+
+
 def convergence_message(
     estimator_name: str,
-    status: str,
+    fit: Shortfall,
     *,
-    seconds: float,
-    relative_gap: float,
-    tol: float,
-    primal: float,
-    dual: float,
-    max_iter: int | None = None,
-    time_limit: float | None = None,
-    n_iter: int | None = None,
-    rounding: float = 0.0,
     worst: str | None = None,
     unconverged: int = 1,
     subproblems: int = 1,
     what: str = "classes",
     diverged: str | None = None,
 ) -> str:
-    """What a fit that did not converge says: where it stopped, how far the optimum can be, what to do.
+    """The sentence about a fit that did not converge: where it stopped, how far the optimum can be, what to do.
 
-    The figures are those of the worst subproblem; ``worst`` describes it, e.g. ``"'cat' against the rest"``. ``diverged``: the
-    descent whose steps were too long.
+    ``worst`` describes the worst subproblem, e.g. ``"'cat' against the rest"``. ``diverged`` is the name of a descent whose
+    steps were too long.
     """
-    if status not in STATUSES or status == "converged":
-        raise ValueError(f"status is {status!r}; a fit without convergence ends as one of {[*STATUSES][1:]}")
-    passes = f" (pass {n_iter})" if n_iter is not None else ""
-    limit = "its cap of passes" if n_iter is None else f"its cap of {n_iter} passes"
-    if max_iter is not None and max_iter >= 0:  # -1 and None ask for our own cap
-        limit = f"max_iter={max_iter}"
-    seconds_limit = f"time_limit={time_limit:g}" if time_limit is not None else "its time limit"
+    if fit.status not in STATUSES or fit.status == "converged":
+        raise ValueError(f"status is {fit.status!r}; a fit without convergence ends as one of {[*STATUSES][1:]}")
+    todo = ", or ".join(_advise(fit, diverged)) + "."
+    text = f"{_describe_end(estimator_name, fit, diverged)}: {_describe_gap(fit)} {todo[0].upper()}{todo[1:]}"
+    if subproblems > 1 and worst is not None:
+        text += f" ({unconverged} of {subproblems} {what}; worst: {worst}.)"
+    return text
+
+
+def _describe_end(estimator_name: str, fit: Shortfall, diverged: str | None) -> str:
+    """Who stopped where, and after how many seconds."""
+    passes = f" (pass {fit.n_iter})" if fit.n_iter is not None else ""
+    if diverged is not None:
+        return (
+            f"{estimator_name} diverged with solver={diverged!r}{passes} after {_seconds(fit.seconds)}, its steps being too long "
+            "for these rows, and returns the best model before that"
+        )
+    limit = "its cap of passes" if fit.n_iter is None else f"its cap of {fit.n_iter} passes"
+    if fit.max_iter is not None and fit.max_iter >= 0:
+        limit = f"max_iter={fit.max_iter}"
+    seconds_limit = f"time_limit={fit.time_limit:g}" if fit.time_limit is not None else "its time limit"
     stopped = {
         "max_iter": f"stopped at {limit}",
         "time_limit": f"stopped at {seconds_limit}{passes}",
@@ -206,23 +223,22 @@ def convergence_message(
         "interrupted": f"was interrupted{passes}",
         "infeasible": f"found no feasible model{passes}",
         "not_finite": f"met numbers that are not finite, or are lost to rounding{passes}",
-    }[status]
-    head = f"{estimator_name} {stopped} after {_seconds(seconds)}"
-    if diverged is not None:
-        head = (
-            f"{estimator_name} diverged with solver={diverged!r}{passes} after {_seconds(seconds)}, its steps being too long "
-            "for these rows, and returns the best model before that"
-        )
+    }[fit.status]
+    return f"{estimator_name} {stopped} after {_seconds(fit.seconds)}"
 
-    if math.isfinite(relative_gap) and status != "infeasible":
-        middle = (
-            f"relative duality gap {relative_gap:.1e} > tol={tolerance(tol)}. "
-            f"The objective is at most {above_optimum(primal, dual, rounding)} above the optimum."
-        )
-    else:
-        middle = "there is no finite duality gap, so nothing is known about the distance to the optimum."
 
-    accept = _accept(relative_gap)
+def _describe_gap(fit: Shortfall) -> str:
+    """How far the objective can be above the optimum."""
+    if not math.isfinite(fit.relative_gap) or fit.status == "infeasible":
+        return "there is no finite duality gap, so nothing is known about the distance to the optimum."
+    return (
+        f"relative duality gap {fit.relative_gap:.1e} > tol={tolerance(fit.tol)}. "
+        f"The objective is at most {above_optimum(fit.primal, fit.dual, fit.rounding)} above the optimum."
+    )
+
+
+def _advise(fit: Shortfall, diverged: str | None) -> list[str]:
+    """What the user can do, the best advice first."""
     advice: list[str] = {
         "max_iter": ["raise max_iter (init=est resumes from this model)"],
         "time_limit": ["raise time_limit (init=est resumes from this model)"],
@@ -230,17 +246,14 @@ def convergence_message(
         "interrupted": ["fit again with init=est to resume"],
         "infeasible": ["use a finite C"],
         "not_finite": ["scale the columns of X (StandardScaler, MaxAbsScaler) or lower C and the weights"],
-    }[status]
+    }[fit.status]
     if diverged is not None:
         advice = ["scale the columns of X (StandardScaler, MaxAbsScaler) and use solver='auto'"]
-    if accept is not None and status not in ("infeasible", "not_finite"):
-        # Rounding is not cured by patience: there the tolerance is the first thing to change.
-        advice = [f"accept {accept}", *advice] if status == "stalled" else [*advice, f"accept {accept}"]
-    todo = ", or ".join(advice) + "."
-    text = f"{head}: {middle} {todo[0].upper()}{todo[1:]}"
-    if subproblems > 1 and worst is not None:
-        text += f" ({unconverged} of {subproblems} {what}; worst: {worst}.)"
-    return text
+    accept = _accept(fit.relative_gap)
+    if accept is None or fit.status in ("infeasible", "not_finite"):
+        return advice
+    # More passes do not lower rounding: for a stalled fit a larger tolerance is the first advice.
+    return [f"accept {accept}", *advice] if fit.status == "stalled" else [*advice, f"accept {accept}"]
 
 
 def separation_message(
@@ -252,9 +265,7 @@ def separation_message(
     n_rows: int | None = None,
     advice: str = "Use a finite C, or on_separation='raise'.",
 ) -> str:
-    """What an estimate without penalty says of classes that a hyperplane separates (``complete`` or
-    ``quasi``).
-    """
+    """The sentence about an estimate without penalty whose classes a hyperplane separates (``complete`` or ``quasi``)."""
     if status == "complete":
         how = "" if margin is None else f" (margin {short(margin)}, witness in est.certificate_.separation)"
         head = f"the classes are completely separated{how};"
@@ -274,14 +285,14 @@ def separation_message(
 
 
 def invalid_parameter(estimator_name: str, name: str, wanted: str, value: Any) -> str:
-    """A parameter out of its range, in scikit-learn's words; with what C = 0 is, where that is the value."""
+    """scikit-learn's sentence about a parameter out of its range; for C = 0 it also explains that limit."""
     text = f"The {name!r} parameter of {estimator_name} must be {wanted}. Got {written(value)} instead."
     zero = name == "C" and isinstance(value, Real) and not isinstance(value, bool) and value == 0.0
     return f"{text} {at_zero()}" if zero else text
 
 
 def at_zero(parameter: str = "C") -> str:
-    """What C = 0 is: the limit in which no row counts."""
+    """An explanation of C = 0, the limit in which no row counts."""
     return (
         f"{parameter} = 0 is a limit: no row counts, so that alpha = 0 and w = 0 and the model is a constant. "
         f"Give a {parameter} above 0; gapless.path(model, X, y) shows the models of all C, of the hinge also the limit at C = 0."
@@ -289,13 +300,13 @@ def at_zero(parameter: str = "C") -> str:
 
 
 def listed(columns: Sequence[Any], most: int = 6) -> str:
-    """A few names in quotes, or numbers without, and how many more there are."""
+    """The first ``most`` columns, names in quotes and numbers without, and the number of the remaining ones."""
     shown = ", ".join(written(c) if isinstance(c, str) else str(c) for c in list(columns)[:most])
     return shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"
 
 
 def not_separable_message(rows: Sequence[int], advice: str = "Use a finite C.") -> str:
-    """What a model that needs separated classes says where a few rows show that they are not."""
+    """The sentence of a model that needs separated classes, on data of which a few rows prove that they are not."""
     shown = listed([int(row) for row in rows])
     many = f"the rows {shown} show" if len(rows) > 1 else f"the row {shown} shows"
     return (
@@ -305,7 +316,7 @@ def not_separable_message(rows: Sequence[int], advice: str = "Use a finite C.") 
 
 
 def unproved_message(estimator_name: str, steps: int, loss: float, reach: float) -> str:
-    """What an estimate without penalty says where its optimum could not be shown to exist."""
+    """The sentence about an estimate without penalty whose optimum could not be proved to exist."""
     return (
         f"{estimator_name}: after {steps} Newton steps the loss ({loss:.6g}) has stopped falling, but coefficients still grow: "
         f"nothing proves that the unpenalised maximum-likelihood estimate exists (reach {reach:.1e}, below 1 would). The "
@@ -314,7 +325,7 @@ def unproved_message(estimator_name: str, steps: int, loss: float, reach: float)
 
 
 def backend_mismatch_message(backend: str, claimed: float, found: float, tol: float) -> str:
-    """A backend's claim that the float64 verification pass did not confirm."""
+    """The sentence about a gap that a backend reported and the float64 verification did not confirm."""
     return (
         f"backend {backend!r} reported relative gap {claimed:.1e} but float64 verification found {found:.1e} "
         f"(tol {tolerance(tol)}). The model was not returned; retry with device='cpu'."
@@ -322,12 +333,12 @@ def backend_mismatch_message(backend: str, claimed: float, found: float, tol: fl
 
 
 def backend_message(asked: str, used: str, why: str) -> str:
-    """Which device did the work, and why not the one that was asked for."""
+    """The sentence about a device that replaced the one the user asked for, with the reason."""
     return f"device={asked!r} used {used!r}: {why}. Run 'gapless doctor'."
 
 
 def no_probabilities_message(estimator_name: str) -> str:
-    """Why there is no ``predict_proba``, and what gives one."""
+    """The sentence of a model without ``predict_proba``: the reason, and two ways to get probabilities."""
     return (
         f"{estimator_name} has no predict_proba: its scores are distances, not probabilities. "
         "Use CalibratedClassifierCV(est, ensemble=False) or LogisticRegression."

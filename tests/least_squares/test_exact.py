@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from gapless import LeastSquaresClassifier, LinearRegression, Ridge, judge, verify
-from gapless.judge.document import read_arrays
+from gapless.judge.form.document import read_arrays
 from gapless.judge.kinds import array_shapes
 from gapless.judge.least_squares.data import SquaresData
 from gapless.judge.least_squares.exact import exact_targets

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from gapless import losses
-from gapless.losses import _protocol as verbs
-from gapless.losses._verbs.softmax import softmax_row
+from gapless.losses import verbs
+from gapless.losses.compiled.softmax import softmax_row
 
 SCALAR = [
     losses.Hinge(),

@@ -10,8 +10,8 @@ import pytest
 
 from gapless import losses
 from gapless._compile.jit import compiled
-from gapless.losses import _protocol as verbs
-from gapless.losses._scalar import entropy, exp_below, log1p_share
+from gapless.losses import verbs
+from gapless.losses.scalar import entropy, exp_below, log1p_share
 
 LOSSES = {**losses.BY_NAME, "perceptron": losses.Perceptron()}
 NAMES = list(LOSSES)

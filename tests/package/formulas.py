@@ -26,14 +26,14 @@ class Formula(NamedTuple):
 
 TOPICS: dict[str, list[Formula]] = {
     "Losses": [
-        Formula("S07 S10", "hinge: max(0, 1 − yz)", ("losses/hinge.py Hinge", "losses/_verbs/hinge.py value")),
+        Formula("S07 S10", "hinge: max(0, 1 − yz)", ("losses/hinge.py Hinge", "losses/compiled/hinge.py value")),
         Formula(
             "S10",
             "squared hinge: max(0, 1 − yz)²",
-            ("losses/squared_hinge.py SquaredHinge", "losses/_verbs/squared_hinge.py value"),
+            ("losses/squared_hinge.py SquaredHinge", "losses/compiled/squared_hinge.py value"),
         ),
         Formula(
-            "S17", "logistic: ln(1 + exp(−yz))", ("losses/logistic.py Logistic", "losses/_verbs/logistic.py value")
+            "S17", "logistic: ln(1 + exp(−yz))", ("losses/logistic.py Logistic", "losses/compiled/logistic.py value")
         ),
         Formula("S17", "softmax: ln Σₖ exp(zₖ) − z_y", ("losses/softmax.py Softmax",)),
         Formula("S14", "squared: ½(y − z)²", ("losses/squared.py Squared",)),
@@ -104,7 +104,11 @@ TOPICS: dict[str, list[Formula]] = {
         Formula("S31", "the ghost sample", ("theory/generalisation/ghost.py ghost_sample",)),
         Formula("S32", "bias² + variance + noise", ("theory/samples/bias_variance.py decompose",)),
         Formula("S33", "E_in and E_out against n", ("theory/samples/learning_curve.py learning_curve",)),
-        Formula("S23", "chord, tangent, epigraph, Jensen", ("theory/optimisation/convexity.py of_function",)),
+        Formula(
+            "S23",
+            "chord, tangent, epigraph, Jensen",
+            ("theory/optimisation/convexity.py", "theory/optimisation/evidence.py of_function"),
+        ),
         Formula(
             "S24",
             "rank(A) = n: every critical point is a global minimum",

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gapless import errors
-from gapless.errors import above_optimum, convergence_message, separation_message, short, tolerance
+from gapless.errors import Shortfall, above_optimum, convergence_message, separation_message, short, tolerance
 
 
 def message(status="max_iter", **changes):
@@ -26,7 +26,8 @@ def message(status="max_iter", **changes):
         "dual": 99.68,
         "max_iter": 1000,
     }
-    return convergence_message("LinearSVC", status, **{**figures, **changes})
+    figures.update({name: changes.pop(name) for name in Shortfall._fields if name in changes})
+    return convergence_message("LinearSVC", Shortfall(status, **figures), **changes)
 
 
 def test_the_sentence_of_a_stop_at_max_iter():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.package import house_metrics
+from tests.package import house_metrics, house_table
 from tests.package.house_debt import SLACK, grown, paid, read_debt, shorten, write_debt
 from tests.package.house_metrics import LIMITS, House, measure
 
@@ -59,6 +59,59 @@ def test_every_file_that_may_be_longer_has_a_reason(found):
         assert len(reason.split()) > 3
 
 
+# -- the table family x room -----------------------------------------------------------------------------------
+
+
+def test_every_file_has_its_family_or_is_shared_by_all():
+    assert house_table.faults() == [], "tests/package/house_table.py says which families and shared files a room has"
+
+
+def test_the_table_stands_in_the_architecture():
+    """`python -m tests.package.house_table` puts it there."""
+    assert house_table.as_markdown() in (house_table.ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+@pytest.fixture
+def skeleton(tmp_path):
+    """The tree with empty files."""
+    for top in ("src", "tests", "benchmarks", "docs"):
+        for path in (house_table.ROOT / top).rglob("*"):
+            if path.suffix in (".py", ".md") and "__pycache__" not in path.parts:
+                copy = tmp_path / path.relative_to(house_table.ROOT)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.touch()
+    return tmp_path
+
+
+PLANTED = {
+    "a file of no family": ("src/gapless/solvers/simplex.py", "is of no family"),
+    "a folder of no family": ("src/gapless/judge/forests/case.py", "is of no family"),
+    "a page of no family": ("docs/forests.md", "is of no family"),
+    "a second name of a family": ("src/gapless/certificates/moments.py", "gaussian is the word"),
+    "a second name in a sub-folder": ("src/gapless/plots/models/trees.py", "tree is the word"),
+    "a second name among the tests": ("tests/linear/test_orthogonality.py", "least_squares is the word"),
+    "a family where the table says that it has nothing": ("src/gapless/problems/bagging.py", "says that it has not"),
+}
+
+
+@pytest.mark.parametrize("what", PLANTED)
+def test_a_planted_file_is_found(skeleton, what):
+    name, sentence = PLANTED[what]
+    assert house_table.faults(skeleton) == []
+    (skeleton / name).parent.mkdir(exist_ok=True)
+    (skeleton / name).touch()
+    assert any(sentence in fault for fault in house_table.faults(skeleton))
+
+
+def test_a_family_that_left_a_room_is_found(skeleton):
+    (skeleton / "src/gapless/certificates/perceptron.py").unlink()
+    (skeleton / "src/gapless/solvers/loop.py").unlink()
+    assert house_table.faults(skeleton) == [
+        "src/gapless/solvers/loop is in the list of what solvers shares, and not there",
+        "perceptron has nothing in certificates, and the table does not say why",
+    ]
+
+
 # -- planted violations ----------------------------------------------------------------------------------------
 
 
@@ -95,7 +148,7 @@ VIOLATIONS = {
         {"solvers/a.py": steps(25, "@compiled(inner=True)\ndef f(x):")},
         {"solvers/a.py:f": 26},
     ),
-    "complexity compiled of a verb": ({"losses/_verbs/a.py": steps(25)}, {"losses/_verbs/a.py:f": 26}),
+    "complexity compiled of a verb": ({"losses/compiled/a.py": steps(25)}, {"losses/compiled/a.py:f": 26}),
     "lines": ({"solvers/a.py": LONG}, {"solvers/a.py:f": 61}),
     "lines compiled": ({"solvers/a.py": "@compiled\n" + LONG + "    x += 1\n" * 40}, {"solvers/a.py:f": 101}),
     "parameters": ({"solvers/a.py": WIDE}, {"solvers/a.py:f": 11}),

@@ -65,8 +65,8 @@ def changed(root: Path, forget, place: str, key) -> bool:
         "rows/x.py",
         "rows/copies/y.py",
         "rows/copies/deep/deeper/z.py",
-        "losses/_verbs/z.py",
-        "losses/_verbs/deep/deeper/z.py",
+        "losses/compiled/z.py",
+        "losses/compiled/deep/deeper/z.py",
     ],
 )
 def test_an_edit_of_a_verb_changes_the_key_of_all_kernels(tree, place):
@@ -215,8 +215,8 @@ def test_rooms_inside_compiled_rooms_hand_nothing_on():
     for room in kernel_keys.COMPILED_ROOMS:
         for file in (kernel_keys.PACKAGE / room).rglob("__init__.py"):
             if (
-                file.parent.name == room or file.parent.name == "_verbs"
-            ):  # importing _verbs binds the verbs to the losses
+                file.parent.name == room or file.parent.name == "compiled"
+            ):  # importing losses/compiled binds the verbs to the losses
                 continue
             body = ast.parse(file.read_text("utf-8")).body
             assert all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body), file

@@ -257,7 +257,7 @@ def test_a_read_only_install(tmp_path):
 def test_an_edited_loss_is_compiled_anew(tmp_path, whole):
     """numba's own cache looks only at the file of the cached function, and would return the old numbers."""
     # max(0, 1 - yz)^2 becomes max(0, 2 - yz)^2: P'(w) = 4 P(w / 2), so that P(0) and the optimum are 4 times the old ones.
-    room, before, after = "losses/_verbs/squared_hinge.py", "1.0 - y * z", "2.0 - y * z"
+    room, before, after = "losses/compiled/squared_hinge.py", "1.0 - y * z", "2.0 - y * z"
     site = copy(tmp_path)
     env = environment(site, XDG_CACHE_HOME=str(tmp_path / "cache"))
     seen = partial(fit, "squared_hinge", env=env) if whole else partial(value, env)

@@ -82,8 +82,8 @@ def raising(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     ("model", "place"),
     [
-        (gapless.DecisionTreeClassifier(), "gapless.estimators.shared.tree.grow_tree"),
-        (gapless.BaggingClassifier(n_estimators=2), "gapless.estimators.shared.bagging.grow_tree"),
+        (gapless.DecisionTreeClassifier(), "gapless.fits.tree.grow_tree"),
+        (gapless.BaggingClassifier(n_estimators=2), "gapless.fits.tree.grow_tree"),
         (gapless.GaussianDiscriminant(), "gapless.estimators.gaussian.moments"),
         (gapless.LinearDiscriminantAnalysis(), "gapless.estimators.discriminant_analysis.moments"),
         (gapless.LeastSquaresClassifier(), "gapless.estimators.shared.least_squares.solve"),

@@ -11,7 +11,7 @@ from benchmarks.studies.bounds import FAMILIES, LATTICES, STUDIES, rows_of
 from gapless import config_context
 from tests.shared_data import folder, needs_data
 
-#: The lowest bound of each family for a fixed classifier, in per cent, as benchmarks/README.md has it.
+#: The lowest bound of each family for a fixed classifier, in per cent, as benchmarks/RESULTS.md has it.
 RECORD = {
     ("svmguide1", "compression"): ((1000.0, 4.0), 9.9),
     ("svmguide1", "Pick-to-Learn"): ((100.0, 1.0, "nearest"), 7.3),

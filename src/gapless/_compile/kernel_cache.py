@@ -25,6 +25,7 @@ from gapless._compile.compile_time import expected
 from gapless._compile.kernel_keys import module_key
 from gapless._compile.processor import aimed_at
 from gapless._runtime import clock
+from gapless.errors import BackendWarning
 
 #: Called once, before this process compiles its first kernel or waits for it; each says who compiles, or nothing, and for which
 #: public call.
@@ -291,8 +292,6 @@ def _announce() -> None:
     prepared = [prepare() for prepare in before_compiling]
     refused = store.places().refused
     if refused is not None:
-        from gapless.errors import BackendWarning
-
         warnings.warn(
             f"{refused}: kernels that are not there are compiled now and kept in {store.cache_folder()}. "
             "Name a folder of your own, or unset it.",

@@ -18,7 +18,7 @@ COMPILED_ROOMS = ("losses", "kernels", "gram", "rows", "problems", "solvers", "c
 VERBS = ("losses", "rows")
 #: The files of these rooms that are compiled: what a loss says to people (its class, its numpy formulas) is in no kernel, and an
 #: edit of it leaves the kernels as they are.
-VERB_FILES = ("losses/_protocol.py", "losses/_scalar.py", "losses/_verbs", "rows")
+VERB_FILES = ("losses/verbs.py", "losses/scalar.py", "losses/compiled", "rows")
 #: Imports as they can be written: after a colon or semicolon, of several lines, several in one. The words of a docstring may look
 #: like one; it then names no file, or puts a file too many into the key.
 _FROM = re.compile(

@@ -8,6 +8,8 @@ import sys
 from functools import cache
 from importlib import metadata
 
+from gapless import __version__
+
 REQUIRED = (
     "numpy",
     "scipy",
@@ -26,8 +28,6 @@ def versions() -> dict[str, dict[str, str]]:
     """The facts that `show_versions` prints, as strings in groups; no path of the machine is among them."""
     thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     optional = ("pandas", "polars", "pyarrow", "matplotlib", "cvxpy", "torch", "triton", "dask")
-    from gapless import __version__
-
     facts: dict[str, dict[str, str]] = {
         "system": {
             "gapless": __version__,

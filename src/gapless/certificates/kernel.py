@@ -14,17 +14,18 @@ from typing import Any
 
 import numpy as np
 
+from gapless import kernels
 from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY
 from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.certificates.subproblem import Subproblem, certify_values
-from gapless.errors import convergence_message, short, tolerance
+from gapless.errors import Shortfall, convergence_message, short, tolerance
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
 
-__all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block"]
+__all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block", "kernel_from_block"]
 
 
 @result
@@ -82,18 +83,13 @@ class KernelCertificate(Certificate):
                 f"{short(worst.violation)} > tol={tolerance(self.tol)}; this kernel has no dual bound. Raise max_iter or "
                 "time_limit, or accept a larger tol."
             )
+        gap, dual = (math.nan if figure is None else figure for figure in (worst.relative_gap, worst.dual))
+        fit = Shortfall(
+            worst.status, self.seconds, gap, self.tol, worst.primal, dual, worst.rounding, worst.n_iter, max_iter, time_limit
+        )  # fmt: skip
         return convergence_message(
             self.estimator,
-            worst.status,
-            seconds=self.seconds,
-            relative_gap=math.nan if worst.relative_gap is None else worst.relative_gap,
-            tol=self.tol,
-            primal=worst.primal,
-            dual=math.nan if worst.dual is None else worst.dual,
-            rounding=worst.rounding,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_iter=worst.n_iter,
+            fit,
             worst=self.pair_name(worst),
             unconverged=sum(not sub.converged for sub in self.subproblems),
             subproblems=len(self.subproblems),
@@ -229,6 +225,19 @@ _KERNELS = {
     "precomputed": "the matrix given",
     "callable": "the function given",
 }
+
+
+def kernel_from_block(block: Mapping[str, Any]) -> Any:
+    """The kernel that a document's block describes: the inverse of `kernel_block`."""
+    gamma, coef0, shift = (decode_float(block[key]) for key in ("gamma", "coef0", "shift"))
+    return {
+        "linear": lambda: kernels.Linear(),
+        "poly": lambda: kernels.Polynomial(block["degree"], gamma, coef0),
+        "rbf": lambda: kernels.RBF(gamma),
+        "sigmoid": lambda: kernels.Sigmoid(gamma, coef0),
+        "precomputed": lambda: kernels.Precomputed(shift),
+        "callable": lambda: kernels.Precomputed(shift),
+    }[block["name"]]()
 
 
 def _objective(problem: Mapping[str, Any]) -> Objective:

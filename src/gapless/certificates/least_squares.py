@@ -23,7 +23,7 @@ from gapless.certificates.base import NO_KEY, BaseCertificate, Block
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.model_document import decode_float
 from gapless.certificates.subproblem import certify_values
-from gapless.errors import above_optimum, convergence_message, short, tolerance
+from gapless.errors import Shortfall, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 from gapless.problems.least_squares import LeastSquares
@@ -255,11 +255,11 @@ class LeastSquaresCertificate(BaseCertificate):
             return None
         worst = self.worst
         if worst.relative_gap is not None and worst.primal is not None and worst.dual is not None:
-            text = convergence_message(
-                self.estimator, worst.status, seconds=self.seconds, relative_gap=worst.relative_gap, tol=self.tol,
-                primal=worst.primal, dual=worst.dual, rounding=worst.rounding, max_iter=max_iter,
-                time_limit=time_limit, n_iter=self.n_iter,
+            fit = Shortfall(
+                worst.status, self.seconds, worst.relative_gap, self.tol, worst.primal, worst.dual, worst.rounding, self.n_iter,
+                max_iter, time_limit,
             )  # fmt: skip
+            text = convergence_message(self.estimator, fit)
             return text.replace(" (init=est resumes from this model)", "").replace(" with init=est to resume", "")
         advice = {
             "max_iter": "Raise max_iter or tol.",

@@ -18,7 +18,7 @@ from gapless._runtime.written import written
 from gapless.certificates.base import NO_KEY, BaseCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.certificates.subproblem import Subproblem, worst_of
-from gapless.errors import above_optimum, convergence_message, short, tolerance
+from gapless.errors import Shortfall, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 from gapless.problems.units_of_C import Objective, objective
@@ -114,22 +114,17 @@ class Certificate(BaseCertificate):
             from gapless.solvers.linear.solve import DESCENTS  # rarely asked, and heavy
 
             diverged = worst.solver in DESCENTS
+        fit = Shortfall(
+            worst.status, self.seconds, worst.relative_gap, self.tol, worst.primal, worst.dual, worst.rounding, worst.n_iter,
+            max_iter, time_limit,
+        )  # fmt: skip
         return convergence_message(
             self.estimator,
-            worst.status,
-            diverged=worst.solver if diverged else None,
-            seconds=self.seconds,
-            relative_gap=worst.relative_gap,
-            tol=self.tol,
-            primal=worst.primal,
-            dual=worst.dual,
-            rounding=worst.rounding,
-            max_iter=max_iter,
-            time_limit=time_limit,
-            n_iter=worst.n_iter,
+            fit,
             worst=f"{self.class_name(worst.positive)} against the rest",
             unconverged=sum(not sub.converged for sub in self.subproblems),
             subproblems=len(self.subproblems),
+            diverged=worst.solver if diverged else None,
         )
 
     def _ending(self) -> str:

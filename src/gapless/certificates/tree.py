@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,7 @@ from gapless.certificates.model_document import encode_float, statement
 from gapless.judge.fingerprint import digest
 from gapless.solvers.tree.tree import Tree, TreeLimits
 
-__all__ = ["TreeCertificate", "certify_tree", "fingerprints"]
-
-#: Arrays of a model file that are fields of the tree.
-_FIELDS = (
-    "feature", "threshold", "left", "right", "missing_left", "value", "impurity", "weighted_n", "n_samples", "categories",
-)  # fmt: skip
+__all__ = ["GrownTree", "TreeCertificate", "TreeData", "certify_tree"]
 
 
 @result
@@ -72,10 +67,10 @@ class TreeCertificate(WithoutGap):
 
         ``levels`` are the values of each categorical feature.
         """
-        arrays: dict[str, np.ndarray] = {name: getattr(tree, name) for name in _FIELDS}
-        arrays["threshold"] = np.where(
-            np.isnan(tree.threshold), 0.0, tree.threshold
-        )  # which splits are sets: see levels
+        arrays: dict[str, Any] = tree._asdict()
+        del arrays["depth"]
+        # The splits of features that have levels are sets: they need no NaN in the file.
+        arrays["threshold"] = np.where(np.isnan(tree.threshold), 0.0, tree.threshold)
         known = [each for each in levels or [] if each is not None]
         arrays["levels"] = np.concatenate(known).astype(np.float32) if known else np.empty(0, dtype=np.float32)
         return arrays
@@ -83,7 +78,7 @@ class TreeCertificate(WithoutGap):
     def tree(self) -> tuple[Tree, list[np.ndarray | None] | None]:
         """The inverse of ``tree_arrays``."""
         counts = self.statement["problem"]["levels"]
-        arrays = {name: np.asarray(self.arrays[name]) for name in _FIELDS}
+        arrays = {name: np.asarray(self.arrays[name]) for name in Tree._fields if name != "depth"}
         levels: list[np.ndarray | None] | None = None
         if any(counts):
             levels, start = [], 0
@@ -108,58 +103,77 @@ class TreeCertificate(WithoutGap):
         return f"TreeCertificate({self.estimator}: leaves={self.leaves}, depth={self.depth}, error={self.error:.6g})"
 
 
-def fingerprints(hashes: np.ndarray, marks: np.ndarray) -> tuple[str, str]:
-    """Of the rows, from their hashes, and of what is predicted: class numbers (int64) or targets (float64)."""
-    return digest(hashes, "<u8"), digest(marks, "<f8" if marks.dtype.kind == "f" else "<i8")
+class TreeData(NamedTuple):
+    """The training rows of a tree, as its document names them."""
+
+    rows: str  #: fingerprint of the rows
+    labels: str  #: fingerprint of the class numbers or targets
+    target: Mapping[str, Any]  #: entries of the document about y: its outputs, and the weights of classes
+
+    @classmethod
+    def build(cls, hashes: np.ndarray, marks: np.ndarray, target: Mapping[str, Any]) -> TreeData:
+        """From the hashes of the rows, and class numbers (int64) or targets (float64)."""
+        return cls(digest(hashes, "<u8"), digest(marks, "<f8" if marks.dtype.kind == "f" else "<i8"), target)
+
+
+class GrownTree(NamedTuple):
+    """A tree, and how it was grown."""
+
+    tree: Tree
+    limits: TreeLimits
+    exact: bool  #: whether every threshold between two values was tried
+    missing: np.ndarray  #: whether a column has missing values
+    levels: list[np.ndarray | None] | None = None  #: the values of each column of categories
 
 
 def certify_tree(
-    model: Any, tree: Tree, limits: TreeLimits, marked: tuple[str, str], weight: np.ndarray, said: Mapping[str, Any],
-    levels: Sequence[np.ndarray | None] | None, *, exact: bool, missing: np.ndarray, stopwatch: Stopwatch,
+    model: Any, grown: GrownTree, data: TreeData, weight: np.ndarray, stopwatch: Stopwatch,
     parameters: Mapping[str, Any] | None = None,
 ) -> TreeCertificate:  # fmt: skip
-    """The claims of a tree: ``marked`` are the ``fingerprints`` of rows and targets, ``said`` what the document says of the
-    latter."""
-    d = int(model.n_features_in_)
-    outputs = said["outputs"]
-    criterion = "squared_error" if isinstance(outputs, int) else "entropy" if limits.entropy else "gini"
-    ends = tree.left < 0
-    mass = tree.weighted_n[ends] / tree.weighted_n[0]
-    if isinstance(outputs, int):
-        error = float(mass @ tree.impurity[ends])
-    else:
-        counts = [len(block["values"]) for block in outputs]
-        stops = np.cumsum(counts)
-        most = [tree.value[ends, stop - K : stop].max(axis=1) for stop, K in zip(stops, counts)]
-        error = float(mass @ (1.0 - np.mean(most, axis=0)))
-    best = exact and not limits.at_random and limits.max_features >= d
+    """The claims about a tree that was fitted to ``data`` with these weights; ``parameters`` replaces those of the model."""
+    tree, limits, d = grown.tree, grown.limits, int(model.n_features_in_)
+    outputs = data.target["outputs"]
+    several = not isinstance(outputs, int)
+    criterion = "entropy" if limits.entropy else "gini"
     problem = {
-        "criterion": criterion,
-        **said,
+        "criterion": criterion if several else "squared_error",
+        **data.target,
         "min_leaf": limits.min_leaf,
         "min_split": limits.min_split,
         "min_weight": encode_float(limits.min_weight),
         "max_features": limits.max_features,
-        "exact": exact,
-        "levels": [0 if each is None else int(each.size) for each in levels] if levels is not None else [0] * d,
+        "exact": grown.exact,
+        "levels": [0 if each is None else int(each.size) for each in grown.levels or [None] * d],
         "words": int(tree.categories.shape[1]),
-        "missing": np.flatnonzero(missing).tolist(),
+        "missing": np.flatnonzero(grown.missing).tolist(),
     }
-    single = outputs[0] if not isinstance(outputs, int) and len(outputs) == 1 else None
     told = statement(
         type(model).__name__, model.get_params(deep=False) if parameters is None else parameters, None, d, problem,
         feature_names=getattr(model, "feature_names_in_", None),
     )  # fmt: skip
-    told["classes"] = single
+    told["classes"] = outputs[0] if several and len(outputs) == 1 else None
     fingerprint = {
         "n_rows": int(weight.shape[0]),
         "n_features": d,
-        "rows": marked[0],
-        "labels": marked[1],
+        "rows": data.rows,
+        "labels": data.labels,
         "weights": digest(np.asarray(weight) + 0.0, "<f8"),
     }
     return TreeCertificate(
-        error=error, nodes=tree.n_nodes, leaves=tree.n_leaves, depth=tree.depth, best=best, seconds=stopwatch.seconds,
+        error=_training_error(tree, outputs), nodes=tree.n_nodes, leaves=tree.n_leaves, depth=tree.depth,
+        best=grown.exact and not limits.at_random and limits.max_features >= d, seconds=stopwatch.seconds,
         compile_seconds=stopwatch.compile_seconds, fingerprint=fingerprint, statement=told,
-        arrays=TreeCertificate.tree_arrays(tree, levels),
+        arrays=TreeCertificate.tree_arrays(tree, grown.levels),
     )  # fmt: skip
+
+
+def _training_error(tree: Tree, outputs: Any) -> float:
+    """The mean squared error, or the share of misclassified training rows (of several outputs the mean), from the leaves."""
+    ends = tree.left < 0
+    mass = tree.weighted_n[ends] / tree.weighted_n[0]
+    if isinstance(outputs, int):
+        return float(mass @ tree.impurity[ends])
+    counts = [len(block["values"]) for block in outputs]
+    stops = np.cumsum(counts)
+    most = [tree.value[ends, stop - K : stop].max(axis=1) for stop, K in zip(stops, counts)]
+    return float(mass @ (1.0 - np.mean(most, axis=0)))

@@ -16,24 +16,22 @@ from gapless._runtime.clock import Stopwatch
 from gapless._runtime.config import report_convergence
 from gapless._runtime.threads import team
 from gapless.certificates.boosting import BoostingCertificate
+from gapless.certificates.fingerprint import fingerprint
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, weightless_classes
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.ensemble import SEEDS, taken, takes_weights
-from gapless.fits.boosting import (
-    Clock,
-    Run,
-    boost,
-    boost_stumps,
-    certify_rounds,
-    mark_of,
-    noted,
-    probabilities,
-    scores,
-)
+from gapless.fits.boosting import Clock, Run, add_note_of_rounds, boost, boost_stumps, certify_rounds
 from gapless.solvers.boosting.rounds import Rounds, order_by_class
 from gapless.solvers.boosting.stumps import Stumps, sum_votes
+from gapless.solvers.boosting.votes import (
+    add_votes,
+    compute_probabilities,
+    compute_scores,
+    empty_votes,
+    find_class_index,
+)
 from gapless.solvers.loop import interruptible
 
 
@@ -140,7 +138,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         if not run.kept:
             report_convergence(f"{type(self).__name__}: {run.reason}. There is nothing to certify.", stacklevel=2)
         if run.failure is not None:
-            raise noted(run.failure, type(self).__name__, run.reason, len(run.rounds))
+            raise add_note_of_rounds(run.failure, type(self).__name__, run.reason, len(run.rounds))
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the {len(run.rounds)} rounds made so far")
         if run.status == "time_limit":
@@ -174,18 +172,10 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         self.classes_, self.n_classes_ = classes, K
         self._keep(run)
         if mark is not None and run.kept:
+            uniform = weights is None or bool((weights == weights[0]).all())
+            learner = "stump" if stumps_do else "other"
             self.certificate_ = certify_rounds(
-                run,
-                type(self).__name__,
-                self.get_params(deep=False),
-                classes,
-                X.shape[1],
-                mark,
-                extra,
-                learner="stump" if stumps_do else "other",
-                uniform=weights is None or bool((weights == weights[0]).all()),
-                feature_names=getattr(self, "feature_names_in_", None),
-                stopwatch=stopwatch,
+                self, run, mark, extra, learner=learner, uniform=uniform, stopwatch=stopwatch
             )
         return run
 
@@ -215,7 +205,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             else:
                 rows = random.choice(n, size=n, replace=True, p=now / now.sum())
                 learner.fit(taken(X, rows), taken(y, rows))
-            answer = _class_index(learner.predict(X), labels.classes).astype(np.uint8 if K < 256 else np.uint16)
+            answer = find_class_index(learner.predict(X), labels.classes).astype(np.uint8 if K < 256 else np.uint16)
             given.append(answer)
             return answer[order].astype(np.uint16), learner  # as stumps answer: kernels are compiled for one type
 
@@ -247,7 +237,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         if stumps is None:
             return super().feature_importances_
         found = np.zeros(self.n_features_in_)
-        helps = _decreases(stumps)
+        helps = stumps.find_useful_splits()
         np.add.at(found, stumps.feature[helps], self.estimator_weights_[helps])
         return found / (self.estimator_weights_.sum() or 1.0)
 
@@ -283,26 +273,24 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         stumps = self.__dict__.get("_stumps")
         if stumps is None:
             for learner in self.estimators_:
-                yield _class_index(learner.predict(X), self.classes_)
+                yield find_class_index(learner.predict(X), self.classes_)
             return
         X = X.tocsc() if hasattr(X, "tocsc") else X
         for t in range(stumps.feature.size):
-            j = int(stumps.feature[t])
-            column = (X[:, [j]].toarray()[:, 0] if hasattr(X, "tocsc") else X[:, j]).astype(np.float32)
-            yield np.where((column > stumps.threshold[t]) & (j >= 0), stumps.classes[t, 1], stumps.classes[t, 0])
+            yield stumps.answer_round(t, X)
 
     def _votes(self, X: Any) -> np.ndarray:
         if not self.estimator_weights_.size:  # the first round was useless: one vote for the heaviest class
-            total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
-            _add(total, np.full(X.shape[0], self._heaviest), 1.0)
+            total = empty_votes(X.shape[0], self.n_classes_)
+            add_votes(total, np.full(X.shape[0], self._heaviest), 1.0)
             return total
         stumps = self.__dict__.get("_stumps")
         if stumps is not None:
             with team(self.n_jobs):
                 return sum_votes(stumps, self.estimator_weights_, X, self.n_classes_)
-        total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
+        total = empty_votes(X.shape[0], self.n_classes_)
         for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
-            _add(total, answer, alpha)
+            add_votes(total, answer, alpha)
         return total
 
     def _read(self, X: Any) -> Any:
@@ -319,18 +307,18 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         mass = (
             float(np.cumsum(self.estimator_weights_)[-1]) if self.estimator_weights_.size else 1.0
         )  # in order, to the bit
-        return scores(total, mass, self.n_classes_)
+        return compute_scores(total, mass, self.n_classes_)
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """``decision_function`` after each round."""
         check_is_fitted(self, "estimator_weights_")
         X = self._read(X)
-        total = np.zeros((X.shape[0], 1 if self.n_classes_ == 2 else self.n_classes_))
+        total = empty_votes(X.shape[0], self.n_classes_)
         mass = 0.0
         for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):
-            _add(total, answer, alpha)
+            add_votes(total, answer, alpha)
             mass += float(alpha)
-            yield scores(total, mass, self.n_classes_)
+            yield compute_scores(total, mass, self.n_classes_)
 
     def _decode(self, decision: np.ndarray) -> np.ndarray:
         index = (decision > 0.0).astype(np.intp) if self.n_classes_ == 2 else np.argmax(decision, axis=1)
@@ -347,12 +335,12 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """scikit-learn's softmax of the scores. It orders the classes; it estimates no probability."""
-        return probabilities(self.decision_function(X), self.n_classes_)
+        return compute_probabilities(self.decision_function(X), self.n_classes_)
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """``predict_proba`` after each round."""
         for decision in self.staged_decision_function(X):
-            yield probabilities(decision, self.n_classes_)
+            yield compute_probabilities(decision, self.n_classes_)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """The logarithm of ``predict_proba``."""
@@ -383,38 +371,6 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
 def _mark(X: Any, labels: Labels, weights: np.ndarray | None) -> dict[str, Any] | None:
     """The fingerprint; None where X is no matrix of numbers, of which nothing could be checked later."""
     try:
-        return mark_of(X, labels, weights)
+        return fingerprint(X, labels.index, weights)
     except (TypeError, ValueError):
         return None
-
-
-def _class_index(predicted: Any, classes: np.ndarray) -> np.ndarray:
-    """Where the predictions stand in ``classes``; K for what is none of them, which is always wrong."""
-    predicted = np.asarray(predicted)
-    at = np.searchsorted(classes, predicted) if classes.dtype != object else _looked_up(predicted, classes)
-    at = np.minimum(at, classes.size - 1)
-    return np.where(classes[at] == predicted, at, classes.size)
-
-
-def _looked_up(predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    number = {value: k for k, value in enumerate(classes.tolist())}
-    return np.array([number.get(value, 0) for value in predicted.tolist()], dtype=np.intp)
-
-
-def _add(total: np.ndarray, answer: np.ndarray, alpha: float) -> None:
-    if total.shape[1] == 1:
-        total[:, 0] += np.where(answer == 1, alpha, -alpha)
-        return
-    rows = np.arange(answer.size)
-    known = answer < total.shape[1]
-    total[rows[known], answer[known]] += alpha
-
-
-def _decreases(stumps: Stumps) -> np.ndarray:
-    """Whether a stump's split lowers the impurity at all."""
-    side = stumps.masses.sum(axis=2)
-    whole = stumps.masses.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        after = np.nansum((stumps.masses**2).sum(axis=2) / side, axis=1)
-        before = (whole**2).sum(axis=1) / whole.sum(axis=1)
-    return (stumps.feature >= 0) & (after > before * (1.0 + 1e-15))

@@ -21,7 +21,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.constraints import options
 from gapless.estimators.shared.ensemble import taken
-from gapless.fits.boosting import Clock, cut_short, noted
+from gapless.fits.boosting import Clock, add_note_of_rounds, describe_failure
 from gapless.solvers.boosting.rounds import compute_regression_losses, find_weighted_median
 from gapless.solvers.loop import interruptible
 
@@ -109,7 +109,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             failure = self._rounds(X, y, check_sample_weight(weights, X.shape[0]), clock)
             self._certify(X, y, weights, stopwatch)
         if failure is not None:
-            raise noted(failure, type(self).__name__, self.stop_reason_, len(self.estimators_))
+            raise add_note_of_rounds(failure, type(self).__name__, self.stop_reason_, len(self.estimators_))
         if interruption.requested:
             raise KeyboardInterrupt(f"{type(self).__name__} keeps the {len(self.estimators_)} rounds made so far")
         if self.status_ == "time_limit":
@@ -131,7 +131,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         self.status_, self.stop_reason_ = "converged", f"all {most} rounds that n_estimators asks for were made"
         failure: BaseException | None = None
         for t in range(most):
-            over = clock.over() if t else None
+            over = clock.find_status() if t else None
             if over is not None:
                 self.status_ = over
                 how = "time_limit came" if over == "time_limit" else "the user stopped it"
@@ -145,7 +145,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
             except BaseException as raised:
                 if t == 0 or clock.interruption.requested:  # a second Ctrl-C ends at once
                     raise
-                self.status_, self.stop_reason_ = cut_short(raised, t)
+                self.status_, self.stop_reason_ = describe_failure(raised, t)
                 failure = raised
                 break
             loss = compute_regression_losses(distance, self.loss)

@@ -20,6 +20,7 @@ from gapless.estimators.shared.constraints import options, refuse
 from gapless.estimators.shared.loading import blank_model
 from gapless.estimators.shared.tree import BaseDecisionTree
 from gapless.estimators.shared.tree_text import tree_text
+from gapless.fits.tree import EncodedTarget
 from gapless.solvers.loop import interruptible
 from gapless.solvers.tree.tree import TreeTarget
 
@@ -130,7 +131,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
             interruption.check()
         return self
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> EncodedTarget:
         check_classification_targets(y)
         columns = y.reshape(y.shape[0], -1)
         self.n_outputs_ = columns.shape[1]
@@ -152,7 +153,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.classes_ = classes if several else classes[0]
         self.n_classes_ = counts.astype(np.intp) if several else int(counts[0])
         said = {"outputs": [encode_classes(each) for each in classes], "class_weight": resolved}
-        return TreeTarget.from_classes(index if several else index[:, 0], counts), index, weights, said
+        target = TreeTarget.from_classes(index if several else index[:, 0], counts)
+        return EncodedTarget(target, index, weights, said)
 
     def _class_weights(self, several: bool) -> list[Any]:
         """What is asked for each output."""
@@ -319,13 +321,14 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
             interruption.check()
         return self
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> EncodedTarget:
         values = np.ascontiguousarray(y, dtype=np.float64).reshape(y.shape[0], -1)
         if not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values).all(axis=1)))
             raise ValueError(f"Input y contains NaN or infinity: row {row}. Every row needs a number.")
         self.n_outputs_ = values.shape[1]
-        return TreeTarget.from_values(values), values + 0.0, weight, {"outputs": values.shape[1], "class_weight": None}
+        said = {"outputs": values.shape[1], "class_weight": None}
+        return EncodedTarget(TreeTarget.from_values(values), values + 0.0, weight, said)
 
     def _parts(self) -> np.ndarray:
         return np.arange(self.n_outputs_ + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,29 +12,19 @@ import numpy as np
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import one_blas_thread
 from gapless.certificates.boosting import BoostingCertificate, enough_rounds
-from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.model_document import statement
-from gapless.encode.labels import Labels
 from gapless.solvers.boosting.features import CodedFeatures, encode_features
 from gapless.solvers.boosting.margin_game import find_hardest_weights
 from gapless.solvers.boosting.rounds import Rounds, order_by_class
 from gapless.solvers.boosting.search import find_best_stump, find_first_largest
 from gapless.solvers.boosting.stumps import Stumps, sum_sides, write_answers
+from gapless.solvers.boosting.thresholds import BOOSTING_THRESHOLDS
 from gapless.solvers.loop import Interruption
-
-#: Beyond this exp(a_t / 2) overflows.
-LARGEST = 1400.0
-#: Rows times rounds up to which it is remembered which rows each stump had right.
-REMEMBERED = 4_000_000
-
-
-class Overflow(Exception):
-    """A stage weight that no float can raise e to."""
 
 
 @dataclass
 class Run:
-    """What a run has come to, also where it did not reach its end."""
+    """The rounds that were made, and how they ended."""
 
     rounds: Rounds
     kept: list[Any]  #: learners, or stumps as tuples
@@ -46,12 +36,14 @@ class Run:
 
 @dataclass
 class Clock:
+    """When a run must end: a limit of seconds, and Ctrl-C."""
+
     stopwatch: Stopwatch
     limit: float | None
     interruption: Interruption
 
-    def over(self) -> str | None:
-        """Why no further round may begin."""
+    def find_status(self) -> str | None:
+        """The status of a run that must end now; None where a further round may begin."""
         if self.interruption.requested:
             return "interrupted"
         if self.limit is not None and self.stopwatch.seconds > self.limit:
@@ -59,27 +51,30 @@ class Clock:
         return None
 
 
-def cut_short(error: BaseException, t: int) -> tuple[str, str]:
-    """Status and reason of a run whose round t + 1 raised: the base learner, or a handler of a signal in the middle of it."""
+def describe_failure(error: BaseException, t: int) -> tuple[str, str]:
+    """Status and reason of a run whose round t + 1 raised an error, in the base learner or in a handler of a signal."""
     status = "interrupted" if isinstance(error, KeyboardInterrupt) else "stalled"
     return status, f"round {t + 1} raised {type(error).__name__}: {error}".removesuffix(": ")
 
 
-def noted(error: BaseException, name: str, reason: str, kept: int) -> BaseException:
-    """What was raised in a round, itself, with a note of what is kept."""
+def add_note_of_rounds(error: BaseException, name: str, reason: str, kept: int) -> BaseException:
+    """The error of a round, with a note that says how many rounds are kept."""
     error.add_note(f"{name}: {reason}. The {kept} rounds before it are kept, and predict uses them.")
     return error
 
 
 def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, Any]], clock: Clock) -> Run:
-    """Rounds until ``most``, a perfect learner, a useless one, a failure, or the clock."""
+    """Make rounds until there are ``most``, or a learner is perfect, useless or raises, or the clock ends the run.
+
+    ``propose(t)`` fits the learner of round t + 1: the classes that it gives the rows, and the learner to keep."""
+    largest = 1400.0  # exp(a_t / 2) of a larger stage weight a_t overflows
     run = Run(rounds, [])
     run.reason = f"all {most} rounds that n_estimators asks for were made"
     for t in range(most):
-        over = clock.over() if t else None  # one round there must be
-        if over is not None:
-            run.status = over
-            how = "time_limit came" if over == "time_limit" else "the user stopped it"
+        ended = clock.find_status() if t else None  # the first round is always made
+        if ended is not None:
+            run.status = ended
+            how = "time_limit came" if ended == "time_limit" else "the user stopped it"
             run.reason = f"{how} after {t} of {most} rounds"
             break
         try:
@@ -87,7 +82,7 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
         except BaseException as error:
             if t == 0 or clock.interruption.requested:  # a second Ctrl-C ends at once
                 raise
-            run.status, run.reason = cut_short(error, t)
+            run.status, run.reason = describe_failure(error, t)
             run.failure = error
             break
         right, wrong = rounds.weigh_answer(answer)
@@ -99,7 +94,7 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
             run.reason = f"round {t + 1} is useless: {how}; {kept}"
             break
         alpha = rounds.stage_weight(right, wrong)
-        beyond = not alpha <= LARGEST
+        beyond = not alpha <= largest
         rounds.add_learner(answer, right, wrong, 1.0 if beyond else alpha)
         run.kept.append(learner)
         if beyond:
@@ -115,17 +110,19 @@ def boost(rounds: Rounds, most: int, propose: Callable[[int], tuple[np.ndarray, 
 def boost_stumps(
     X: Any, index: np.ndarray, K: int, weights: np.ndarray | None, rate: float, most: int, clock: Clock
 ) -> Any:
-    """Rounds of stumps; the run, its stumps, and these as the document has them."""
+    """Boost stumps: the run, its stumps, and the arrays of the document.
+
+    Two classes on little data also get a bound on the margin of any vote, from the weights that are hardest for the stumps."""
     there = None if weights is None else np.flatnonzero(weights > 0.0)
     there = None if there is None or there.size == index.size else there
     order, starts = order_by_class(index, K, there)
     rounds_first = None if weights is None else weights[order]
     with one_blas_thread():
-        data = encode_features(X, order, clock.over)
-        few = K == 2 and index.size * most <= REMEMBERED
+        data = encode_features(X, order, clock.find_status)
+        few = K == 2 and index.size * most <= BOOSTING_THRESHOLDS.remembered_answers
         kept_order = order if few else None
-        del order  # eight bytes a row, for the length of the fit
-        right: list[np.ndarray] = []  # of each round, which rows it has right
+        del order  # frees eight bytes a row during the rounds
+        right: list[np.ndarray] = []  # for each round, which rows its stump has right
         own = np.repeat(np.arange(K), np.diff(starts)) if few else starts
         rounds = Rounds(starts, rounds_first, rate)
         edges: list[float] = []
@@ -135,12 +132,10 @@ def boost_stumps(
             found = find_best_stump(data, starts, rounds.weights)
             edges.append(found.edge)
             if found.split is None:
-                sums = np.add.reduceat(rounds.weights, starts[:-1]) if (np.diff(starts) > 0).all() else None
-                mass = (
-                    sums
-                    if sums is not None
-                    else np.array([rounds.weights[a:b].sum() for a, b in itertools.pairwise(starts)])
-                )
+                if (np.diff(starts) > 0).all():
+                    mass = np.add.reduceat(rounds.weights, starts[:-1])
+                else:
+                    mass = np.array([rounds.weights[a:b].sum() for a, b in itertools.pairwise(starts)])
                 best = find_first_largest(mass)
                 answer[:] = best
                 if few:
@@ -175,7 +170,7 @@ def boost_stumps(
 
 
 def _learner_arrays(stumps: Stumps, edges: np.ndarray | None, data: Any) -> dict[str, np.ndarray]:
-    """The stumps as the document has them. Thresholds that are not all midpoints of values go with them."""
+    """The arrays of the document about the stumps, with the thresholds where these are not all midpoints of values."""
     arrays = stumps._asdict()
     if edges is not None:
         arrays["edges"] = edges
@@ -186,32 +181,23 @@ def _learner_arrays(stumps: Stumps, edges: np.ndarray | None, data: Any) -> dict
 
 
 def certify_rounds(
-    run: Run,
-    name: str,
-    parameters: dict[str, Any],
-    classes: np.ndarray,
-    n_features: int,
-    mark: dict[str, Any],
-    extra: dict[str, np.ndarray],
-    *,
-    learner: str,
-    uniform: bool,
-    feature_names: Sequence[str] | np.ndarray | None,
-    stopwatch: Stopwatch,
-) -> BoostingCertificate:
-    """The certificate of what the run came to."""
+    model: Any, run: Run, mark: dict[str, Any], extra: dict[str, np.ndarray], *, learner: str, uniform: bool, stopwatch: Stopwatch
+) -> BoostingCertificate:  # fmt: skip
+    """The certificate of a run; ``model`` has its classes and features, ``uniform``: all first weights are equal."""
     rounds = run.rounds
     margins = rounds.margins()
     errors = np.array(rounds.errors)
-    K = rounds.K
-    enough = enough_rounds(errors, rounds.n) if K == 2 and rounds.rate == 1.0 and uniform else None
+    enough = enough_rounds(errors, rounds.n) if rounds.K == 2 and rounds.rate == 1.0 and uniform else None
     problem = {
         "learner": learner,
         "rounds": len(rounds),
         "rate": float(rounds.rate),
         "cuts": int(extra["cuts"].size) if "cuts" in extra else None,
     }
-    said = statement(name, parameters, classes, n_features, problem, feature_names=feature_names)
+    said = statement(
+        type(model).__name__, model.get_params(deep=False), model.classes_, model.n_features_in_, problem,
+        feature_names=getattr(model, "feature_names_in_", None),
+    )  # fmt: skip
     said["learners"] = None
     arrays = {
         "errors": errors,
@@ -236,21 +222,3 @@ def certify_rounds(
         statement=said,
         arrays=arrays,
     )
-
-
-def mark_of(X: Any, labels: Labels, sample_weight: np.ndarray | None) -> dict[str, Any]:
-    return fingerprint(X, labels.index, sample_weight)
-
-
-def scores(total: np.ndarray, mass: float, K: int) -> np.ndarray:
-    """scikit-learn's decision function of votes: in [-2, 2] for two classes, in [-1/(K - 1), 1] a class for more."""
-    if K == 2:
-        return 2.0 * (total[:, 0] / mass)
-    return (K * (total / mass) - 1.0) / (K - 1.0)  # of all votes exactly 1
-
-
-def probabilities(decision: np.ndarray, K: int) -> np.ndarray:
-    """softmax of the scores, halved or over K - 1, as scikit-learn has it: these are no estimates of anything."""
-    z = np.column_stack((-decision, decision)) / 2.0 if K == 2 else decision / (K - 1.0)
-    z = np.exp(z - z.max(axis=1, keepdims=True))
-    return np.asarray(z / z.sum(axis=1, keepdims=True))

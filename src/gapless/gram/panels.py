@@ -18,7 +18,7 @@ from gapless._compile.inline import inlined
 from gapless._compile.jit import compiled, instruction
 from gapless._compile.kernel_store import features
 from gapless.gram.float32_exp import exp_single
-from gapless.losses._scalar import exp_below
+from gapless.losses.scalar import exp_below
 
 #: Rows of the right side in a panel; the sums over them may be rounded in the precision of the tile.
 WIDTH = 64

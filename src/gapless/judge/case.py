@@ -14,7 +14,7 @@ import numpy as np
 from .arithmetic.compare import at_most, between, capped, equal
 from .arithmetic.rounding import UNIT, Interval
 from .classes import class_weights_agree, sorted_unique
-from .entries import is_number, number
+from .form.entries import is_number, number
 from .rows import Rows, as_rows
 from .same_data import same_data
 from .verdict import Claim

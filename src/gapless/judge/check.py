@@ -14,12 +14,12 @@ import numpy as np
 
 from . import bounds, separation, training_rows
 from .case import Rigour
-from .document import as_plain, is_shallow, read_arrays, refuse_unreadable
 from .errors import CertificateError
 from .files.inputs import learned
+from .form.document import as_plain, is_shallow, read_arrays, refuse_unreadable
+from .form.schema import not_checked, union
 from .kinds import array_shapes, defect, kind_of
 from .rows import in_float32
-from .schema import not_checked, union
 from .verdict import Verdict
 
 

@@ -9,16 +9,16 @@ from . import training_rows
 from .bagging import KIND as BAGGING
 from .boosting import KIND as BOOSTING
 from .bounds import document as bounds
-from .document import defect_of_parts
 from .files import inputs
+from .form.document import defect_of_parts
+from .form.learners import arrays_of_learner, defect_of_learners, members_of, shapes_of_learners
+from .form.schema import Arrays, Kind, Schema, union
 from .gaussian import KIND as GAUSSIAN
 from .kernel import KIND as KERNEL
-from .learners import arrays_of_learner, defect_of_learners, members_of, shapes_of_learners
 from .least_squares import KIND as LEAST_SQUARES
 from .likelihood import KIND as LIKELIHOOD
 from .linear.case import KIND as LINEAR
 from .perceptron import KIND as PERCEPTRON
-from .schema import Arrays, Kind, Schema, union
 from .tree import KIND as TREE
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from .form.schema import Schema, union
 from .kinds import KINDS
-from .schema import Schema, union
 
 HEAD = """# What the judge checks
 

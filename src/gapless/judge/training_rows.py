@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .case import Case
-from .entries import is_count, is_dict
 from .fingerprint import row_hashes
-from .schema import Arrays, Table, recomputed
+from .form.entries import is_count, is_dict
+from .form.schema import Arrays, Table, recomputed
 from .tree.data import rows_in_float32
 from .tree.document import CLASSIFIER, REGRESSOR
 

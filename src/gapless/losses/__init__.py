@@ -5,7 +5,8 @@
     loss.conjugate(v, y)     l*(y, v) = sup_z vz - l(y, z), infinity outside its domain
     loss.largest_curvature   the largest second derivative, infinity where there is none
 
-What a kernel may ask of a loss is said by `_protocol`; those verbs are in `_verbs`, and need a compiler. These do not.
+`verbs` lists the functions that a kernel may call, `compiled` has them, loss by loss; they need a compiler. `facts` says what
+solvers may ask of a loss (is it smooth, where is its conjugate finite).
 """
 
 from gapless.losses.epsilon_insensitive import EpsilonInsensitive
@@ -17,8 +18,8 @@ from gapless.losses.softmax import Softmax
 from gapless.losses.squared import Squared
 from gapless.losses.squared_hinge import SquaredHinge
 
-#: The names that parameters, documents and the judge use. The perceptron criterion is not among them: with a penalty its
-#: minimum is 0 at the origin, on any data, and nothing is left to fit.
+#: The names that parameters, documents and the judge use. The perceptron criterion has none: with a penalty its minimum is 0
+#: at the origin, on any data, and nothing is left to fit.
 BY_NAME = {"hinge": Hinge(), "squared_hinge": SquaredHinge(), "logistic": Logistic(), "squared": Squared()}
 
 __all__ = [

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from gapless.losses.arrays import answer, numbers, signs, told_apart
+from gapless.losses.arrays import answer, numbers, signs
+from gapless.losses.facts import declare_facts
 
 
-@told_apart
+@declare_facts(smooth=True, dual_ends=(0.0, math.inf))
 class Exponential(NamedTuple):
     """``e^(-yz)``: the loss that AdaBoost lowers round by round, above the 0-1 loss everywhere.
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.losses.arrays import answer, numbers, signs, told_apart
+from gapless.losses.arrays import answer, numbers, signs
+from gapless.losses.facts import declare_facts
 
 
-@told_apart
+@declare_facts(smooth=False, conjugate_curvature=0.0, largest_slope=1.0)
 class Hinge(NamedTuple):
     """``max(0, 1 - yz)``, the loss of the support vector machine: 0 from the margin yz = 1 on.
 

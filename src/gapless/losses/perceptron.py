@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.losses.arrays import answer, numbers, signs, told_apart
+from gapless.losses.arrays import answer, numbers, signs
+from gapless.losses.facts import declare_facts
 
 
-@told_apart
+@declare_facts(smooth=False, largest_slope=1.0, largest_conjugate=0.0, least_sum=0.0)
 class Perceptron(NamedTuple):
     """``max(0, -yz)``, Rosenblatt's criterion: 0 on the right side, without a margin.
 

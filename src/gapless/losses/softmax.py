@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax, xlog1py, xlogy
 
-from gapless.losses.arrays import answer, numbers, told_apart
+from gapless.losses.arrays import answer, numbers
+from gapless.losses.facts import declare_facts
 
 
-@told_apart
+@declare_facts(smooth=True, of_margin=False, one_score=False, entropic=True)
 class Softmax(NamedTuple):
     """``ln sum_k e^(z_k) - z_y``: minus the log-likelihood of class y under the shares e^(z_k) / sum e^z.
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.losses.arrays import answer, numbers, signs, told_apart
+from gapless.losses.arrays import answer, numbers, signs
+from gapless.losses.facts import declare_facts
 
 
-@told_apart
+@declare_facts(smooth=True, dual_ends=(0.0, math.inf), conjugate_curvature=0.5)
 class SquaredHinge(NamedTuple):
     """``max(0, 1 - yz)^2``: the hinge without its kink.
 

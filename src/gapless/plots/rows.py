@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gapless.plots.plane import segment
+from gapless.plots.plane import dense, segment
 from gapless.plots.style import COLOURS, INK, MARKERS
 
-__all__ = ["angle_between", "draw_line", "draw_rows", "signs_of"]
+__all__ = ["angle_between", "draw_line", "draw_rows", "in_plane", "number_classes", "signs_of"]
 
 
 #: The colours of the two classes: what else is drawn beside rows takes others.
@@ -17,11 +17,17 @@ CLASSES = COLOURS[:2]
 OTHERS = COLOURS[2:]
 
 
-def signs_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The two classes of y, and ±1 for each row."""
+def number_classes(y: Any, classes: Any = None) -> Any:
+    """The labels as numbers of classes."""
+    # Late: it loads scikit-learn, 0.8 s, and the process that draws the pictures of a page needs nothing of it.
     from gapless.encode.labels import encode_labels
 
-    labels = encode_labels(y)
+    return encode_labels(y, classes)
+
+
+def signs_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The two classes of y, and ±1 for each row."""
+    labels = number_classes(y)
     if labels.n_classes != 2:
         raise ValueError(f"this picture is of two classes; y has {labels.n_classes}")
     return labels.classes, np.where(labels.index == 1, 1.0, -1.0)
@@ -53,8 +59,6 @@ def angle_between(v: np.ndarray, w: np.ndarray) -> float:
 
 def in_plane(X: Any) -> np.ndarray:
     """X as (n, 2) numbers, or an error that says what is drawn."""
-    from gapless.plots.plane import dense
-
     rows = dense(X)
     if rows.shape[1] != 2:
         raise ValueError(f"this picture is of two features; X has {rows.shape[1]}")

@@ -21,7 +21,8 @@ from gapless import rows as R
 from gapless._runtime.cached import lazy
 from gapless.losses import Hinge
 from gapless.numbers import UNIT, gamma
-from gapless.problems.linear import BLOCK, SLICE, LinearProblem
+from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import BLOCK, SLICE
 
 #: Rows near their margin for which the rounding of a score is bounded product by product.
 NEAR = 100_000
@@ -78,14 +79,14 @@ class HardMargin(LinearProblem):
         z = self.scores(theta) if z is None else z
         return self.penalty(theta) if float(self.certain_margins(theta, z).min()) >= 1.0 else np.inf
 
-    def _dual_terms(self, u: np.ndarray) -> float:
+    def conjugate_sum(self, u: np.ndarray) -> float:
         return float((u * self.y).sum())
 
     def dual(self, u: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
         """A lower bound on P*: D(u), less B|sum u| where the offset is free; ``primal`` is an upper bound on P*."""
         if self.free and not np.isfinite(primal) and float(u.sum()) == 0.0:
             combined = self.combine(u) if combined is None else combined
-            return self._dual_terms(u) - self.penalty(combined)
+            return self.conjugate_sum(u) - self.penalty(combined)
         return super().dual(u, primal, combined)
 
     def dual_at_zero(self) -> float:
@@ -127,7 +128,7 @@ class HardMargin(LinearProblem):
     def scale_dual(self, u: np.ndarray) -> np.ndarray:
         """t u with the t >= 0 that lifts D highest."""
         square = 2.0 * self.penalty(self.combine(u))
-        return u * (max(0.0, self._dual_terms(u)) / square) if square > 0.0 else u
+        return u * (max(0.0, self.conjugate_sum(u)) / square) if square > 0.0 else u
 
     def offset_interval(self, z: np.ndarray, near: float | None = None) -> tuple[float, float]:
         """The ends b at which the worst positive and the worst negative example meet; equal: the best one is unique."""

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless.certificates.linear_model import last_step
-from gapless.certificates.verify import as_matrix, names_rows, rows_as_named
+from gapless.certificates.verify import as_matrix, last_step, names_rows, rows_as_named
 from gapless.judge.files.inputs import training_rows as split_of
 from gapless.rows.hashes import row_hashes
 

@@ -5,8 +5,8 @@ from gapless._runtime.lazy import load as _load
 
 #: The modules of this room by the folder that they lie in; each is reached as gapless.theory.name, too.
 _PARTS = {
-    "generalisation": "bound_methods bounds compression dichotomies ghost growth leave_one_out pac_bayes pick_to_learn "
-    "shattering support_vectors vc voters votes",
+    "generalisation": "bound_methods bounds compression compression_bounds dichotomies ghost growth leave_one_out "
+    "pac_bayes pick_to_learn shattering support_vectors vc voters votes",
     "optimisation": "convex_program convexity critical curvature exact_convexity global_minimum networks pseudo_inverse",
     "samples": "averaging bias_variance confusion hoeffding information learning_curve order_statistics overfitting split urn",
 }

@@ -11,20 +11,15 @@ from sklearn.utils import check_random_state
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import share
-from gapless.certificates.tree import certify_tree, fingerprints
+from gapless.certificates.tree import TreeData, certify_tree
 from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from gapless.rows.hashes import row_hashes
+from gapless.fits.tree import choose_bins, fit_tree, hash_rows
 from gapless.solvers.bagging import add_leaf_values
 from gapless.solvers.boosting.stumps import Stumps
-from gapless.solvers.tree.tree import Tree, all_finite, find_leaves, grow_tree, prepare_columns
+from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
+from gapless.solvers.tree.tree import Tree, all_finite, find_leaves, prepare_columns
 
 from .ensemble import SEEDS
-
-#: From so many rows on columns are cut into 255 bins, as a single tree does.
-EXACT_ROWS = 200_000
-BINS = 255
-#: Rows that go through all trees together.
-BLOCK = 4096
 
 
 def stump_tree(base: Any, stumps: Stumps, t: int, owner: Any) -> Any:
@@ -73,15 +68,13 @@ class SharedTrees:
         if not all_finite(self.X):
             raise ValueError("missing or infinite values")
         self.y, self.base = y, base
-        bins = (None if X.shape[0] <= EXACT_ROWS else BINS) if base.max_bins == "auto" else base.max_bins
         base._check_parameters()
-        self.columns = prepare_columns(
-            self.X, np.zeros(X.shape[1], dtype=np.bool_), None if bins is None else int(bins)
-        )
+        kinds = np.zeros(X.shape[1], dtype=np.bool_)
+        self.columns = prepare_columns(self.X, kinds, choose_bins(base.max_bins, X.shape[0]))
         model = clone(base)
         model.n_features_in_ = X.shape[1]
-        self.target, marks, _, self.said = model._encode(y, np.ones(X.shape[0]))
-        self.marked = fingerprints(row_hashes(self.X), marks)
+        encoded = model._encode(y, np.ones(X.shape[0]))
+        self.target, self.data = encoded.target, TreeData.build(hash_rows(self.X), encoded.marks, encoded.document)
         self.like, self.parameters = model, model.get_params(deep=False)
 
     def copy(self, seed: int) -> Any:
@@ -103,13 +96,10 @@ class SharedTrees:
         seed = 0
         if learner._uses_chance(limits, d):
             seed = int(check_random_state(learner.random_state).randint(np.iinfo(np.int32).max))
-        learner._made = {}
-        learner._tree = grow_tree(self.columns, self.target, weight, limits, seed, tick)
-        learner.certificate_ = certify_tree(
-            learner, learner._tree, limits, self.marked, weight, self.said, None, exact=self.columns.exact,
-            missing=self.columns.missing, stopwatch=stopwatch,
-            parameters={**self.parameters, "random_state": learner.random_state},
-        )  # fmt: skip
+        grown = fit_tree(self.columns, self.target, weight, limits, seed, tick)
+        learner._tree, learner._made = grown.tree, {}
+        parameters = {**self.parameters, "random_state": learner.random_state}
+        learner.certificate_ = certify_tree(learner, grown, self.data, weight, stopwatch, parameters)
         return learner
 
 
@@ -130,11 +120,12 @@ def summed(learners: list[Any], X: Any) -> np.ndarray | None:
         return None
     walks = [(each._walk(), each._tree.value) for each in learners]
     total = np.zeros((X.shape[0], walks[0][1].shape[1]))
+    step = TREE_THRESHOLDS.ensemble_rows
 
     def part(k: int) -> None:
-        block = slice(k * BLOCK, (k + 1) * BLOCK)
+        block = slice(k * step, (k + 1) * step)
         for walk, value in walks:
             add_leaf_values(value, find_leaves(walk, rows[block], missing=False), total[block])
 
-    share(part, -(-X.shape[0] // BLOCK))
+    share(part, -(-X.shape[0] // step))
     return total

@@ -15,32 +15,17 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import aside, one_blas_thread, team
-from gapless.certificates.tree import TreeCertificate, certify_tree, fingerprints
+from gapless.certificates.tree import TreeCertificate, TreeData, certify_tree
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
-from gapless.solvers.tree.prune import find_pruning_path, prune_tree
-from gapless.solvers.tree.tree import (
-    ROWS,
-    PackedTree,
-    Tree,
-    TreeLimits,
-    TreeTarget,
-    find_leaves,
-    grow_tree,
-    pack_tree,
-    prepare_columns,
-)
+from gapless.fits.tree import EncodedTarget, choose_bins, fit_tree, hash_rows
+from gapless.solvers.tree.paths import find_paths, share_importance
+from gapless.solvers.tree.prune import find_pruning_path
+from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
+from gapless.solvers.tree.tree import PackedTree, Tree, TreeLimits, find_leaves, pack_tree, prepare_columns
 
 from .certified_model import CertifiedModel
 from .constraints import integer, nothing, number, options, shared
-
-#: From so many rows on columns are cut into 255 bins, unless asked otherwise.
-EXACT_ROWS = 200_000
-BINS = 255
-#: Codes of sparse data take a byte or two each, zeros too.
-MOST_CODES = 2 * 10**9
-#: Values of sparse rows that are filled with zeros at a time.
-FILLED = 1 << 24
 
 
 class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
@@ -156,18 +141,14 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
 
     # -- fit
 
-    def _encode(self, y: np.ndarray, weight: np.ndarray) -> tuple[TreeTarget, np.ndarray, np.ndarray, dict[str, Any]]:
-        """The target, what stands for y in the fingerprint, weights with class weights, and what the document says of it."""
+    def _encode(self, y: np.ndarray, weight: np.ndarray) -> EncodedTarget:
+        """y and the weights as the tree reads them. Sets n_outputs_ and the attributes about classes."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool, tick: Callable[[], None]) -> None:
-        stopwatch = Stopwatch()
-        self._check_parameters()
-        random = check_random_state(self.random_state)
-        refuse_lazy(X)
+    def _read_rows(self, X: Any, y: Any, check_input: bool) -> tuple[Any, np.ndarray]:
+        """X as float32 (dense or CSC) and y, which may have several columns that hold anything."""
         if check_input:
-            # y is not read together with X: it may have several columns, and they may hold anything.
-            with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused below
+            with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite, and is refused below
                 X, y = validate_data(
                     self, X, y,
                     validate_separately=(
@@ -181,46 +162,38 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
             self.n_features_in_ = X.shape[1]
         _refuse_infinite(self, X)
         n, d = X.shape
-        if n * d > MOST_CODES and sparse.issparse(X):
+        most = TREE_THRESHOLDS.sparse_codes
+        if n * d > most and sparse.issparse(X):
             raise ValueError(
-                f"X is sparse with {n} x {d} places, whose codes take more than {MOST_CODES / 1e9:.0f} GB: use "
+                f"X is sparse with {n} x {d} places, whose codes take more than {most / 1e9:.0f} GB: use "
                 f"sklearn.tree.{type(self).__name__}, or select features"
             )
         y = np.atleast_1d(y)
         if y.shape[0] != n:
             raise ValueError(f"Number of labels={y.shape[0]} does not match number of samples={n}")
+        return X, y
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool, tick: Callable[[], None]) -> None:
+        stopwatch = Stopwatch()
+        self._check_parameters()
+        random = check_random_state(self.random_state)
+        refuse_lazy(X)
+        X, y = self._read_rows(X, y, check_input)
+        n, d = X.shape
         weight = check_sample_weight(sample_weight, n)
         with one_blas_thread(), team(self.n_jobs):
-            target, marks, weights, said = self._encode(y, weight)
-            limits = self._limits(n, d, float(weights.sum()))
+            encoded = self._encode(y, weight)
+            limits = self._limits(n, d, float(encoded.weights.sum()))
             kinds = self._categorical(d)
-            if self.max_bins == "auto":
-                bins = None if n <= EXACT_ROWS else BINS
-            else:
-                bins = None if self.max_bins is None else int(self.max_bins)
-            hashes = aside(lambda: certify_rows(X))
-            columns = prepare_columns(X, kinds, bins)
+            hashes = aside(lambda: hash_rows(X))
+            columns = prepare_columns(X, kinds, choose_bins(self.max_bins, n))
             tick()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self._uses_chance(limits, d) else 0
-            tree = grow_tree(
-                columns,
-                target,
-                None if sample_weight is None and self.class_weight is None else weights,
-                limits,
-                seed,
-                tick,
-            )
-            if self.ccp_alpha > 0.0:
-                tree = prune_tree(tree, float(self.ccp_alpha))
-            self._levels = [
-                columns.lowest[start : start + count].copy() if kind else None
-                for start, count, kind in zip(columns.offset, columns.n_codes, columns.categorical)
-            ] if columns.categorical.any() else None  # fmt: skip
-            self._tree, self._made = tree, {}
-            self.certificate_ = certify_tree(
-                self, tree, limits, fingerprints(hashes(), marks), weight, said, self._levels,
-                exact=columns.exact, missing=columns.missing, stopwatch=stopwatch,
-            )  # fmt: skip
+            weights = None if sample_weight is None and self.class_weight is None else encoded.weights
+            grown = fit_tree(columns, encoded.target, weights, limits, seed, tick, self.ccp_alpha)
+            self._tree, self._levels, self._made = grown.tree, grown.levels, {}
+            data = TreeData.build(hashes(), encoded.marks, encoded.document)
+            self.certificate_ = certify_tree(self, grown, data, weight, stopwatch)
 
     @staticmethod
     def _uses_chance(limits: TreeLimits, d: int) -> bool:
@@ -248,7 +221,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         with team(self.n_jobs):
             if not sparse.issparse(X):
                 return find_leaves(self._walk(), self._ranked(X), missing=True, of=of)
-            step = max(1, FILLED // max(1, X.shape[1]))
+            step = max(1, TREE_THRESHOLDS.dense_values // max(1, X.shape[1]))
             parts = [
                 find_leaves(
                     self._walk(),
@@ -277,7 +250,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         if X.dtype != np.float32 or not X.flags.c_contiguous:
             with np.errstate(over="ignore"):
                 X = np.ascontiguousarray(X, dtype=np.float32)
-        if self.n_jobs in (None, 1) or X.shape[0] <= ROWS:
+        if self.n_jobs in (None, 1) or X.shape[0] <= TREE_THRESHOLDS.rows_per_thread:
             return find_leaves(self._walk(), X, missing=None, of=of)
         with team(self.n_jobs):
             return find_leaves(self._walk(), X, missing=None, of=of)
@@ -314,23 +287,12 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
     def decision_path(self, X: Any, check_input: bool = True) -> sparse.csr_matrix:
         """(rows, nodes), CSR: 1 where a row goes through a node."""
         at = self._leaves(X, check_input)
-        tree = self._tree
-        parent = np.full(tree.n_nodes, -1, dtype=np.int64)
-        inner = np.flatnonzero(tree.left >= 0)
-        parent[tree.left[inner]] = inner
-        parent[tree.right[inner]] = inner
-        path: dict[int, list[int]] = {}
-        for leaf in np.unique(at).tolist():
-            way, node = [], leaf
-            while node >= 0:
-                way.append(node)
-                node = int(parent[node])
-            path[leaf] = way[::-1]
+        path = find_paths(self._tree, at)
         lengths = np.array([len(path[leaf]) for leaf in at.tolist()], dtype=np.int64)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         indices = np.concatenate([path[leaf] for leaf in at.tolist()]) if at.size else np.empty(0, dtype=np.int64)
         ones = np.ones(indices.size, dtype=np.int64)
-        return sparse.csr_matrix((ones, indices, indptr), shape=(at.size, tree.n_nodes))
+        return sparse.csr_matrix((ones, indices, indptr), shape=(at.size, self._tree.n_nodes))
 
     # -- the tree itself
 
@@ -348,13 +310,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The share of each feature in the decrease of the impurity; zeros where nothing was split."""
         check_is_fitted(self)
-        tree = self._tree
-        inner = np.flatnonzero(tree.left >= 0)
-        mass = tree.weighted_n * tree.impurity
-        drop = mass[inner] - mass[tree.left[inner]] - mass[tree.right[inner]]
-        total = np.bincount(tree.feature[inner], weights=drop, minlength=self.n_features_in_)
-        total = total / tree.weighted_n[0]
-        return total / total.sum() if total.sum() > 0.0 else total
+        return share_importance(self._tree, self.n_features_in_)
 
     @property
     def tree_(self) -> Any:
@@ -410,15 +366,6 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-def certify_rows(X: Any) -> np.ndarray:
-    """The hashes of the rows as the tree sees them: float32, one NaN for all."""
-    from gapless.rows.hashes import row_hashes
-
-    if sparse.issparse(X):
-        return row_hashes(X.tocsr())
-    return row_hashes(np.where(np.isnan(X), np.float32(np.nan), X) if np.isnan(X).any() else X)
 
 
 def _refuse_infinite(model: Any, X: Any) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 from ..arithmetic.compare import at_most, between, equal
 from ..case import Case, Rigour
 from ..classes import floats_of, label_index
-from ..entries import is_count, is_positive, is_share, number
 from ..errors import CertificateError
+from ..form.entries import is_count, is_positive, is_share, number
+from ..form.schema import Kind
 from ..rows import as_rows
 from ..same_data import same_rows, same_targets
-from ..schema import Kind
 from .document import ESTIMATORS, TABLES, array_shapes, defect, defect_of_arrays
 
 

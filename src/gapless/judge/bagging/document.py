@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..document import PARTS, SHARED, STATUSES, agree, free
-from ..entries import (
+from ..form.document import PARTS, SHARED, STATUSES, agree, free
+from ..form.entries import (
     is_count,
     is_dict,
     is_finite,
@@ -17,7 +17,7 @@ from ..entries import (
     one_of,
     or_none,
 )
-from ..schema import Arrays, Table, derived, optional, recomputed, unchecked
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 ESTIMATORS = ("BaggingClassifier", "BaggingRegressor", "AdaBoostRegressor")
 

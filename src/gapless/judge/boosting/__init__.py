@@ -21,9 +21,9 @@ import numpy as np
 from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import total_of
 from ..case import Case, Rigour
-from ..entries import is_count, number
+from ..form.entries import is_count, number
+from ..form.schema import Kind
 from ..rows import Rows, SparseRows
-from ..schema import Kind
 from .document import TABLES, array_shapes, defect, defect_of_arrays
 
 #: What two ways of adding up float64 may differ by, relatively: n u for n up to 10^8, with the exponents' own error.

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..document import PARTS, SHARED, STATUSES, agree, free
-from ..entries import is_count, is_dict, is_finite, is_positive, is_size, is_text, list_of, one_of, or_none
-from ..schema import Arrays, Table, derived, optional, recomputed, unchecked
+from ..form.document import PARTS, SHARED, STATUSES, agree, free
+from ..form.entries import is_count, is_dict, is_finite, is_positive, is_size, is_text, list_of, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 TABLES: dict[str, Table] = {
     **SHARED,

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic.compare import at_most
-from ..entries import number
 from ..errors import CertificateError
+from ..form.entries import number
 from ..verdict import Verdict
 from .case import BoundsCase
 from .claims import CLAIMS

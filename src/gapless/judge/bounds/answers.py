@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..form.learners import arrays_of_learner
 from ..kernel.values import Values
-from ..learners import arrays_of_learner
 from ..linear.recompute import score_bounds
 from ..rows import Rows, as_dense, as_rows, filled
 

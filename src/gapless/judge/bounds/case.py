@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, between
 from ..classes import label_index, weights_of_rows
-from ..entries import number
+from ..form.entries import number
 from ..linear.recompute import row_weights
 from ..rows import as_rows
 from ..verdict import Claim

@@ -10,8 +10,8 @@ import numpy as np
 from ..arithmetic.compare import at_most, between, equal
 from ..arithmetic.rounding import Interval, exactly, gamma, total_of
 from ..classes import label_index
-from ..entries import number
 from ..fingerprint import digest, row_hashes
+from ..form.entries import number
 from ..kernel.labels import safe_sides
 from ..kernel.values import Values
 from ..linear.labels import gap_safe_labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..entries import (
+from ..form.entries import (
     is_count,
     is_dict,
     is_digest,
@@ -17,7 +17,7 @@ from ..entries import (
     one_of,
     or_none,
 )
-from ..schema import Choice, Table, derived, recomputed, unchecked
+from ..form.schema import Choice, Table, derived, recomputed, unchecked
 
 
 def _chance(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..arithmetic.compare import between, equal
-from ..entries import number
+from ..form.entries import number
 from ..rows import as_dense
 from .answers import scores
 from .case import BoundsCase

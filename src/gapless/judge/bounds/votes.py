@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..entries import number
 from ..errors import CertificateError
-from ..learners import arrays_of_learner, members_of
+from ..form.entries import number
+from ..form.learners import arrays_of_learner, members_of
 from ..rows import as_dense
 from .answers import answers
 from .case import BoundsCase

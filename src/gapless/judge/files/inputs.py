@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..entries import (
+from ..form.entries import (
     is_count,
     is_dict,
     is_finite,
@@ -26,7 +26,7 @@ from ..entries import (
     one_of,
     or_none,
 )
-from ..schema import Choice, Entry, Table, Test, optional, unchecked
+from ..form.schema import Choice, Entry, Table, Test, optional, unchecked
 from .cells import days, numbers, parts_of
 
 

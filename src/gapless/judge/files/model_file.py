@@ -18,9 +18,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..document import newer_schema
-from ..entries import is_count
 from ..errors import ModelFileError
+from ..form.document import newer_schema
+from ..form.entries import is_count
 from ..kinds import array_shapes, defect, defect_of_arrays
 
 COMMENT_BYTES = 64

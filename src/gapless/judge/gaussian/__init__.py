@@ -23,11 +23,11 @@ from ..arithmetic.compare import between, capped, equal, worst
 from ..arithmetic.rounding import UNIT, gamma
 from ..case import Case, Rigour
 from ..classes import label_index, sorted_unique
-from ..entries import is_number, number
 from ..errors import CertificateError
+from ..form.entries import is_number, number
+from ..form.schema import Kind
 from ..rows import DenseBlock, as_rows
 from ..same_data import same_rows, same_targets
-from ..schema import Kind
 from .document import GAUSSIAN, LINEAR, QUADRATIC, TABLES, array_shapes, defect
 
 #: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a unit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import PARTS, REALS, SHARED, STATUSES, agree, free
-from ..entries import is_count, is_dict, is_number, is_share, is_size, list_of, number, one_of
-from ..schema import Arrays, Table, derived, optional, recomputed, unchecked
+from ..form.document import PARTS, REALS, SHARED, STATUSES, agree, free
+from ..form.entries import is_count, is_dict, is_number, is_share, is_size, list_of, number, one_of
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 GAUSSIAN, LINEAR, QUADRATIC = "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 _AXES = "the axes of transform decide no answer of predict"

@@ -15,12 +15,12 @@ from ..arithmetic.compare import at_most, between, capped, equal
 from ..arithmetic.rounding import UNIT
 from ..case import GAP_SHARE, ROUNDING_FACTOR, GapCase, Rigour, size_of, unbounded
 from ..classes import label_index, targets_of
-from ..entries import is_number, number
 from ..errors import CertificateError
+from ..form.entries import is_number, number
+from ..form.schema import Kind
 from ..linear.recompute import row_weights
 from ..rows import DenseRows, SparseRows, as_dense, as_rows, some
 from ..same_data import same_rows, same_targets
-from ..schema import Kind
 from .document import ESTIMATORS, MATRICES, TABLES, array_shapes, defect, defect_of_arrays, pairs_of
 from .figures import Found, evaluate, evaluate_hard, posed
 from .values import Values, gamma_of_scale, proved_positive

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..document import PARTS, SHARED, STATUS, agree, free
-from ..entries import is_count, is_dict, is_finite, is_number, is_size, list_of, number, one_of, or_none
-from ..schema import Arrays, Table, derived, optional, recomputed
+from ..form.document import PARTS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_finite, is_number, is_size, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed
 
 #: Estimators and the problems they pose.
 ESTIMATORS = {"SVC": "c_svc", "NuSVC": "nu_svc", "SVR": "epsilon_svr", "NuSVR": "nu_svr", "OneClassSVM": "one_class"}

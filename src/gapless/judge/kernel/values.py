@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arithmetic.elementary import EXP_ERROR, _exp_minus
 from ..arithmetic.rounding import TINY, UNIT, ratio_up, total_of, up
-from ..entries import number
+from ..form.entries import number
 from ..rows import DenseRows, Rows, filled
 
 #: Rows of X that are looked at together, and support vectors.

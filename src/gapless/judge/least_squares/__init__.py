@@ -8,7 +8,7 @@ At the optimum g = 0, and F - F* = g'(A'A + alpha I)^-1 g: `proof` bounds it, `e
 from __future__ import annotations
 
 from ..case import Rigour
-from ..schema import Kind
+from ..form.schema import Kind
 from .data import SquaresData
 from .document import ESTIMATORS, TABLES, array_shapes, defect
 from .exact import exact_targets

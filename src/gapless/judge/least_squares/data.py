@@ -9,8 +9,8 @@ import numpy as np
 
 from ..case import GapCase
 from ..classes import label_index, targets_of
-from ..entries import is_number, number
 from ..errors import CertificateError
+from ..form.entries import is_number, number
 from ..rows import Block, as_rows
 from ..same_data import same_rows, same_targets
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import PARTS, REALS, SHARED, STATUS, agree, free
-from ..entries import is_count, is_dict, is_number, is_size, list_of, one_of, or_none
-from ..schema import Arrays, Choice, Table, derived, recomputed, unchecked
+from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_number, is_size, list_of, one_of, or_none
+from ..form.schema import Arrays, Choice, Table, derived, recomputed, unchecked
 
 ESTIMATORS = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
 

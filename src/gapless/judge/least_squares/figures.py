@@ -11,7 +11,7 @@ import numpy as np
 from ..arithmetic.compare import at_most, between, capped, equal
 from ..arithmetic.rounding import UNIT, gamma
 from ..case import ROUNDING_FACTOR, size_of
-from ..entries import number
+from ..form.entries import number
 from ..linear.recompute import Task, evaluate
 from ..linear.rigorous import ExactFigures, exact_figures, float_interval
 from ..rows import Block, DenseBlock

@@ -9,7 +9,7 @@ most 1/2 + s / (6 (1 - s)).
 `problems/likelihood` has the derivation, `tests/judge/test_gradient.py` tries to break it.
 """
 
-from ..schema import Kind
+from ..form.schema import Kind
 from .case import LikelihoodCase
 from .document import TABLES, array_shapes, defect
 

@@ -9,8 +9,8 @@ import numpy as np
 from ..arithmetic.compare import above, at_most, between, capped, equal
 from ..arithmetic.rounding import UNIT
 from ..case import Case, Rigour
-from ..entries import number
 from ..errors import CertificateError
+from ..form.entries import number
 from ..linear.recompute import row_weights
 from ..linear.statement import statement_claims, unused_parameters
 from .document import NUMBERS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import PARTS, REALS, SHARED, STATUS
-from ..entries import is_count, is_dict, is_number, is_size, one_of, or_none
+from ..form.document import PARTS, REALS, SHARED, STATUS
+from ..form.entries import is_count, is_dict, is_number, is_size, one_of, or_none
+from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 from ..linear.document import TABLES as LINEAR
-from ..schema import Arrays, Table, derived, recomputed, unchecked
 
 NUMBERS = ("loss", "decrement", "reach", "excess", "relative_excess", "rounding")
 

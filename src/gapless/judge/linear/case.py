@@ -14,8 +14,8 @@ import numpy as np
 
 from ..arithmetic.rounding import UNIT, Interval
 from ..case import ROUNDING_FACTOR, GapCase, Rigour, size_of, unbounded
-from ..entries import number
-from ..schema import Kind
+from ..form.entries import number
+from ..form.schema import Kind
 from .document import ESTIMATORS, TABLES, array_shapes, defect
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import PARTS, REALS, SHARED, STATUS, agree, free
-from ..entries import is_count, is_dict, is_flag, is_number, is_positive, is_size, list_of, number, one_of, or_none
-from ..schema import Arrays, Table, derived, optional, recomputed
+from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_flag, is_number, is_positive, is_size, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed
 from .losses import LOSSES
 from .recompute import OFFSETS
 

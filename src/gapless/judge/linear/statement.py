@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..case import Case
-from ..entries import is_finite, number
+from ..form.entries import is_finite, number
 from .document import ESTIMATORS
 
 

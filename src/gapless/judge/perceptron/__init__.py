@@ -27,8 +27,8 @@ import numpy as np
 from ..arithmetic.compare import at_most, between, capped, equal, worst
 from ..arithmetic.rounding import TINY, UNIT, gamma, total_of
 from ..case import Case, Rigour
-from ..entries import is_finite, number
-from ..schema import Kind
+from ..form.entries import is_finite, number
+from ..form.schema import Kind
 from .document import TABLES, array_shapes, defect
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..document import PARTS, SHARED, STATUS, agree, free
-from ..entries import is_count, is_dict, is_flag, is_positive, is_size, is_text, list_of, one_of, or_none
-from ..schema import Arrays, Table, derived, optional, recomputed, unchecked
+from ..form.document import PARTS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_flag, is_positive, is_size, is_text, list_of, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 
 def _fractions(value: Any) -> bool:

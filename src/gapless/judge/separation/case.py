@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..case import Case, Rigour
-from ..document import refuse_unreadable
 from ..errors import CertificateError
+from ..form.document import refuse_unreadable
 from ..verdict import Verdict
 from .document import defect, exact
 from .exact import (

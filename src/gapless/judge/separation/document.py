@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..document import SHARED, defect_of_blocks, defect_of_classes
-from ..entries import is_count, is_dict, is_flag, is_names, is_text, list_of, one_of, or_none, shown
-from ..schema import Entry, Test
+from ..form.document import SHARED, defect_of_blocks, defect_of_classes
+from ..form.entries import is_count, is_dict, is_flag, is_names, is_text, list_of, one_of, or_none, shown
+from ..form.schema import Entry, Test
 
 FORMAT = "gapless separation"
 

@@ -10,8 +10,8 @@ more than the tree's own split does, but for rounding. ``rigorous="exact"`` does
 from __future__ import annotations
 
 from ..case import Rigour
-from ..entries import number
-from ..schema import Kind
+from ..form.entries import number
+from ..form.schema import Kind
 from .data import TreeData
 from .document import CLASSIFIER, REGRESSOR, TABLES, array_shapes, defect, defect_of_arrays
 from .splits import best_claims, reasons_known

@@ -12,8 +12,8 @@ from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import gamma
 from ..case import Case
 from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
-from ..entries import is_count, is_number, number
 from ..errors import CertificateError
+from ..form.entries import is_count, is_number, number
 from ..rows import as_rows, filled
 from ..same_data import same_rows, same_targets
 from .document import defect_of_arrays

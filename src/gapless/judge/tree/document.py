@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..document import PARTS, SHARED, STATUSES, agree, defect_of_classes, free
-from ..entries import is_count, is_dict, is_flag, is_size, list_of, number, one_of, or_none
-from ..schema import Arrays, Table, derived, recomputed, unchecked
+from ..form.document import PARTS, SHARED, STATUSES, agree, defect_of_classes, free
+from ..form.entries import is_count, is_dict, is_flag, is_size, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 
 CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
 _PARAMETERS: Table = {

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, capped
 from ..arithmetic.rounding import gamma
-from ..entries import number
 from ..errors import CertificateError
+from ..form.entries import number
 from .data import TreeData
 
 #: What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.

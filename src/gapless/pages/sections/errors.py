@@ -26,6 +26,8 @@ from gapless.pages.blocks import (
 from gapless.pages.sections.costs import confidence, costs_of
 from gapless.pages.sections.regression_errors import MOST_LINES, NO_TEST, errors_in_numbers
 from gapless.pages.story import Story
+from gapless.theory.samples.confusion import confusion
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["baseline_error", "baseline_numbers", "errors", "generalisation", "seen_error", "test_error"]
 
@@ -42,8 +44,6 @@ def wrong(truth: Any, found: Any) -> tuple[int, int]:
 
 def test_error(story: Story) -> Any:
     """The exact interval of the error on new rows, the only one of a page; None without new rows."""
-    from gapless.theory.samples.hoeffding import clopper_pearson
-
     if not story.has_test or story.task != "classes":
         return None
     return clopper_pearson(*wrong(story.target_test, story.predicted_test), story.delta / story.tested)
@@ -283,8 +283,6 @@ def _several(story: Story) -> Table:
 
 
 def _confusion(story: Story, truth: Any, found: Any) -> Any:
-    from gapless.theory.samples.confusion import confusion
-
     return confusion(None, y=truth, predicted=found, delta=story.delta / story.tested)
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Matrix, Note, Table, Text, count, number, plural, said
 from gapless.pages.story import Story
+from gapless.readings.explain import explain
 
 __all__ = ["features"]
 
@@ -20,8 +21,6 @@ MOST_CHARTS, MOST_SCORES = 3, 30
 
 def features(story: Story) -> list[Block]:
     try:
-        from gapless.readings.explain import explain
-
         found = explain(story.model, feature_names=story.feature_names)
     except (TypeError, ValueError, AttributeError):
         found = None

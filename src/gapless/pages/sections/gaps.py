@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from gapless.certificates.verify import verify
 from gapless.errors import STATUSES, above_optimum
 from gapless.pages.blocks import Block, Equation, Facts, Folded, Note, Table, Text, count, number, plural, said
 from gapless.pages.story import Story
@@ -186,8 +187,6 @@ def check(story: Story) -> list[Block]:
     if not _wanted(story):
         why = "as asked" if story.check is False else "which would take long on this many rows"
         return [Note(f"The judge was not asked while this page was made, {why}; the command at the end does it.")]
-    from gapless.certificates.verify import verify
-
     verdict = verify(story.step, story.Z, story.y, story.sample_weight)
     claims = plural(len(verdict.claims), "claim")
     if verdict:

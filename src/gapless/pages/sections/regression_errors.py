@@ -16,6 +16,7 @@ from gapless.pages.blocks import (
     number,
 )  # fmt: skip
 from gapless.pages.story import Story
+from gapless.theory.samples.order_statistics import quantile_interval
 
 #: Outputs of a regression, and classes, that have a line of their own in a table.
 MOST_LINES = 12
@@ -74,8 +75,6 @@ def _residuals(name: str, truth: Any, found: Any) -> list[list[str]]:
 
 
 def _quantiles(story: Story) -> Table:
-    from gapless.theory.samples.order_statistics import quantile_interval
-
     off = np.abs(np.asarray(story.target_test, dtype=np.float64) - story.predicted_test)
     rows = []
     for share in (0.5, 0.8, 0.9, 0.95):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gapless.certificates.separation import separability
+from gapless.judge.fingerprint import row_hashes
 from gapless.pages.blocks import Block, Facts, Note, Text, count, number, plural, said
 from gapless.pages.sections.errors import wrong
 from gapless.pages.story import Story
@@ -46,8 +48,6 @@ def separation(story: Story) -> list[Block]:
                 "gapless.separability(X, y) asks it."
             ),
         ]
-    from gapless.certificates.separation import separability
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -123,8 +123,6 @@ def _of_kernel(story: Story) -> list[Block]:
 
 
 def _distinct(story: Story) -> bool:
-    from gapless.judge.fingerprint import row_hashes
-
     if story.kind == "" or not hasattr(story.Z, "shape"):
         return False
     return bool(np.unique(row_hashes(story.Z), axis=0).shape[0] == story.n_rows)

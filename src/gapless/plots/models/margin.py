@@ -10,6 +10,7 @@ import numpy as np
 
 from gapless._runtime.written import written
 from gapless.plots.plane import Plane, ask, dense, grid, names_of, plane_of, segment, window
+from gapless.plots.rows import number_classes
 from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, count, say, short
 from gapless.readings.slackness import LEFT_OUT
 
@@ -95,7 +96,8 @@ class MarginDisplay(Display):
         resolution : points of the grid in each direction
         tol : distance of yf from 1 up to which a row reads as lying on the margin
         """
-        from gapless.certificates.linear_model import last_step
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
+        from gapless.certificates.verify import last_step
 
         names = names_of(X, estimator)
         model, X = last_step(estimator, X)
@@ -270,8 +272,6 @@ class _Task:
         name = type(model).__name__
         if not hasattr(model, "decision_function"):
             raise TypeError(f"{name} has no decision_function: there is no score whose zero could be drawn")
-        from gapless.encode.labels import encode_labels
-
         if not hasattr(model, "classes_"):
             raise TypeError(f"{name} is no fitted classifier")
         classes = np.asarray(model.classes_)
@@ -284,12 +284,12 @@ class _Task:
         if hasattr(model, "decision_function_shape"):
             if np.size(positive) != 2 or isinstance(positive, str):
                 raise ValueError(f"{name} compares classes in pairs: positive=(a, b), two of {classes.tolist()}")
-            a, b = sorted(int(i) for i in encode_labels(list(positive), classes).index)
+            a, b = sorted(int(i) for i in number_classes(list(positive), classes).index)
             if a == b:
                 raise ValueError(f"positive= names two different classes; got {written(positive)}")
             pairs = [(i, j) for i in range(classes.size) for j in range(i + 1, classes.size)]
             return cls(model, "pair", a, b, pairs.index((a, b)))
-        k = int(encode_labels([positive], classes).index[0])
+        k = int(number_classes([positive], classes).index[0])
         loss = getattr(getattr(model, "certificate_", None), "statement", {}).get("problem", {}).get("loss")
         return cls(model, "best other" if loss == "softmax" else "rest", -1, k, k)
 
@@ -308,9 +308,7 @@ class _Task:
 
     def signs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """±1 for each row, and the rows that take part."""
-        from gapless.encode.labels import encode_labels
-
-        index = encode_labels(y, np.asarray(self.model.classes_)).index
+        index = number_classes(y, np.asarray(self.model.classes_)).index
         sign = np.where(index == self.second, 1.0, -1.0)
         kept = np.ones(index.size, bool) if self.kind != "pair" else (index == self.first) | (index == self.second)
         return sign, kept

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.errors import NotSeparable
+from gapless.estimators.linear_svc import LinearSVC
 from gapless.plots.plane import names_of, window
 from gapless.plots.rows import draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, INK, Display, below, plain, say, short
@@ -135,9 +137,6 @@ class OffsetsDisplay(Display):
 
 
 def _hard(X: np.ndarray, y: np.ndarray, kind: str) -> tuple[np.ndarray | None, float]:
-    from gapless.errors import NotSeparable
-    from gapless.estimators.linear_svc import LinearSVC
-
     model = LinearSVC(C=np.inf, loss="hinge", fit_intercept=kind != "none", penalize_intercept=kind == "penalised")
     try:
         model.fit(X, y)

@@ -52,7 +52,8 @@ class GapDisplay(Display):
 
         ``estimator`` is fitted.
         """
-        from gapless.certificates.linear_model import last_step
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
+        from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)
         name = type(model).__name__

@@ -54,7 +54,7 @@ class LossDisplay(Display):
         chosen = tuple(MARGIN if margin is None else margin)
         others = tuple(RESIDUAL if residual is None else residual)
         for loss in (*chosen, *others):
-            if isinstance(loss, losses.Softmax) or not callable(getattr(loss, "conjugate", None)):
+            if not getattr(loss, "one_score", True) or not callable(getattr(loss, "conjugate", None)):
                 raise ValueError(f"a loss of one score is drawn, of gapless.losses; got {written(loss)}")
         return cls(chosen, others, np.linspace(-reach, reach, 1001), np.linspace(-2.5, 1.5, 1601))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.written import written
-from gapless.plots.plane import window
+from gapless.plots.plane import plane_directions, window
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, MARKERS, Display, below, plain, say
 from gapless.problems.descent import LinearRisk
 from gapless.solvers.descent.trace import Descent
@@ -187,9 +187,7 @@ def _view(thetas: np.ndarray, last: np.ndarray, d: int, entries: Any) -> tuple[n
         origin = last.copy()
         origin[[first, second]] = 0.0
         return origin, axes, (f"θ{first + 1}", f"θ{second + 1}")
-    from gapless.plots.plane import _directions
-
-    return last, _directions(thetas - last, 2), ("first direction of the steps", "second direction of the steps")
+    return last, plane_directions(thetas - last, 2), ("first direction of the steps", "second direction of the steps")
 
 
 def _near(points: dict[str, np.ndarray]) -> np.ndarray:

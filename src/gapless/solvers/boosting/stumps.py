@@ -67,6 +67,21 @@ class Stumps(NamedTuple):
             np.array([r[4] for r in rounds], dtype=np.int64).reshape(T, 2),
         )
 
+    def answer_round(self, t: int, X: Any) -> np.ndarray:
+        """The class index that round t gives each row; ``X`` is dense or CSC."""
+        j = int(self.feature[t])
+        column = (X[:, [j]].toarray()[:, 0] if sparse.issparse(X) else X[:, j]).astype(np.float32)
+        return np.where((column > self.threshold[t]) & (j >= 0), self.classes[t, 1], self.classes[t, 0])
+
+    def find_useful_splits(self) -> np.ndarray:
+        """Whether the split of each round lowers the Gini impurity by more than rounding."""
+        side = self.masses.sum(axis=2)
+        whole = self.masses.sum(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            after = np.nansum((self.masses**2).sum(axis=2) / side, axis=1)
+            before = (whole**2).sum(axis=1) / whole.sum(axis=1)
+        return (self.feature >= 0) & (after > before * (1.0 + 1e-15))
+
 
 def sum_votes(stumps: Stumps, alphas: np.ndarray, X: Any, K: int) -> np.ndarray:
     """The votes of ``solvers/boosting/rounds``, added in the order of the rounds: (n, 1) for two classes, else (n, K)."""

@@ -18,6 +18,8 @@ class BoostingThresholds(NamedTuple):
     frequent_code_rows: int = 256
     #: Values, rows times features, that one thread reads in a round; less work is not worth waking a thread.
     values_per_thread: int = 80_000
+    #: Rows times rounds up to which the rows that each stump has right are remembered, one byte each, for the margin game.
+    remembered_answers: int = 4_000_000
     #: Rows times distinct stumps up to which the margin game is solved for every run.
     margin_game_cells: int = 2_000
     #: The same for each round of a run of at least ``margin_game_long_run`` rounds, whose own time pays for the programs.

@@ -18,7 +18,8 @@ from scipy.linalg import LinAlgError, lstsq
 from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
 from gapless import rows as R
-from gapless.problems.linear import SLICE, LinearProblem
+from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import SLICE
 from gapless.solvers.loop import Loop
 
 ROUNDS = 30

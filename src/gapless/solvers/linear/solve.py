@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.written import written
-from gapless.losses import Hinge, Logistic
 from gapless.problems.constant import best_constant, best_constants
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
@@ -89,7 +88,7 @@ def solve(
             loop.interrupt()
         except (FloatingPointError, np.linalg.LinAlgError):
             loop.status = loop.status or "stalled"
-        if isinstance(problem.loss, Hinge) and loop.status in (None, "converged") and solver not in DESCENTS:
+        if not problem.loss.smooth and loop.status in (None, "converged") and solver not in DESCENTS:
             used += _polish(problem, loop)
         return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
 
@@ -178,7 +177,7 @@ def _plan(
     if solver in DESCENTS:
         run = partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order, schedule=schedule)
         return [(solver, run)]
-    hinge = isinstance(problem.loss, Hinge)
+    hinge = not problem.loss.smooth
     small = problem.n * (problem.d + 1) <= SMALL
     if hinge and small:
         # The polish wants the gap near its floor; this is where a small fit spends its last few milliseconds.
@@ -197,7 +196,7 @@ def _plan(
     weak = many_features and not problem.free and problem.d <= NEAR
     weak = weak and float(problem.c @ problem.norms2) <= WEAK * problem.n
     # With a free offset that is so for the logistic loss alone: its multipliers settle in as many passes as the rest.
-    settles = not problem.free or isinstance(problem.loss, Logistic)
+    settles = not problem.free or problem.loss.entropic
     if not hinge and many_features and settles and theta is None and not weak:
         # Conjugate gradients would read the data more often than a few passes of this do.
         hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)
@@ -280,10 +279,10 @@ def _finish(problem: LinearProblem, loop: Loop, solver: str) -> Solution:
         theta, u, scores, combined = np.zeros(problem.d + 1), np.zeros(problem.n), None, None
     if loop.status not in (None, "converged", "not_finite") or (loop.status == "not_finite" and solver in DESCENTS):
         # Stopped early, the dual point is often the worse half of the pair: the primal's own may be better.
-        own = problem.rescaled(problem.dual_from_primal(theta, scores))
+        own = problem.scale_dual(problem.dual_from_primal(theta, scores))
         if problem.dual(own, loop.best_primal) > loop.best_dual:
             u, combined = own, None
-    if problem.free and isinstance(problem.loss, Hinge) and scores is None:
+    if problem.free and not problem.loss.smooth and scores is None:
         # Where the scores are known the offset is the best one for them already: see `coordinate_descent`.
         theta, near = theta.copy(), float(theta[-1])
         theta[-1] = 0.0

@@ -14,15 +14,19 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
+from .paths import find_parents
 from .tree import Tree
 
 __all__ = ["find_pruning_path", "prune_tree"]
 
 
 @compiled
-def _weakest(left: Any, right: Any, parent: Any, risk: Any, alpha: float, leaf: Any, alphas: Any, risks: Any) -> int:
-    """Collapse weakest links while their link is at most ``alpha``; writes the path. Links, leaves and subtree risks above
-    the node that went are updated, nothing else changes."""
+def _collapse_weakest_links(
+    left: Any, right: Any, parent: Any, risk: Any, alpha: float, leaf: Any, alphas: Any, risks: Any
+) -> int:
+    """Make the inner node of the weakest link a leaf, again and again, while its link is at most ``alpha``; the number of steps.
+
+    Writes the path: alphas and risks. A step changes the links, leaf counts and risks of the nodes above alone."""
     n = left.size
     below = np.zeros(n)  # the risk of the leaves below
     leaves = np.zeros(n, dtype=np.int64)
@@ -48,7 +52,7 @@ def _weakest(left: Any, right: Any, parent: Any, risk: Any, alpha: float, leaf: 
             break
         drop, fewer = risk[at] - below[at], leaves[at] - 1
         leaf[at] = 1
-        # What lies below is gone.
+        # The nodes below the new leaf are gone.
         stack[0], stack[1], size = left[at], right[at], 2
         while size > 0:
             size -= 1
@@ -69,14 +73,10 @@ def _weakest(left: Any, right: Any, parent: Any, risk: Any, alpha: float, leaf: 
 
 def _collapse(tree: Tree, alpha: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = tree.n_nodes
-    parent = np.full(n, -1, dtype=np.int64)
-    inner = np.flatnonzero(tree.left >= 0)
-    parent[tree.left[inner]] = inner
-    parent[tree.right[inner]] = inner
     risk = tree.impurity * tree.weighted_n / tree.weighted_n[0]
     leaf = np.zeros(n, dtype=np.uint8)
     alphas, risks = np.zeros(n + 1), np.zeros(n + 1)
-    steps = _weakest(tree.left, tree.right, parent, risk, alpha, leaf, alphas, risks)
+    steps = _collapse_weakest_links(tree.left, tree.right, find_parents(tree), risk, alpha, leaf, alphas, risks)
     return leaf, alphas[: steps + 1], risks[: steps + 1]
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless.solvers.exact.rational import Integers
-from gapless.theory._inputs import dense
+from gapless.theory.inputs import as_dense
 
 #: Dichotomies that are listed without being told twice.
 LISTED = 200_000
@@ -144,7 +144,7 @@ def cover(n: int, d: int, offset: bool = True) -> int:
 
 def _integers(X: Any, offset: bool) -> tuple[list[Vector], list[int], int]:
     """(x, 1) as integers, and for each column the power of two that they were divided by."""
-    X = dense(X)
+    X = as_dense(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"points must be the rows of a matrix; got an array of shape {X.shape}")
     if X.dtype.kind not in "biuf" or not np.isfinite(X).all():

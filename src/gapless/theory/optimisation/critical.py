@@ -22,7 +22,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import finite, positive
+from gapless.theory.inputs import as_finite, as_positive
 
 __all__ = ["AtPoint", "at_point", "of_torch"]
 
@@ -113,8 +113,8 @@ def at_point(
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {written(loss)}")
-    critical = positive(critical, "critical")
-    theta, y = finite(theta, "theta").ravel(), finite(y, "y").ravel()
+    critical = as_positive(critical, "critical")
+    theta, y = as_finite(theta, "theta").ravel(), as_finite(y, "y").ravel()
     h = np.asarray(model(theta), float).ravel()
     if h.shape != y.shape or h.size == 0:
         raise ValueError(f"the model has {h.size} outputs, and there are {y.size} targets")

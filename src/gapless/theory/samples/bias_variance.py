@@ -24,7 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import whole
+from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
 
@@ -114,7 +114,7 @@ def decompose(
     noise : the variance of the noise in y, or the probability of a turned label, where it is known
     weights : of the test points, for a quadrature rule; equal ones otherwise
     """
-    draws = whole(draws, "draws", 2)
+    draws = as_whole(draws, "draws", 2)
     X_test = np.asarray(X_test)
     random = np.random.default_rng(seed)
     f = np.asarray(truth(X_test) if callable(truth) else truth)
@@ -228,7 +228,7 @@ def bootstrap(
     X_test = np.asarray(X_test)
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows, y {len(y)}")
-    n, draws = len(X), whole(draws, "draws", 2)
+    n, draws = len(X), as_whole(draws, "draws", 2)
     _check(loss, draws, X_test, f, None)
     random = np.random.default_rng(seed)
     fit = learner_of(learner)
@@ -253,7 +253,7 @@ def distinct_share(n: Any) -> float:
     ----------
     n : number of rows
     """
-    n = whole(n)
+    n = as_whole(n)
     return 1.0 if n == 1 else -math.expm1(n * math.log1p(-1.0 / n))
 
 

@@ -19,7 +19,10 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import not_negative, whole
+from gapless.estimators.adaboost_regressor import AdaBoostRegressor
+from gapless.estimators.bagging import BaggingRegressor
+from gapless.estimators.tree import DecisionTreeRegressor
+from gapless.theory.inputs import as_nonnegative, as_whole
 from gapless.theory.samples.bias_variance import split
 
 __all__ = ["Study", "overfitting"]
@@ -115,8 +118,8 @@ def overfitting(
             )
         model = _models()[varied]
     sizes = tuple(int(v) for v in (VALUES[varied] if values is None else values))
-    repetitions, n = whole(repetitions, "repetitions", 2), whole(n, "n", 2)
-    noise = not_negative(noise, "noise")
+    repetitions, n = as_whole(repetitions, "repetitions", 2), as_whole(n, "n", 2)
+    noise = as_nonnegative(noise, "noise")
     if not sizes:
         raise ValueError("values is empty: give at least one size")
     random = np.random.default_rng(seed)
@@ -147,10 +150,6 @@ def overfitting(
 
 
 def _models() -> dict[str, Callable[[int], Any]]:
-    from gapless.estimators.adaboost_regressor import AdaBoostRegressor
-    from gapless.estimators.bagging import BaggingRegressor
-    from gapless.estimators.tree import DecisionTreeRegressor
-
     return {
         "depth": lambda size: DecisionTreeRegressor(max_depth=size),
         "rounds": lambda size: AdaBoostRegressor(n_estimators=size, random_state=0),
