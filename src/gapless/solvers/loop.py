@@ -231,6 +231,10 @@ class Loop:
         if self._took_dual:
             self.best_combined = combined
 
+    def keep_pair(self, scores: np.ndarray, u: np.ndarray) -> None:
+        """These are the scores of the best theta, and u is the dual point to return; both belong to the loop from now on."""
+        self.best_scores, self._best_u = scores, u
+
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
         """Return this pair: the two belong together, and their gap is as small as rounding lets it be.
 
