@@ -153,8 +153,8 @@ class TreeDisplay(Display):
                         zorder=1.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
                     )  # fmt: skip
             box = Rectangle(
-                (node.x - HALF_WIDTH, -node.depth - HALF_HEIGHT), 2 * HALF_WIDTH, 2 * HALF_HEIGHT, facecolor="white", edgecolor=INK,
-                linewidth=1.3 if not node.rule else 0.8, zorder=2,
+                (node.x - HALF_WIDTH, -node.depth - HALF_HEIGHT), 2 * HALF_WIDTH, 2 * HALF_HEIGHT, facecolor="white",
+                edgecolor=INK, linewidth=1.3 if not node.rule else 0.8, zorder=2,
             )  # fmt: skip
             self.boxes_[node.number] = ax.add_patch(box)
             self.bars_[node.number] = self._bar(ax, node)
