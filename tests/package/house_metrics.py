@@ -183,10 +183,8 @@ class House:
             self._walk(node, file, name, inside, found)
 
     def _is_command(self, node: ast.FunctionDef | ast.AsyncFunctionDef, file: Path) -> bool:
-        """A command of the command line: typer reads its options from the annotations."""
-        given = node.args
-        notes = [each.annotation for each in (*given.args, *given.kwonlyargs)]
-        return self.room(file) == "cli" and any(note is not None and "Annotated" in ast.dump(note) for note in notes)
+        """A command of the command line: `guarded` makes it one, and typer reads its options from the signature."""
+        return self.room(file) == "cli" and any("guarded" in ast.dump(each) for each in node.decorator_list)
 
     def classes_of(self, room: str) -> set[str]:
         """Names of the classes that a room defines."""

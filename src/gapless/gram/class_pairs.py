@@ -1,8 +1,8 @@
 """Gram matrices of all pairs of classes in single precision, made once and read by the problems of all pairs.
 
 Points stand class by class.  Between two classes there is one block, with the points of the later class as rows: each value is
-made once.  A couple's own rows, of both classes, are put together only when a solver first moves them, in room that the next
-couple uses again; most of them never are.
+made once.  A row of a class pair's matrix is put together when a solver first moves its variable, in a buffer that the next pair
+uses again; most rows are never needed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.interface import Gram, Tick
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, RowTiles, mirror, no_rates
+from gapless.gram.tiles import CHUNK, COLUMNS, RowTiles, mirror, no_bound
 
 
 class PairwiseGram:
-    """A block for every two classes and for each with itself."""
+    """The Gram matrix of all points: a block for every two classes, and one for each class with itself."""
 
     def __init__(self, laid_out: RowTiles, classes: np.ndarray, n_classes: int, tick: Tick | None = None) -> None:
         self.order = np.argsort(classes, kind="stable")
@@ -62,7 +62,7 @@ class PairwiseGram:
         return 2 * int(sizes.sum() ** 2 + (sizes**2).sum()) + 4 * buffers * largest * (largest + COLUMNS)
 
     def row_buffer(self, m: int) -> np.ndarray:
-        """For the rows of m points: this thread's, used again and again."""
+        """This thread's buffer for the rows of m points."""
         width = -(-m // COLUMNS) * COLUMNS
         flat = getattr(self._rooms, "flat", None)
         if flat is None or flat.size < m * width:
@@ -87,7 +87,7 @@ class PairRows(NamedTuple):
 
 
 class ClassPairGram(SubGram):
-    """The Gram matrix of two classes; ``single`` is what a solver works with."""
+    """The Gram matrix of two classes; a solver works with ``single``."""
 
     def __init__(self, whole: Gram, index: np.ndarray, together: PairwiseGram, classes: tuple[int, int]) -> None:
         super().__init__(whole, index)
@@ -95,7 +95,7 @@ class ClassPairGram(SubGram):
 
 
 class ClassPairTiles:
-    """Tiles of two classes, the points of the first of them first.  Of one thread: a thread has one couple at a time."""
+    """Tiles of two classes, the points of the first class first.  They belong to one thread, which has one pair at a time."""
 
     dtype = np.dtype(np.float32)
 
@@ -104,7 +104,7 @@ class ClassPairTiles:
         starts = together.starts
         points = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in (first, second)])
         self.n = points.size
-        #: The place of each of its points among ``index``.
+        #: The place of each point in ``index``.
         self.order = np.searchsorted(index, together.order[points])
         blocks = [together.blocks[pair] for pair in ((first, first), (second, first), (second, second))]
         self.diagonal = np.concatenate([np.diagonal(blocks[0]), np.diagonal(blocks[2])])
@@ -127,7 +127,7 @@ class ClassPairTiles:
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         self.load(columns)
-        w, ends, rates, bound = v.astype(np.float32), group_ends(columns.size), no_rates(self.dtype), NO_BOUND
+        w, ends, (rates, bound) = v.astype(np.float32), group_ends(columns.size), no_bound(self.dtype)
         if off is not None:
             order, ends, rates, _ = self.rates.group(columns, v, apart=True)
             columns, w, bound = columns[order], w[order], off
@@ -146,7 +146,7 @@ class ClassPairTiles:
 
 @compiled
 def load_row(first, between, second, i, row):
-    """Row i of a couple's matrix; columns beyond it are 0."""
+    """Put row i of a class pair's matrix together; columns beyond it are 0."""
     size, rest = first.shape[0], second.shape[0]
     if i < size:
         own = first[i]

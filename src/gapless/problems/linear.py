@@ -189,6 +189,18 @@ class LinearProblem:
         w = theta[:-1] if self.free else theta
         return 0.5 * float(w @ w)
 
+    def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]:
+        """The slope of the penalty along the step at theta, and its curvature along the step."""
+        w, s = (theta[:-1], step[:-1]) if self.free else (theta, step)
+        return float(w @ s), float(s @ s)
+
+    def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray:
+        """grad P, with X'g at theta as ``data_part``."""
+        gradient = data_part + theta
+        if self.free:
+            gradient[-1] = data_part[-1]
+        return gradient
+
     def loss_sum(self, z: np.ndarray) -> float:
         return sum_blocks(sums.add_losses, z.size, self.weighted_loss, z)
 

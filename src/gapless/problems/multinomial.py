@@ -96,6 +96,18 @@ class Multinomial:
         W = theta[:, :-1] if self.free else theta
         return 0.5 * float(np.sum(W * W))
 
+    def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]:
+        """The slope of the penalty along the step at theta, and its curvature along the step."""
+        W, s = (theta[:, :-1], step[:, :-1]) if self.free else (theta, step)
+        return float(np.sum(W * s)), float(np.sum(s * s))
+
+    def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray:
+        """grad P, with minus the combined dual point at theta as ``data_part``."""
+        gradient = data_part + theta
+        if self.free:
+            gradient[:, -1] = data_part[:, -1]
+        return gradient
+
     def probabilities(self, Z: np.ndarray) -> tuple[np.ndarray, float]:
         """softmax of each row, and sum c l"""
         P = np.empty_like(Z)

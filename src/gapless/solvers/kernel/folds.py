@@ -19,8 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from gapless import kernels
-from gapless.encode.gamma import resolve_gamma
 from gapless.gram.blocks import build_gram
 from gapless.gram.dense import DenseTiles, gather_square
 from gapless.gram.tiles import CHUNK, COLUMNS
@@ -262,14 +260,3 @@ class _Fold:
             held.add(f, some[moved], du[moved])
         self.u[rows] = own
         return own - before
-
-
-def resolve_kernel(task: Any, X: Any, weights: np.ndarray) -> Any:
-    """The kernel of a task, with gamma resolved on these training rows."""
-    gamma = resolve_gamma(task.gamma, X, np.asarray(weights, dtype=np.float64))
-    return {
-        "linear": lambda: kernels.Linear(),
-        "poly": lambda: kernels.Polynomial(int(task.degree), gamma, float(task.coef0)),
-        "rbf": lambda: kernels.RBF(gamma),
-        "precomputed": lambda: kernels.Precomputed(),
-    }[task.kernel]()

@@ -12,7 +12,7 @@ import numpy as np
 
 from gapless._runtime.clock import now
 from gapless.gram.cached_rows import CachedRowTiles
-from gapless.gram.float32_error import UNKNOWN_RATES, ErrorRates
+from gapless.gram.float32_error import ErrorRates
 from gapless.gram.interface import Tick
 from gapless.problems.kernel import KernelDual
 from gapless.solvers.kernel.float64_scores import ApproximateScores
@@ -63,7 +63,7 @@ class NestedLevel:
 
     @property
     def rates(self) -> ErrorRates:
-        return getattr(self.tiles, "rates", UNKNOWN_RATES)
+        return getattr(self.tiles, "rates", ErrorRates())
 
     def approximate_scores(self, tick: Tick) -> ApproximateScores | None:
         """The scores of all points in the problem's order, with a bound on the error of each; None where no bound is known."""

@@ -45,6 +45,8 @@ class KernelThresholds(NamedTuple):
     closing_variables: int = 3000
     #: Passes without progress after which a problem is left as it is.
     idle_passes: int = 8
+    #: Points up to which the Gram matrix of a problem is held whole, where the budget has room: 72 MB in float64.
+    dense_points: int = 3000
     #: Rows that the first block of a cross-validation's fit has: it is chosen before any score is known.
     first_block_rows: int = 2048
     #: Kernel values up to which single precision has enough digits for the fits of a cross-validation.
