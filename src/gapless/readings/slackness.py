@@ -149,15 +149,8 @@ def slackness(
         full = (alpha >= c * (1.0 - tol_alpha)) & (loss in ("hinge", "logistic")) & ~hard
     from_dual = np.where(zero, 0, np.where(full, 2, 1)).astype(np.int8)
     from_primal = np.where(yf > 1.0 + tol, 0, np.where(yf < 1.0 - tol, 2, 1)).astype(np.int8)
-    # The pairs (from the dual, from the primal) that complementary slackness allows.
-    allowed = {
-        "hinge": np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]], dtype=bool),
-        "squared_hinge": np.array([[1, 1, 0], [0, 1, 1], [0, 1, 1]], dtype=bool),
-    }
-    if loss in allowed:
-        consistent = allowed[loss][from_dual, from_primal]
-    else:
-        consistent = np.abs(link) <= tol * scale
+    smooth = loss in ("logistic", "squared")
+    consistent = np.abs(link) <= tol * scale if smooth else _fit_together(loss, from_dual, from_primal)
     from_dual[~used] = LEFT_OUT
     from_primal[~used] = LEFT_OUT
     residuals = {
@@ -166,7 +159,7 @@ def slackness(
         "alpha + beta - c" if loss == "hinge" else "stationarity": np.where(used, link, 0.0),
         "outside the box": np.where(used, _outside(loss, alpha, c), 0.0),
     }
-    if loss not in allowed:  # no slack variable, so no products with it
+    if smooth:  # no slack variable, so no products with it
         del residuals["alpha (1 - yf - xi)"], residuals["beta xi"]
     return Slackness(
         loss=loss,
@@ -181,6 +174,13 @@ def slackness(
         residuals=residuals,
         tol=float(tol),
     )
+
+
+def _fit_together(loss: str, from_dual: np.ndarray, from_primal: np.ndarray) -> np.ndarray:
+    """Whether complementary slackness allows the pair of readings."""
+    full_with_slack = loss == "hinge"  # alpha = c and only then slack; the squared hinge bounds no alpha
+    allowed = np.array([[1, 1, 0], [0, 1, not full_with_slack], [0, 1, 1]], dtype=bool)
+    return np.asarray(allowed[from_dual, from_primal])
 
 
 def _outside(loss: str, alpha: np.ndarray, c: np.ndarray) -> np.ndarray:
