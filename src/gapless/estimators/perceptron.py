@@ -25,7 +25,8 @@ from gapless.estimators.shared.certified_model import StatusModel
 from gapless.estimators.shared.constraints import booleans, integer, minus_one, nothing, number, options, shared
 from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
-from gapless.fits.perceptron import Fitted, Task, fit_perceptron
+from gapless.fits.perceptron import PerceptronFit, fit_perceptron
+from gapless.fits.perceptron_bound import EncodedRows, PerceptronRequest
 from gapless.rows import as_rows
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron import Run
@@ -223,27 +224,17 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
             with watched(self) as progress:
                 note = _note(progress)
-                fitted = fit_perceptron(
-                    self._task(),
-                    X,
-                    labels,
-                    weights,
-                    class_weight,
-                    start,
-                    seeds,
-                    self._held_out(labels, weights * class_weight[labels.index]),
-                    weighted=sample_weight is not None,
-                    feature_names=getattr(self, "feature_names_in_", None),
-                    interruption=interruption,
-                    note=note,
-                )
+                held_out = self._held_out(labels, weights * class_weight[labels.index])
+                names = getattr(self, "feature_names_in_", None)
+                rows = EncodedRows(X, labels, weights, class_weight, held_out, sample_weight is not None, names)
+                fitted = fit_perceptron(self._task(), rows, start, seeds, interruption=interruption, note=note)
             self._keep(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
 
-    def _keep(self, fitted: Fitted, labels: Labels) -> None:
+    def _keep(self, fitted: PerceptronFit, labels: Labels) -> None:
         certificate = fitted.certificate
         self.classes_ = labels.classes
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
@@ -261,10 +252,10 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
         self.passes_ = subs[0].passes if one else np.array([sub.passes for sub in subs])
         self.n_iter_ = self.certificate_.n_iter
 
-    def _task(self) -> Task:
+    def _task(self) -> PerceptronRequest:
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
-        return Task(
+        return PerceptronRequest(
             estimator="Perceptron",
             parameters=parameters,
             fit_intercept=bool(self.fit_intercept),

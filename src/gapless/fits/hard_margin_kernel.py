@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gapless._runtime.clock import now
-from gapless.certificates.kernel import LOST, Pair
+from gapless.certificates.kernel import KERNEL_ROUNDING_SHARE, Pair
 from gapless.certificates.subproblem import certify_values
 from gapless.gram.interface import Gram
 from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_margins
@@ -40,9 +40,7 @@ def fit_hard(
         best.primal, best.dual, tol=stop.relative_gap, ending=ending, rounding=best.rounding, n_iter=found.n_iter,
         seconds=now() - started, solver="hard_margin_gram", positive=pair[0], hard=True,
     )  # fmt: skip
-    if not best.rounding <= LOST * max(
-        abs(best.primal), abs(best.dual)
-    ):  # the figures are rounding, and nothing can be claimed
+    if not best.rounding <= KERNEL_ROUNDING_SHARE * max(abs(best.primal), abs(best.dual)):
         nan = math.nan
         base = replace(base, status="not_finite", primal=nan, dual=nan, gap=nan, relative_gap=nan)
     slack = float(np.maximum(0.0, 1.0 - y * (best.scores + best.b)).max(initial=0.0))
