@@ -168,6 +168,18 @@ class Loop:
             raise
         self.interruption.requested, self.status = True, "interrupted"
 
+    @contextmanager
+    def catch_end(self) -> Iterator[None]:
+        """Run solvers to their end, whichever it is: what is raised becomes the status."""
+        try:
+            yield
+        except Ended:
+            pass
+        except KeyboardInterrupt:
+            self.interrupt()
+        except (FloatingPointError, np.linalg.LinAlgError):
+            self.status = self.status or "stalled"
+
     def tick(self) -> None:
         """Look at the clock and at Ctrl-C. Cheap: call it often."""
         if self.interruption.requested:

@@ -217,7 +217,7 @@ def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high:
     owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
         found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
-        found, figures = found.certified(kept_gap)
+        found, figures = found.cut_to_certified(kept_gap)
     return ExactPath(found, figures, owner, now() - started)
 
 
