@@ -1,4 +1,4 @@
-"""Equal rows with equal labels as one row of their summed cost, in an order that depends on the values alone.
+"""Merge equal rows with equal labels into one row of their summed cost, in an order that depends on the values alone.
 
 Weights are repetitions, and the order of rows means nothing: with this, fits that differ only in these go the same way
 to the last bit.  It also makes the problem smaller.  Rows are compared by their 128-bit hashes; should two different
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Above this, sorting the rows would cost more than it gives.
-LARGEST = 16_000
+#: Up to 16,000 rows are sorted to find equal ones; sorting more costs more than merging them saves.
+MAX_SORTED_ROWS = 16_000
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct:
+class EqualRows:
     """``first``: one row of each group; ``group``: the group of each row; ``share``: its part of the group's cost."""
 
     first: np.ndarray
@@ -24,23 +24,23 @@ class Distinct:
     share: np.ndarray
     c: np.ndarray
 
-    def expand(self, u: np.ndarray) -> np.ndarray:
-        """The dual point of the groups as one of the rows: each gets its share, so that 0 <= alpha <= c still holds."""
+    def to_all_rows(self, u: np.ndarray) -> np.ndarray:
+        """Spread the dual point of the groups over the rows: each gets its share, so that 0 <= alpha <= c still holds."""
         return u[self.group] * (self.share if u.ndim == 1 else self.share[:, None])
 
-    def at(self, c: np.ndarray) -> Distinct:
+    def with_costs(self, c: np.ndarray) -> EqualRows:
         """The same groups for other costs."""
         total = np.bincount(self.group, c)
-        return Distinct(self.first, self.group, np.minimum(c / total[self.group], 1.0), total)
+        return EqualRows(self.first, self.group, np.minimum(c / total[self.group], 1.0), total)
 
-    def gather(self, u: np.ndarray) -> np.ndarray:
-        """The dual point of the rows as one of the groups."""
+    def to_groups(self, u: np.ndarray) -> np.ndarray:
+        """Add up the dual point of the rows into one of the groups."""
         if u.ndim == 2:
-            return np.stack([self.gather(column) for column in u.T], axis=1)
+            return np.stack([self.to_groups(column) for column in u.T], axis=1)
         return np.bincount(self.group, u, minlength=self.first.size)
 
 
-def distinct(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> Distinct:
+def find_equal_rows(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> EqualRows:
     """Group rows of equal hash (n, 2) and label; groups come in the order of (hash, label)."""
     order = np.lexsort((labels, hashes[:, 1], hashes[:, 0]))
     h, k = hashes[order], labels[order]
@@ -50,4 +50,4 @@ def distinct(hashes: np.ndarray, labels: np.ndarray, c: np.ndarray) -> Distinct:
     group[order] = np.cumsum(new) - 1
     total = np.bincount(group, c)
     share = np.minimum(c / total[group], 1.0)
-    return Distinct(order[new], group, share, total)
+    return EqualRows(order[new], group, share, total)

@@ -11,7 +11,7 @@ from gapless import kernels, losses
 from gapless._runtime.clock import now
 from gapless._runtime.threads import n_threads
 from gapless.certificates.kernel import Pair, certify_kernel
-from gapless.encode.equal_rows import LARGEST, Distinct, distinct
+from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
 from gapless.gram.blocks import SubGram
 from gapless.gram.class_pairs import ClassPairGram
 from gapless.gram.dense import DenseGram
@@ -66,7 +66,7 @@ def fit_subproblem(
     if groups is not None:
         rows = inside[groups.first]
         small = build_dual(request, data, rows, groups.c, pair)
-        start = None if start is None else small.beta(groups.gather(problem.u(start)))
+        start = None if start is None else small.beta(groups.to_groups(problem.u(start)))
     proved = data.positive.shift is not None
     if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":
         solution = _solve_linear(data, small, rows, stop, start)
@@ -91,11 +91,11 @@ def fit_subproblem(
     )
 
 
-def _on_all_rows(data: KernelRows, problem: KernelDual, solution: Solution, groups: Distinct | None) -> Solution:
+def _on_all_rows(data: KernelRows, problem: KernelDual, solution: Solution, groups: EqualRows | None) -> Solution:
     """The solution of distinct rows as one of all rows, or that of K as one of K + shift I: with new scores."""
     beta = solution.u
     if groups is not None:
-        beta = np.concatenate([groups.expand(half) for half in np.split(beta, problem.n // problem.n_points)])
+        beta = np.concatenate([groups.to_all_rows(half) for half in np.split(beta, problem.n // problem.n_points)])
     beta = problem.repair(beta)
     scores = problem.scores(beta)
     theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
@@ -167,14 +167,14 @@ def _refuse_infeasible(request: KernelRequest, problem: KernelDual) -> None:
         )
 
 
-def group_equal_rows(data: KernelRows, inside: np.ndarray) -> Distinct | None:
+def group_equal_rows(data: KernelRows, inside: np.ndarray) -> EqualRows | None:
     """Equal rows as one, where the fit goes on to machine precision: equal problems have equal answers to the last bit."""
     most_values = 4_000_000  # hashing more takes longer than the fit gains
-    most_rows = min(LARGEST, 2 * KERNEL_THRESHOLDS.small_points)
+    most_rows = min(MAX_SORTED_ROWS, 2 * KERNEL_THRESHOLDS.small_points)
     if data.matrix or inside.size > most_rows or inside.size * data.X.shape[1] > most_values:
         return None
     labels = data.index[inside] if data.targets is None else data.targets[inside]
-    return distinct(row_hashes(data.X[inside]), labels, data.cost.c[inside])
+    return find_equal_rows(row_hashes(data.X[inside]), labels, data.cost.c[inside])
 
 
 def _resume_point(data: KernelRows, problem: KernelDual, inside: np.ndarray, k: int, lines: int) -> np.ndarray | None:

@@ -26,12 +26,6 @@ from .linear import Encoded, Fitted, Task, encode
 
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED = 1e8
-#: Multiplications up to which the columns are made orthonormal.
-MOST_WORK = 1e11
-#: The most columns that a warning names.
-NAMED = 6
-#: Numbers of X up to which a fit that ran out of steps is asked whether its classes are separated.
-ASKED = 2_000_000
 
 
 class Outcome(NamedTuple):
@@ -96,7 +90,7 @@ def fit_unpenalised(
 
 def _refuse_size(data: Encoded) -> None:
     n, d = data.X.shape
-    if n * d * float(min(n, d)) > MOST_WORK:
+    if n * d * float(min(n, d)) > 1e11:  # multiplications to make the columns orthonormal: a minute
         raise NotImplementedError(_too_large(f"{n} rows of {d} columns"))
 
 
@@ -138,7 +132,7 @@ def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separatio
     if certificate.reach < 1.0:  # the optimum exists
         return False
     if outcome.ending == "max_iter":  # perhaps only slow: where it costs little
-        return data.X.shape[0] * data.X.shape[1] <= ASKED
+        return data.X.shape[0] * data.X.shape[1] <= 2_000_000
     return outcome.ending == "stalled" or (outcome.ending == "infeasible" and on_separation != "ignore")
 
 
@@ -177,8 +171,9 @@ def dependent_columns(certificate: GradientCertificate, outcome: Outcome) -> str
     found = np.flatnonzero(size >= 0.1 * size.max())
     found = found[np.argsort(-size[found], kind="stable")]
     names = certificate.statement["feature_names"]
-    shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:NAMED].tolist()))
-    more = "" if found.size <= NAMED else f" and {found.size - NAMED} more"
+    most = 6  # columns that a warning names
+    shown = ", ".join(repr(names[j]) if names is not None else str(j) for j in sorted(found[:most].tolist()))
+    more = "" if found.size <= most else f" and {found.size - most} more"
     if certificate.condition <= TRUSTED:
         rank = f"rank {certificate.rank} of {size.size}"
         what = f"linearly dependent up to rounding ({rank}): the coefficients of least norm are given"

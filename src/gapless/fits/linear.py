@@ -21,7 +21,7 @@ from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.linear import assemble
 from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.subproblem import Subproblem, certify
-from gapless.encode.equal_rows import LARGEST, Distinct, distinct
+from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
@@ -91,7 +91,7 @@ class Encoded:
     index: np.ndarray
     labels: Labels
     cost: Costs
-    groups: Distinct | None
+    groups: EqualRows | None
     order: np.ndarray | None
     weights: np.ndarray
     class_weight: np.ndarray
@@ -111,7 +111,9 @@ class Encoded:
     def at(self, C: float, start: Any) -> Encoded:
         """The same rows for another C."""
         cost = costs(C, self.weights, self.class_weight, self.labels.index)
-        return replace(self, cost=cost, groups=None if self.groups is None else self.groups.at(cost.c), start=start)
+        return replace(
+            self, cost=cost, groups=None if self.groups is None else self.groups.with_costs(cost.c), start=start
+        )
 
     def problem(self, key: Any, c: np.ndarray, build: Callable[[], Any]) -> Any:
         """A problem with these costs: where one on the same rows is shared, its rows are not looked at again."""
@@ -125,10 +127,10 @@ class Encoded:
         return found
 
     def expand(self, u: np.ndarray) -> np.ndarray:
-        return u if self.groups is None else self.groups.expand(u)
+        return u if self.groups is None else self.groups.to_all_rows(u)
 
     def gather(self, u: np.ndarray) -> np.ndarray:
-        return u if self.groups is None else self.groups.gather(u)
+        return u if self.groups is None else self.groups.to_groups(u)
 
 
 def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any) -> Encoded:
@@ -150,9 +152,9 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
     given = None if sample_weight is None else weights
     groups = order = hashes = None
     # Small fits go to machine precision, and there equal problems shall give equal answers; elsewhere tol decides.
-    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL:
+    if 0 < index.size <= MAX_SORTED_ROWS and index.size * (X.shape[1] + 1) <= SMALL:
         hashes = row_hashes(X)
-        groups = distinct(cost.take(hashes), index, cost.c)
+        groups = find_equal_rows(cost.take(hashes), index, cost.c)
     named = aside(lambda: fingerprint(X, labels.index, given, hashes=hashes))
     if groups is not None and groups.first.size == index.size:  # no two are equal: their order alone is of use
         order, groups = groups.first, None

@@ -25,6 +25,8 @@ from gapless.rows.second_moments import Columns, Sizes, columns, residuals, size
 
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44
+#: The sums of a gap are taken over 131,072 rows at a time; the bound on their rounding counts these parts.
+GAP_ROWS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,11 +143,11 @@ class LeastSquares:
 
     @lazy
     def _of_targets(self) -> np.ndarray:
-        starts = range(0, self.n, PIECE)
+        starts = range(0, self.n, GAP_ROWS)
         parts = np.zeros((max(1, len(starts)), 3, self.K))
 
         def part(p: int) -> None:
-            stop = min(self.n, starts[p] + PIECE)
+            stop = min(self.n, starts[p] + GAP_ROWS)
             Y, s = self.Y[starts[p] : stop], None if self.s is None else self.s[starts[p] : stop]
             for k, squares in enumerate((Y * Y, (Y - self.mean_y) ** 2)):
                 parts[p, k] = squares.sum(axis=0) if s is None else s @ squares
@@ -218,7 +220,7 @@ class LeastSquares:
         length = float(np.linalg.norm(theta))
 
         def piece(start: int) -> tuple[np.ndarray, np.ndarray, float, float]:
-            stop = min(self.n, start + PIECE)
+            stop = min(self.n, start + GAP_ROWS)
             rows, y, v = R.slice_rows(self.rows, start, stop), self.Y[start:stop, k], u[start:stop]
             c = np.full(stop - start, 1.0 / alpha) if self.s is None else self.s[start:stop] / alpha
             r = y - R.scores(rows, theta)
@@ -233,7 +235,7 @@ class LeastSquares:
             )  # fmt: skip
             return np.array(sums), R.combine(rows, v), float(norms2.max(initial=0.0)), float(np.abs(y).max(initial=0.0))
 
-        starts = range(0, self.n, PIECE)
+        starts = range(0, self.n, GAP_ROWS)
         parts = map_threads(piece, starts, self.n_jobs)
         *totals, slopes, lengths = np.sum([part[0] for part in parts], axis=0).tolist()
         combined = np.sum([part[1] for part in parts], axis=0)[:-1]
@@ -254,10 +256,10 @@ class LeastSquares:
         mean = float(kept.products[-1]) / self.mass if self.offset else 0.0
         u, s = np.empty(self.n), np.empty(0) if self.s is None else self.s
         r, y = kept.left[:, k], self.Y[:, k]
-        starts = range(0, self.n, PIECE)
+        starts = range(0, self.n, GAP_ROWS)
         parts = np.zeros((len(starts), 8))
         share(
-            lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + PIECE), parts[p]),
+            lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + GAP_ROWS), parts[p]),
             len(starts),
         )
         totals = _Sums(*parts[:, :7].sum(axis=0).tolist())
@@ -286,7 +288,7 @@ class LeastSquares:
         square = float(combined @ combined)
         primal = 0.5 * float(w @ w) + sums.loss
         dual = sums.terms - 0.5 * square
-        rounding = gamma(min(self.n, 512) + 64 + parts + PIECE / 512)
+        rounding = gamma(min(self.n, 512) + 64 + parts + GAP_ROWS / 512)
         room = slopes + (rounding + 16 * UNIT) * (sums.loss + sums.sizes + sums.total)
         room += gamma(self.d + 3) * 0.5 * (float(w @ w) + square)
         room += off * (square**0.5 + 0.5 * off)
@@ -359,10 +361,6 @@ def _gap_sums(r, y, s, alpha, mean, u, first, last, out):
         out[5] += linear
         out[6] += bent
         out[7] = max(out[7], top)
-
-
-#: Rows that are looked at together for a gap.
-PIECE = 1 << 17
 
 
 class Gap(NamedTuple):

@@ -30,9 +30,7 @@ from scipy import sparse
 
 from gapless.numbers import gamma
 
-#: Numbers converted to float64 at a time.
-BLOCK = 1 << 21
-#: Below this a product of two doubles may lose digits that no relative bound sees.
+#: A product of two doubles below 2^-1020 may lose digits that no relative bound covers.
 TINY = 2.0**-1020
 
 
@@ -78,7 +76,7 @@ class Separation:
 
     def block_rows(self) -> int:
         mean = self.X.nnz / max(1, self.n) if self.is_sparse else self.d
-        return max(1, int(BLOCK / max(1.0, mean, self.K)))
+        return max(1, int((1 << 21) / max(1.0, mean, self.K)))  # 2 million numbers become float64 at a time
 
     def floats(self, rows: Any) -> Any:
         """Some rows of X in float64."""

@@ -1,6 +1,6 @@
 """Hashes of rows: the compiled twin of ``gapless.judge.fingerprint.row_hashes``, at memory speed.
 
-The judge's version needs nothing but numpy; this one is what a fit pays for.  Both give the same bits on everything: dense and
+The judge's version needs nothing but numpy; a fit uses this one.  Both give the same bits on everything: dense and
 CSR, C and F order, float32 and float64, -0 and 0, explicit zeros, entries of the same place.
 """
 
@@ -20,7 +20,6 @@ from gapless.rows.shape import plain_memory
 
 _MIXERS = tuple(np.uint64(m) for m in MIXERS)
 _SHIFTS = tuple(np.uint64(s) for s in (SHIFT_0, SHIFT_1, SHIFT_2))
-_ZERO, _MINUS_ZERO = np.uint64(0), np.uint64(1 << 63)
 #: Values converted at a time where X is not float64 in C order: the tile stays in the cache.
 VALUES_PER_TILE = 1 << 15
 
@@ -104,12 +103,13 @@ def _sparse_hashes(X: Any) -> np.ndarray:
 
 @compiled
 def _hash_dense(bits, a0, a1, out, first, last):
+    zero, minus_zero = np.uint64(0), np.uint64(1 << 63)
     for i in range(first, last):
-        s0 = _ZERO
-        s1 = _ZERO
+        s0 = zero
+        s1 = zero
         for j in range(bits.shape[1]):
             b = bits[i, j]
-            b = _ZERO if b == _MINUS_ZERO else b
+            b = zero if b == minus_zero else b
             b ^= b >> _SHIFTS[0]
             t = b * a0[j]
             t ^= t >> _SHIFTS[1]
@@ -138,13 +138,14 @@ def _columns_rise(indices, indptr, first, last):
 @compiled
 def _hash_csr(bits, indices, indptr, first, last, shift, a0, a1, out):
     """Rows first..last; their values begin at ``shift``."""
+    zero, minus_zero = np.uint64(0), np.uint64(1 << 63)
     for i in range(first, last):
-        s0 = _ZERO
-        s1 = _ZERO
+        s0 = zero
+        s1 = zero
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             j = np.uint64(indices[p])
             b = bits[p - np.uint64(shift)]
-            b = _ZERO if b == _MINUS_ZERO else b
+            b = zero if b == minus_zero else b
             b ^= b >> _SHIFTS[0]
             t = b * a0[j]
             t ^= t >> _SHIFTS[1]

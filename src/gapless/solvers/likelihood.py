@@ -26,17 +26,6 @@ from gapless.solvers.loop import SMALL, Interruption, Loop, Stop
 from gapless.solvers.newton_system import DIRECT
 from gapless.solvers.solution import Event, Solution, Status
 
-#: lam^2 / F from which a proof is tried, however small tol is.
-NEAR = 1e-10
-#: lam^2, over the loss or the largest weight of a row, below which a decrement without a proof will not get one.
-FLOOR = 1e-12
-#: ... and below which a proved one cannot be improved.
-SHARP = 1e-26
-#: lam^2 at which a large fit stops: coefficients are then within a thousandth of their standard errors.
-FINE = 1e-6
-#: Rows whose losses are looked at together.
-CHUNK = 1 << 16
-
 
 class _Reached:
     """The best model so far: the lowest loss or, where losses differ by rounding only, the smallest decrement."""
@@ -91,17 +80,21 @@ def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> Non
         reached.offer(theta, look.loss, lam2)
         if look.margin > 0.0 and look.loss <= min(tol, 0.1) * empty:
             loop.end("infeasible")
-        if lam2 <= max(tol, NEAR) * look.loss:
+        if lam2 <= max(tol, 1e-10) * look.loss:  # near enough to try a proof, however small tol is
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
             reach = problem.widest(inverse, loop.tick) * lam2**0.5
             if reach < 1.0:
                 enough = bound(lam2**0.5, reach, look.loss) <= tol * look.loss
                 # From a reach of 0.1 on a step leaves a tenth of the decrement at most, but for rounding.
-                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= SHARP * look.loss
-                if stuck or (enough and not small and lam2 <= FINE):
+                # Below 1e-26 of the loss a proved decrement cannot be improved.
+                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= 1e-26 * look.loss
+                # A large fit stops at 1e-6: coefficients are then within a thousandth of their standard errors.
+                if stuck or (enough and not small and lam2 <= 1e-6):
                     loop.end("converged" if enough else "stalled")
                 before = lam2
-            elif lam2 <= FLOOR * min(look.loss, heaviest):
+            elif lam2 <= 1e-12 * min(
+                look.loss, heaviest
+            ):  # a decrement that is so small without a proof will not get one
                 loop.end("infeasible" if look.margin > 0.0 else "stalled")
         if loop.n_iter >= loop.stop.passes:
             loop.end("max_iter")
@@ -128,8 +121,9 @@ def _factor(H: np.ndarray) -> np.ndarray:
 def _slope_and_bend(problem: Likelihood, Z: np.ndarray, along: np.ndarray) -> Callable[[float], tuple[float, float]]:
     def at(t: float) -> tuple[float, float]:
         slope = bend = 0.0
-        for i in range(0, problem.n, CHUNK):
-            part = slice(i, i + CHUNK)
+        rows = 1 << 16  # at a time
+        for i in range(0, problem.n, rows):
+            part = slice(i, i + rows)
             v = along[part]
             moved = Z[part] + t * v
             slope += float(np.sum(problem.slopes(moved, part) * v))

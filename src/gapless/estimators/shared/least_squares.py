@@ -28,7 +28,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning, listed
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
-from gapless.solvers.descent.least_squares import PASSES, descend_least_squares
+from gapless.solvers.descent.least_squares import DEFAULT_PASSES, descend_least_squares
 from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
@@ -242,7 +242,7 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
     def _close(self, answer: Answer, interruption: Interruption) -> None:
         """Interruption, warnings: last, when every attribute stands. One warning a fit."""
         self._raise_interruption(interruption)
-        most = PASSES if self.max_iter is None and self.solver in DESCENTS else self.max_iter
+        most = DEFAULT_PASSES if self.max_iter is None and self.solver in DESCENTS else self.max_iter
         shortfall = self.certificate_.shortfall(most, self.time_limit)
         if shortfall is not None:
             report_convergence(f"{shortfall} {answer.note}".rstrip(), stacklevel=4)

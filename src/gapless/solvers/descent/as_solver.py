@@ -23,14 +23,8 @@ from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.loop import Loop
 
 DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
-#: Passes between two certificates, at most.
-MOST_BETWEEN = 50
-#: Examples a step of minibatch and adam.
-BATCH = 64
-#: Adam's first rate, in units of the targets, and the steps, at least, after which it has fallen to 1/sqrt(2) of it.
-ADAM_RATE, ADAM_STEPS = 0.05, 100
-#: Epochs after which the rate of a descent without a penalty has fallen to 1/sqrt(2) of the first.
-WITHOUT_PENALTY = 4
+#: At most 50 passes lie between two certificates, each of which costs about a pass.
+MAX_PASSES_BETWEEN = 50
 
 
 def gradient_fit(
@@ -74,14 +68,14 @@ def gradient_fit(
             if diverged:
                 loop.end("not_finite")
             passes = done
-            next_look = min(loop.stop.passes, done + max(1, min(done // 4, MOST_BETWEEN)))
+            next_look = min(loop.stop.passes, done + max(1, min(done // 4, MAX_PASSES_BETWEEN)))
         if not going:
             return
 
 
 def batch_size(method: str, n: int) -> int:
     """Examples a step."""
-    return 1 if method == "sgd" else min(BATCH, n) if method in ("minibatch", "adam") else n
+    return 1 if method == "sgd" else min(64, n) if method in ("minibatch", "adam") else n
 
 
 def check_schedule(solver: str, given: Any) -> None:
@@ -119,8 +113,10 @@ def steady_schedule(risk: LinearRisk, method: str, per_epoch: int) -> Schedule:
         size = (
             np.sqrt(float(risk.unit * risk.problem.c @ np.square(risk.problem.y, dtype=float))) if risk.squared else 1.0
         )
-        settled = max(per_epoch, ADAM_STEPS)
-        return Schedule.inverse_root(ADAM_RATE * (size or 1.0) * np.sqrt(settled), shift=settled)
+        settled = max(
+            per_epoch, 100
+        )  # steps after which the rate has fallen to 1/sqrt(2) of its first, 0.05 of the targets' size
+        return Schedule.inverse_root(0.05 * (size or 1.0) * np.sqrt(settled), shift=settled)
     full = method in ("gd", "momentum") or (per_epoch == 1 and risk.lam == 0.0)
     if full and risk.smooth:
         return Schedule.constant(1.0 / risk.smoothness)
@@ -128,6 +124,6 @@ def steady_schedule(risk: LinearRisk, method: str, per_epoch: int) -> Schedule:
     curvature = bend * float(risk.unit * risk.problem.c @ risk.problem.norms2)
     if risk.lam == 0.0:
         # No penalty, no 1/(lam t): from one over the curvature of an example down as 1/sqrt(t).
-        settled = WITHOUT_PENALTY * per_epoch
+        settled = 4 * per_epoch  # steps after which the rate has fallen to 1/sqrt(2) of its first
         return Schedule.inverse_root(np.sqrt(settled) / (curvature or 1.0), shift=settled)
     return Schedule.pegasos(risk.lam, shift=min(curvature / risk.lam, 1e15))

@@ -20,16 +20,14 @@ from gapless.numbers import relative_gap
 from gapless.problems.descent import LinearRisk
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
-from gapless.solvers.descent.as_solver import MOST_BETWEEN, batch_size, rates_for
+from gapless.solvers.descent.as_solver import MAX_PASSES_BETWEEN, batch_size, rates_for
 from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.plan import DescentPlan
 from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.loop import Ended
 
-#: Passes over the data, where nothing is said.
-PASSES = 1000
-#: The share of tol that a gap must reach: what is certified is the point in the data's own precision.
-AIM = 0.9
+#: Passes over the data, where the user gives no limit.
+DEFAULT_PASSES = 1000
 
 
 def descend_least_squares(
@@ -39,7 +37,7 @@ def descend_least_squares(
     if problem.look is not None:
         problem.look()
     W, b = np.zeros((problem.d, problem.K)), problem.mean_y + 0.0 if problem.offset else np.zeros(problem.K)
-    most = PASSES if passes is None else passes
+    most = DEFAULT_PASSES if passes is None else passes
     status, n_iter, note = "converged", 0, ""
     gap = bool(problem.alpha.min() > 0.0)
     try:
@@ -93,7 +91,7 @@ class _Walk:
             reached = self._look(engine.theta()) or (mean is not None and self._look(mean))
             if reached or self.passes >= most or not going:
                 break
-            next_look = min(most, self.passes + max(1, min(self.passes // 4, MOST_BETWEEN)))
+            next_look = min(most, self.passes + max(1, min(self.passes // 4, MAX_PASSES_BETWEEN)))
         if reached:
             self.status = "converged"
         elif engine.ending == "diverged":
@@ -115,6 +113,7 @@ class _Walk:
             u = self.alone.dual_point(0, left)
             found = self.alone.gap(0, w, b, u)
             dual = max(found.dual, self.alone.gap(0, w, b, found.stretch * u).dual)
-            return relative_gap(found.primal, dual) <= AIM * self.tol
+            # 0.9: the certified point is rounded to the precision of the data.
+            return relative_gap(found.primal, dual) <= 0.9 * self.tol
         room = self.alone.orthogonality_error(left, self.alone.residual_error(W, offset))
         return math.isfinite(value) and bool(self.alone.orthogonality(left, gradient)[0] <= self.tol + room[0])

@@ -27,7 +27,6 @@ from gapless._runtime.results import result
 from gapless._runtime.written import written
 
 SEARCHES = ("backtracking", "exact", "polyak")
-_CODES = {"constant": 0, "inverse": 1, "inverse_root": 2, "pegasos": 3, "cosine": 4}
 
 
 @result
@@ -122,7 +121,8 @@ class Schedule:
 
     def rates(self, first: int, out: np.ndarray) -> np.ndarray:
         """Into ``out``: the rates of the steps first, first + 1, ... (the first step of all is 1)."""
-        _fill(_CODES[self.kind], self.rate, self.shift, self.lam or 1.0, self.steps or 1, self.final, first, out)
+        code = ("constant", "inverse", "inverse_root", "pegasos", "cosine").index(self.kind)
+        _fill(code, self.rate, self.shift, self.lam or 1.0, self.steps or 1, self.final, first, out)
         return out
 
     def __str__(self) -> str:

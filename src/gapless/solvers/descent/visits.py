@@ -22,15 +22,6 @@ from gapless._runtime.written import written
 from gapless.rows.shape import Rows, bytes_per_value, n_rows, n_stored
 
 KINDS = ("shuffled", "random", "sequential")
-#: Bytes of data up to which any order is as fast as any other.
-CACHE = 1 << 20
-#: Bytes of a block, and how many of them are read side by side: as many as the memory follows by itself.
-BLOCK_BYTES = 1 << 17
-STREAMS = 4
-#: Of a copy's block: as small as the memory can follow, for within it the order stays.
-COPY_BLOCK_BYTES = 1 << 15
-#: Bytes of a row from which on its values take longer than its visit.
-LONG = 512
 
 
 class Visits:
@@ -44,18 +35,26 @@ class Visits:
         self.order = np.arange(self.n)
         per_row = max(1.0, bytes_per_value(rows) * n_stored(rows) / max(1, self.n))
         self.bytes = per_row * self.n
-        self.block = max(1, int(BLOCK_BYTES / per_row)) if self.bytes > CACHE and first is None else 0
+        # Blocks of 128 kB, four of them read side by side: as many streams as the memory follows by itself.
+        self.block = max(1, int((1 << 17) / per_row)) if self._exceeds_cache and first is None else 0
         # Odd, and far from the small seeds that people choose.
         self.random = np.array([(2 * seed + 1) * 0x9E3779B97F4A7C15 % 2**64], np.uint64)
         self.epoch = 0
-        self.streams = STREAMS
+        self.streams = 4
         #: Whether rows come in an order that the memory cannot guess.
         self.far = self.kind in ("random", "given") or (self.kind == "shuffled" and not self.block)
 
     @property
     def slow(self) -> bool:
         """Whether long rows, larger than the cache together, are visited in an order that may as well be another one."""
-        return self.kind == "shuffled" and self.bytes > max(CACHE, LONG * self.n)
+        return (
+            self.kind == "shuffled" and self._exceeds_cache and self.bytes > 512 * self.n
+        )  # values take longer than a visit
+
+    @property
+    def _exceeds_cache(self) -> bool:
+        """Whether the data has over 1 MB; of less any order is as fast as any other."""
+        return self.bytes > 1 << 20
 
     def once(self) -> np.ndarray:
         """A random order in which to copy the rows."""
@@ -64,7 +63,8 @@ class Visits:
 
     def settle(self, size: int) -> None:
         """From now on the epochs are orders of that copy, which has ``size`` bytes."""
-        self.block = max(1, COPY_BLOCK_BYTES * self.n // max(1, size))
+        # Blocks of 32 kB: as small as the memory can follow, for within a block the order stays.
+        self.block = max(1, (1 << 15) * self.n // max(1, size))
         self.order, self.first, self.streams, self.far = np.arange(self.n), None, 1, True
 
     def next_epoch(self) -> np.ndarray:

@@ -16,9 +16,6 @@ from functools import lru_cache
 
 import numpy as np
 
-#: Lifting stops here: numerators of more bits than that are of no use to anybody.
-MOST_BITS = 400_000
-
 
 class Integers:
     """A matrix of floats as integers times a power of two for each column: M[i, j] = values[i, j] * 2^exponents[j]."""
@@ -42,7 +39,7 @@ class Integers:
 
     @classmethod
     def of(cls, values: np.ndarray, exponents: np.ndarray) -> Integers:
-        """Integers that are there already."""
+        """Make Integers from integers and exponents."""
         out = cls(np.zeros((0, values.shape[1])))
         out.values, out.exponents = values, np.asarray(exponents, dtype=np.int64)
         return out
@@ -191,7 +188,7 @@ class _Limbs:
 
 
 def solve(M: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
-    """(numerators, denominator > 0) of the x with M x = b, for integers; None where M is singular (or seems so)."""
+    """Solve M x = b in integers. Returns (numerators, denominator > 0), or None where M is singular (or seems so)."""
     n = len(M)
     if n == 0:
         return [], 1
@@ -204,7 +201,7 @@ def solve(M: np.ndarray, b: np.ndarray) -> tuple[list[int], int] | None:
     else:
         return None
     limbs = _Limbs(M, p)
-    most = min(MOST_BITS, 2 * _hadamard(M, b) + 64)
+    most = min(400_000, 2 * _hadamard(M, b) + 64)  # bits of a numerator; longer ones would take minutes
     residual = b.astype(object)
     digits: list[np.ndarray] = []
     wanted = 8

@@ -12,9 +12,6 @@ import numpy as np
 from gapless.problems.separation import TINY, Separation
 from gapless.solvers.exact.rational import Integers
 
-#: Numbers of one block of Python integers.
-BLOCK = 1 << 18
-
 
 class Direction:
     """theta, exactly: integers times a common positive factor that does not matter."""
@@ -86,7 +83,7 @@ def _in_integers(problem: Separation, theta: Direction, rows: np.ndarray) -> Ite
     lines = [[0] * problem.width, *theta.whole.tolist()]
     live = np.flatnonzero((theta.whole[:, :d] != 0).any(axis=0))
     columns = np.append(live, d).tolist() if problem.offset else live.tolist()
-    step = max(1, BLOCK // max(1, live.size))
+    step = max(1, (1 << 18) // max(1, live.size))  # so many Python integers at a time
     X = problem.X[:, live] if problem.is_sparse else problem.X
     for start in range(0, rows.size, step):
         part = rows[start : start + step]

@@ -12,17 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
-#: Numbers of a tableau up to which this is tried.
-MOST = 60_000
 
-
-def fits(rows: int, columns: int) -> bool:
-    """Whether a problem is small enough."""
-    return 2 * rows * (2 * columns + 3 * rows) <= MOST
+def simplex_is_small(rows: int, columns: int) -> bool:
+    """Whether the tableau has at most 60,000 numbers, with which the method takes a second."""
+    return 2 * rows * (2 * columns + 3 * rows) <= 60_000
 
 
 def classify_exactly(A: np.ndarray) -> tuple[list[Fraction], list[Fraction]]:
-    """(theta, alpha) for the integers A."""
+    """Solve the program for the integers A. Returns (theta, alpha)."""
     m, p = A.shape
     # Columns: theta split in two, s, slacks of the first constraints, slacks of s <= 1, right-hand side.
     width = 2 * p + 3 * m + 1

@@ -1,4 +1,4 @@
-"""Columns that are dependent but for rounding, told apart: each becomes what the others leave of it, in exact arithmetic.
+"""Columns that are dependent but for rounding, told apart: from each the others' best combination is subtracted, exactly.
 
     given  rows (x, 1) whose columns are nearly dependent: redundant features, each rounded to float64
     find   an invertible T of dyadic fractions for which the columns of Z = (X, 1) T are of size 1 and well apart
@@ -19,13 +19,7 @@ from scipy import linalg, sparse
 from gapless.problems.separation import Separation
 from gapless.solvers.exact.rational import Integers, echelon
 from gapless.solvers.separation.frame import Frame, Undecided
-
-#: Below this share of the largest a column counts as given by the others: a program's tolerance is 1e-7.
-NEARLY = 1e-6
-#: Times that what is left is taken apart again; each time resolves fifty bits more.
-TIMES = 6
-#: Numbers of one block of Python integers, and columns up to which all this is tried.
-BLOCK, MOST = 1 << 18, 400
+from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
 
 class Sharp(Frame):
@@ -34,19 +28,22 @@ class Sharp(Frame):
     mixed = True
 
     def __init__(self, problem: Separation, pairs: np.ndarray) -> None:
-        if problem.width > MOST:
-            raise Undecided(f"columns are told apart up to {MOST}")
+        most_columns = SEPARATION_THRESHOLDS.exact_columns
+        if problem.width > most_columns:
+            raise Undecided(f"columns are told apart up to {most_columns}")
         super().__init__(problem, pairs)
         rows = np.unique(problem.split(pairs)[0])
         whole = self._integers(rows)
         self.T: dict[int, list[Fraction]] = {}
         Z = self._numbers(whole, rows)
-        # The others depend on these exactly: nothing is hidden in them. The offset is among these, since shifts go by it.
+        # live: a largest set of exactly independent columns, the offset among them, which the shifts use. All other columns are
+        # exact combinations of these and carry no information.
         live = problem.width - 1 - echelon(whole.values[:, ::-1])[1]
-        for _ in range(TIMES):
+        for _ in range(6):  # each time resolves fifty bits more
             _, R, order = linalg.qr(Z[:, live], mode="economic", pivoting=True)
             size = np.abs(R.diagonal())
-            rank = int((size > NEARLY * size.max(initial=0.0)).sum())
+            # Below 1e-6 of the largest a column counts as given by the others: the tolerance of a program is 1e-7.
+            rank = int((size > 1e-6 * size.max(initial=0.0)).sum())
             kept, given = live[order[:rank]], live[order[rank:]]
             if given.size == 0:
                 break
@@ -73,7 +70,7 @@ class Sharp(Frame):
         return self.T.get(j) or self._plain(j)
 
     def _less(self, j: int, kept: np.ndarray, share: np.ndarray) -> list[Fraction]:
-        """Column j of T less these shares of others."""
+        """Column j of T less shares of the columns ``kept``."""
         out = list(self._column(j))
         for i, part in zip(kept.tolist(), share.tolist()):
             if part:
@@ -112,7 +109,7 @@ class Sharp(Frame):
     def values(self, theta: np.ndarray) -> np.ndarray:
         p = self.problem
         out = np.empty((p.n, p.K - 1))
-        step = max(1, BLOCK // p.width)
+        step = max(1, (1 << 18) // p.width)  # so many Python integers at a time
         for start in range(0, p.n, step):
             part = slice(start, min(start + step, p.n))
             moved = self._problem(self._rows(part), part)

@@ -27,43 +27,28 @@ from gapless.problems.multinomial import Multinomial
 from gapless.problems.separation import Separation
 from gapless.solvers.exact.rational import Integers
 from gapless.solvers.exact.signs import Direction, exact_signs
-from gapless.solvers.exact.simplex import classify_exactly, fits
+from gapless.solvers.exact.simplex import classify_exactly, simplex_is_small
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.loop import Stop
 from gapless.solvers.separation.columns import Sharp
 from gapless.solvers.separation.frame import Frame, Undecided, linear_program
-from gapless.solvers.separation.proofs import (
-    Proof,
-    complete,
-    complete_by,
-    exactly,
-    overlap,
-    quasi,
-)
+from gapless.solvers.separation.proofs import Proof, complete, complete_by, exactly, overlap, quasi
+from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
-#: A row of length 1 counts as on the plane below this, and as in a space if no further from it.
+#: A row of length 1 counts as on a plane, or in a space, within 1e-7: HiGHS holds its constraints to that.
 NEAR = 1e-7
-#: Rows of the first subset, as a multiple of the coefficients and at least; rows that may join at a time, likewise.
-FIRST, LEAST, JOIN = 4, 1200, 400
-ROUNDS = 80
-#: Coefficients from which on a machine is tried first, rows for each of them up to which, and its cost of an error.
-MANY, PER_COEFFICIENT, COST = 150, 10, 1e4
-#: Its passes, or steps of Newton's method: no clock, so that a slow machine finds the same.
-PASSES, NEWTON = 300, 40
-#: Coefficients up to which all classes are taken at once.
-SOFTMAX = 5_000
 
 
 def separate(problem: Separation, seed: int = 0) -> Proof:
-    """Decide, and prove. Undecided where rounding leaves no way to a proof."""
+    """Decide, and prove. Raises Undecided where rounding leaves no way to a proof."""
     try:
         return _separate(problem, np.random.default_rng(seed), Frame)
     except Undecided as error:
         undecided = error
-    try:  # perhaps columns are dependent but for rounding
+    try:  # columns may be dependent but for rounding
         return _separate(problem, np.random.default_rng(seed), Sharp)
     except Undecided:
-        if not fits(problem.n_pairs, problem.size):
+        if not simplex_is_small(problem.n_pairs, problem.size):
             raise undecided from None
     A = problem.gather(np.arange(problem.n_pairs))
     whole = Integers(A.toarray() if sparse.issparse(A) else A)
@@ -72,22 +57,23 @@ def separate(problem: Separation, seed: int = 0) -> Proof:
 
 
 def _separate(problem: Separation, random: np.random.Generator, coordinates: type[Frame]) -> Proof:
-    guess = None
-    if coordinates is Frame and problem.size >= MANY and problem.n <= PER_COEFFICIENT * problem.size:
-        guess = _by_machine(problem)
+    limits, guess = SEPARATION_THRESHOLDS, None
+    few_rows = problem.n <= limits.machine_rows_per_coefficient * problem.size
+    if coordinates is Frame and problem.size >= limits.machine_coefficients and few_rows:
+        guess = _guess_by_machine(problem)
         if np.isfinite(guess).all() and np.all(exact_signs(problem, Direction(guess)) > 0):
             return complete_by(problem, guess)
-    R = _first(problem, random, guess)
-    for _ in range(ROUNDS):
+    R = _choose_first_subset(problem, random, guess)
+    for _ in range(limits.rounds):
         frame = coordinates(problem, R)
         A = frame.gather(R)
-        theta, alpha = _classify(A)
+        theta, alpha = _solve_program(A)
         theta = theta.reshape(problem.K - 1, problem.width)
         held = alpha > 0.5
         space = _Space(A[held])
         if space.rank == problem.size:
             return overlap(problem, frame, R[held], random)
-        wrong = _wrong(problem, frame, theta, space, R)
+        wrong = _find_wrong_pairs(problem, frame, theta, space, R)
         if wrong.size == 0 and held.all():  # no row leaves the space
             return overlap(problem, frame, R, random)
         if wrong.size == 0:
@@ -95,31 +81,33 @@ def _separate(problem: Separation, random: np.random.Generator, coordinates: typ
                 return quasi(problem, frame, theta, R[held], R[~held], random)
             return complete(problem, frame, theta, R)
         R = np.concatenate([R, wrong])
-    raise Undecided(f"the rows did not settle in {ROUNDS} rounds")
+    raise Undecided(f"the rows did not settle in {limits.rounds} rounds")
 
 
-def _by_machine(problem: Separation) -> np.ndarray:
-    """theta of a support vector machine, or of softmax, on rows of length 1: nearly without a penalty."""
-    everything = np.arange(problem.n)
+def _guess_by_machine(problem: Separation) -> np.ndarray:
+    """Fit a support vector machine, or softmax, to rows of length 1, nearly without a penalty. Returns its theta."""
+    everything, limits = np.arange(problem.n), SEPARATION_THRESHOLDS
     frame = Frame(problem, problem.pairs(everything), shifted=False)
-    x, cost = frame.examples(everything), np.full(problem.n, COST)
-    if problem.K > 2 and problem.size <= SOFTMAX:
+    x, cost = frame.examples(everything), np.full(problem.n, limits.machine_cost)
+    if problem.K > 2 and problem.size <= limits.softmax_coefficients:
         softmax = Multinomial.build(x, problem.index, cost, problem.K, "none")
-        W = softmax.split(solve_multinomial(softmax, Stop(1e-2, NEWTON)).theta)[0]
+        W = softmax.split(solve_multinomial(softmax, Stop(1e-2, limits.machine_newton_steps)).theta)[0]
     else:  # one class against the rest
         lines = []
         for k in (1,) if problem.K == 2 else range(problem.K):
             y = np.where(problem.index == k, np.int8(1), np.int8(-1))
             machine = LinearProblem.build(x, y, cost, losses.BY_NAME["squared_hinge"], "none")
-            lines.append(machine.split(solve(machine, Stop(1e-2, PASSES), solver="coordinate_descent").theta)[0])
+            stop = Stop(1e-2, limits.machine_passes)
+            lines.append(machine.split(solve(machine, stop, solver="coordinate_descent").theta)[0])
         W = np.array(lines)
     theta = W if problem.K == 2 else W[1:] - W[0]
     return frame.back(np.asarray(theta, dtype=np.float64))
 
 
-def _first(problem: Separation, random: np.random.Generator, theta: np.ndarray | None) -> np.ndarray:
-    """All pairs where they are few, else a sample; with a theta that fails, half of it where it fails most."""
-    most = max(FIRST * problem.size, LEAST)
+def _choose_first_subset(problem: Separation, random: np.random.Generator, theta: np.ndarray | None) -> np.ndarray:
+    """Choose the first subset: all pairs where they are few, else a sample, half of it where a given theta fails most."""
+    limits = SEPARATION_THRESHOLDS
+    most = max(limits.first_rows_per_coefficient * problem.size, limits.first_rows)
     if problem.n_pairs <= (2 if theta is None else 1) * most:
         return np.arange(problem.n_pairs)
     if theta is not None:
@@ -130,8 +118,8 @@ def _first(problem: Separation, random: np.random.Generator, theta: np.ndarray |
     return problem.pairs(rows)
 
 
-def _classify(A: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(theta, alpha) of the program above."""
+def _solve_program(A: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Solve the program of the module's docstring for (theta, alpha)."""
     m = A.shape[0]
     T = sparse.csc_matrix(A.T) if sparse.issparse(A) else np.ascontiguousarray(A.T)
     stacked = sparse.hstack([T, -T], format="csc") if sparse.issparse(T) else np.hstack([T, -T])
@@ -156,7 +144,7 @@ class _Space:
         self.rank = int((sigma > NEAR * max(1.0, float(sigma.max(initial=0.0)))).sum())
         self.Q = Vt[: self.rank].T
 
-    def has(self, A: Any) -> np.ndarray:
+    def contains(self, A: Any) -> np.ndarray:
         """Whether each row lies in the space."""
         if sparse.issparse(A):
             A = A.toarray()
@@ -164,12 +152,12 @@ class _Space:
         return np.sqrt(np.einsum("ij,ij->i", left, left)) <= NEAR
 
 
-def _wrong(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, R: np.ndarray) -> np.ndarray:
-    """Pairs that join: the worst of those with a'theta < 0, and those at 0 that the space does not explain."""
+def _find_wrong_pairs(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, R: np.ndarray) -> np.ndarray:
+    """Find the pairs that join the subset: the worst with a'theta < 0, and pairs at 0 that lie outside the space."""
     value = frame.values(theta / max(1e-300, float(np.abs(theta).max()))).ravel()
     new = np.ones(value.size, dtype=bool)
     new[R] = False
-    most = max(JOIN, problem.size)
+    most = max(SEPARATION_THRESHOLDS.joining_rows, problem.size)
     below = np.flatnonzero(new & (value < -NEAR))
     near = np.flatnonzero(new & (np.abs(value) <= NEAR))
     joined = below[np.argsort(value[below], kind="stable")[:most]]
@@ -177,11 +165,11 @@ def _wrong(problem: Separation, frame: Frame, theta: np.ndarray, space: _Space, 
     step = max(1, (1 << 21) // problem.size)
     for start in range(0, near.size, step):
         part = near[start : start + step]
-        unexplained.append(part[~space.has(frame.gather(part))])
+        unexplained.append(part[~space.contains(frame.gather(part))])
         if sum(map(len, unexplained)) >= most:
             break
     wrong = np.concatenate([joined, *unexplained])[: 2 * most].astype(np.int64)
-    if 0 < wrong.size < most:  # those that are next to it come along: they would be the wrong ones of the next round
+    if 0 < wrong.size < most:  # the pairs just above 0 join too: they would be wrong in the next round
         above = np.flatnonzero(new & (value > NEAR))
         wrong = np.concatenate([wrong, above[np.argsort(value[above], kind="stable")[: most - wrong.size]]])
     return wrong

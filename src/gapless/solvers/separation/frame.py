@@ -11,11 +11,7 @@ from scipy.optimize import linprog
 
 from gapless.problems.separation import Separation
 from gapless.solvers.exact.rational import Integers
-
-#: Powers of two are kept within this, so that neither they nor their inverses overflow.
-MOST_POWER = 1000
-#: Numbers of a program up to which columns are tried one by one, and how many.
-SPARED, TRIES = 200_000, 20
+from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
 
 class Undecided(ArithmeticError):
@@ -23,7 +19,7 @@ class Undecided(ArithmeticError):
 
 
 def linear_program(cost: np.ndarray, matrix: Any, right: np.ndarray, bounds: Any) -> Any:
-    """min cost'x, matrix x = right, bounds: by HiGHS, and only if it says that it is optimal."""
+    """Minimise cost'x with matrix x = right and bounds, by HiGHS. Raises Undecided unless the optimum is found."""
     found = linprog(cost, A_eq=matrix, b_eq=right, bounds=bounds, method="highs")
     if found.status != 0:
         raise Undecided(f"HiGHS: {found.message}")
@@ -31,14 +27,14 @@ def linear_program(cost: np.ndarray, matrix: Any, right: np.ndarray, bounds: Any
 
 
 def columns_of(A: Any) -> Any:
-    """A' in the layout that the program wants."""
+    """A' in the layout that HiGHS reads."""
     return sparse.csc_matrix(A.T) if sparse.issparse(A) else np.ascontiguousarray(A.T)
 
 
 class Frame:
-    """Columns shifted (dense rows with an offset) and scaled by powers of two; a power of two taken out of each row."""
+    """Coordinates: columns are shifted (dense rows with an offset) and scaled by powers of two, rows scaled to length 1."""
 
-    #: Whether a coordinate is more than one column, shifted and scaled.
+    #: Whether a coordinate mixes several columns, and is not one column shifted and scaled.
     mixed = False
 
     def __init__(self, problem: Separation, pairs: np.ndarray, shifted: bool = True) -> None:
@@ -50,7 +46,8 @@ class Frame:
             x = x - self.shift
         size: Any = abs(x).max(axis=0) if x.shape[0] else np.zeros(problem.d)
         size = np.asarray(size.toarray() if sparse.issparse(size) else size, dtype=np.float64).ravel()
-        power = np.clip(-np.frexp(np.where(size > 0, size, 1.0))[1], -MOST_POWER, MOST_POWER)
+        # Powers of two up to 1000 and their inverses are floats.
+        power = np.clip(-np.frexp(np.where(size > 0, size, 1.0))[1], -1000, 1000)
         self.scale = np.where(size > 0, np.exp2(power.astype(np.float64)), 1.0)
 
     def moved(self, x: Any) -> Any:
@@ -67,7 +64,7 @@ class Frame:
         return moved.gather(np.arange(pairs.size) * (p.K - 1) + pairs % (p.K - 1))
 
     def gather(self, pairs: np.ndarray) -> Any:
-        """... at lengths of about 1."""
+        """The rows a of pairs in these coordinates, scaled to lengths of about 1."""
         A = self.plain(pairs)
         length = lengths(A)
         return sparse.csr_array(sparse.diags_array(1.0 / length) @ A) if sparse.issparse(A) else A / length[:, None]
@@ -104,7 +101,7 @@ class Frame:
         return out
 
     def exact(self, theta: np.ndarray) -> np.ndarray:
-        """... in fractions: an offset may be there that no float has."""
+        """theta in the user's units, in fractions: the offset may be no float."""
         d = self.problem.d
         out = np.empty(theta.shape, dtype=object)
         for k, line in enumerate(theta.tolist()):
@@ -128,13 +125,13 @@ class Frame:
 
 
 def integers_of(problem: Separation, pairs: np.ndarray) -> Integers:
-    """The rows as integers; columns have powers of two as factors of their own, which no relation between rows minds."""
+    """The rows as integers; each column has a power of two as a factor, which changes no relation between rows."""
     A = problem.gather(pairs)
     return Integers(A.toarray() if sparse.issparse(A) else A)
 
 
 def fewest_columns(problem: Separation, outside: Any, on_plane: Any = None) -> np.ndarray | None:
-    """theta with a'theta >= 1 outside and 0 on the plane of least |w|_1; then, one by one, without what can be spared."""
+    """Find theta of least |w|_1 with a'theta >= 1 outside and 0 on the plane; then leave out columns one by one."""
     d, lines, size = problem.d, problem.K - 1, problem.size
     weight = np.tile(np.append(np.ones(d), np.zeros(int(problem.offset))), lines)
     above, equal = _both_signs(-outside), None if on_plane is None else _both_signs(on_plane)
@@ -153,12 +150,12 @@ def fewest_columns(problem: Separation, outside: Any, on_plane: Any = None) -> n
     theta = least(dropped)
     if theta is None:
         return None
-    if outside.shape[0] * size > SPARED:
+    if outside.shape[0] * size > SEPARATION_THRESHOLDS.spared_numbers:
         return theta
     sizes = np.abs(theta[:, :d]).max(axis=0)
     order = [j for j in np.argsort(sizes, kind="stable").tolist() if sizes[j] > 0]
     dropped = set(np.flatnonzero(sizes == 0).tolist())
-    for j in order[:TRIES]:
+    for j in order[: SEPARATION_THRESHOLDS.spared_columns]:
         without = least(dropped | {j})
         if without is not None:
             theta, dropped = without, dropped | {j}

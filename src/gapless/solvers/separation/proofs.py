@@ -6,7 +6,7 @@
                rounded, the others follow from a'theta = 0 on the rows that every theta has on its plane
     complete   theta as it stands.  Two classes: the largest margin (`hard_margin`), and multipliers that bound it from above
 
-Whatever is returned has been checked: relations as sums of integers, signs of theta row by row.
+Every proof is checked before it is returned: relations as sums of integers, signs of theta row by row.
 """
 
 from __future__ import annotations
@@ -32,13 +32,7 @@ from gapless.solvers.separation.frame import (
     lengths,
     linear_program,
 )
-
-#: Draws of random coefficients before giving up.
-DRAWS = 4
-#: Seconds that the largest margin may take, and numbers converted for it.
-SECONDS, CONVERTED = 10.0, 30_000_000
-#: Coefficients, and numbers of a program, up to which few columns are looked for.
-FEW, SMALL = 400, 2_000_000
+from gapless.solvers.separation.thresholds import SEPARATION_THRESHOLDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +69,7 @@ def _full_rank_relation(
         return held[:1], [Fraction(1)]
     basis = np.sort(order[rows])
     A, length = frame.gather(held), lengths(frame.plain(held))
-    for _ in range(DRAWS):
+    for _ in range(4):  # draws of random coefficients; the first nearly always does
         c = 1.0 + random.integers(0, 1 << 10, basis.size) / (1 << 10)
         v = np.asarray(-(A[basis].T @ c)).ravel()
         found = linear_program(1.0 + random.random(held.size), columns_of(A), v, (0, None))
@@ -150,12 +144,12 @@ def quasi(
     outside: np.ndarray,
     random: np.random.Generator,
 ) -> Proof:
-    """theta > 0 on all pairs but those in the space of ``held``, which it has on its plane; ``outside``: those of its finding."""
+    """theta > 0 on all pairs but those in the space of ``held``, which lie on its plane; ``outside``: pairs of the program."""
     pairs, multipliers = _gordan(problem, frame, held, random)
     whole = frame.whole(held)
     rows, columns = echelon(whole.values)
     narrow = None
-    if not frame.mixed and problem.size <= FEW and (outside.size + rows.size) * problem.size <= SMALL:
+    if not frame.mixed and _few_columns_pay(problem, outside.size + rows.size):
         narrow = fewest_columns(problem, frame.gather(outside), frame.gather(held[rows]))
     for direction in (theta,) if narrow is None else (narrow, theta):
         for bits in (8, 24, 53):
@@ -178,7 +172,7 @@ def _gordan(
     T = columns_of(A)
     matrix = sparse.vstack([T, ones], format="csc") if sparse.issparse(T) else np.vstack([T, ones])
     right = np.append(np.zeros(problem.size), 1.0)
-    for _ in range(DRAWS):
+    for _ in range(4):  # draws of random coefficients; the first nearly always does
         optimum = linear_program(1.0 + random.random(held.size), matrix, right, (0, None))
         support = held[np.flatnonzero(optimum.x > 1e-9)]
         whole = integers_of(problem, support).values
@@ -200,7 +194,7 @@ def _gordan(
 def _through(
     problem: Separation, theta: np.ndarray, whole: Integers, rows: np.ndarray, columns: np.ndarray, bits: int
 ) -> np.ndarray:
-    """theta with a'theta = 0 exactly on all rows of ``whole``: free coordinates rounded to ``bits``, the others solved for."""
+    """Make a'theta = 0 exact on all rows of ``whole``: round the free coordinates to ``bits``, and solve for the others."""
     free = np.setdiff1d(np.arange(problem.size), columns)
     flat = _rounded(theta.ravel(), bits)
     # In integers: sum over columns V_j 2^e_j theta_j = 0
@@ -221,7 +215,7 @@ def _through(
 
 
 def _rounded(values: np.ndarray, bits: int) -> np.ndarray:
-    """To multiples of the largest one's 2^-bits."""
+    """Round values to multiples of 2^-bits times the largest of them."""
     top = float(np.abs(values).max(initial=0.0))
     if top == 0.0 or bits >= 53:
         return values
@@ -245,7 +239,7 @@ def complete(problem: Separation, frame: Frame, theta: np.ndarray, R: np.ndarray
 
 
 def complete_by(problem: Separation, theta: np.ndarray, narrow: np.ndarray | None = None) -> Proof:
-    """The floats ``theta`` separate; so do those of the largest margin where there are two classes and it can be found."""
+    """The floats ``theta`` separate. For two classes the direction of the largest margin replaces them where it is found."""
     widest = _widest(problem) if problem.K == 2 else None
     pairs = np.zeros(0, dtype=np.int64)
     multipliers: list[Fraction] = []
@@ -272,13 +266,14 @@ def _best_offset(problem: Separation, theta: np.ndarray) -> np.ndarray:
 def _widest(problem: Separation) -> tuple[np.ndarray, np.ndarray, list[Fraction]] | None:
     """theta of the largest margin, and multipliers of sum 1 (0 when signed) that bound it; None where it was not found."""
     X = problem.X
-    if not problem.is_sparse and X.size > CONVERTED:
+    if not problem.is_sparse and X.size > SEPARATION_THRESHOLDS.margin_numbers:
         return None
     X = X.astype(np.float64) if X.dtype not in (np.float32, np.float64) else X
     X = X if problem.is_sparse else np.ascontiguousarray(X)
     y = np.where(problem.index == 1, np.int8(1), np.int8(-1))
+    stop = Stop(1e-8, 10_000, SEPARATION_THRESHOLDS.margin_seconds)
     with np.errstate(all="ignore"):
-        found = hard_margin(X, y, offset="free" if problem.offset else "none", stop=Stop(1e-8, 10_000, SECONDS))
+        found = hard_margin(X, y, offset="free" if problem.offset else "none", stop=stop)
     if found.status == "infeasible" or not np.isfinite(found.w).all() or not found.w.any():
         return None
     theta = np.append(found.w, found.b)[None, : problem.width].astype(np.float64)
@@ -295,10 +290,17 @@ def _widest(problem: Separation) -> tuple[np.ndarray, np.ndarray, list[Fraction]
     return theta, held, [v / total for v in alpha]
 
 
+def _few_columns_pay(problem: Separation, pairs: int) -> bool:
+    """Whether the program for few columns is small enough."""
+    limits = SEPARATION_THRESHOLDS
+    small = pairs * problem.size <= limits.few_columns_numbers
+    return problem.size <= limits.few_columns_coefficients and small
+
+
 def _few_columns(problem: Separation, frame: Frame, R: np.ndarray) -> np.ndarray | None:
-    """Few columns that separate alone, on R and what they get wrong there; None where that is too much work."""
+    """Find few columns that separate alone, on R and on the pairs that they get wrong; None where that is too much work."""
     for _ in range(10):
-        if frame.mixed or problem.size > FEW or R.size * problem.size > SMALL:
+        if frame.mixed or not _few_columns_pay(problem, R.size):
             return None
         theta = fewest_columns(problem, frame.gather(R))
         if theta is None:
@@ -318,7 +320,7 @@ def _few_columns(problem: Separation, frame: Frame, R: np.ndarray) -> np.ndarray
 
 
 def exactly(problem: Separation, whole: Integers, theta: list[Fraction], alpha: list[Fraction]) -> Proof:
-    """What the program says that was solved in fractions on all rows."""
+    """The proof that the program gives which was solved in fractions on all rows."""
     entries = _unscaled(theta, whole, problem)
     direction = Direction(entries)
     signs = exact_signs(problem, direction)

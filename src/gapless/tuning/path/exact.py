@@ -169,7 +169,7 @@ class _Kernel(_Owner):
         return self._by_kernel(C)
 
     def dual(self, u: np.ndarray) -> np.ndarray:
-        return self.data.cost.restore(u if self.groups is None else self.groups.expand(u))
+        return self.data.cost.restore(u if self.groups is None else self.groups.to_all_rows(u))
 
     def lines(self, X: Any) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
         refuse_lazy(X)
