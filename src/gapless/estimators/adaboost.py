@@ -22,8 +22,7 @@ from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, weightless_classes
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.ensemble import SEEDS, taken, takes_weights
-from gapless.estimators.shared.ensemble_trees import stump_tree
-from gapless.estimators.tree import DecisionTreeClassifier
+from gapless.estimators.shared.ensemble_trees import default_tree, is_tree, stump_tree
 from gapless.fits.boosting import Clock, Run, add_note_of_rounds, boost, boost_stumps, certify_rounds
 from gapless.solvers.boosting.rounds import Rounds, order_by_class
 from gapless.solvers.boosting.stumps import Stumps, sum_votes
@@ -97,16 +96,16 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
         self.time_limit = time_limit
 
     def _default(self) -> Any:
-        return DecisionTreeClassifier(max_depth=1)
+        return default_tree("DecisionTreeClassifier", max_depth=1)
 
     def _boosts_stumps(self) -> bool:
         """Whether the base learner is a tree of ours with one split and no other parameter set."""
         if self.estimator is None:
             return True
-        if type(self.estimator) is not DecisionTreeClassifier:
+        if not is_tree(self.estimator) or type(self.estimator).__name__ != "DecisionTreeClassifier":
             return False
         given = {**self.estimator.get_params(), "random_state": None}
-        return given == DecisionTreeClassifier(max_depth=1).get_params()
+        return given == type(self.estimator)(max_depth=1).get_params()
 
     # -- fit -------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gapless.estimators.shared.bagging import BaseBagging
 from gapless.estimators.shared.ensemble import refuse_parameters
-from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from gapless.estimators.shared.ensemble_trees import default_tree
 
 
 def _has_scores(self: Any) -> bool:
@@ -64,7 +64,7 @@ class BaggingClassifier(ClassifierMixin, BaseBagging):
     """
 
     def _default(self) -> Any:
-        return DecisionTreeClassifier()
+        return default_tree("DecisionTreeClassifier")
 
     def _encode_target(self, y: Any) -> np.ndarray:
         y = column_or_1d(y, warn=True)
@@ -174,7 +174,7 @@ class BaggingRegressor(RegressorMixin, BaseBagging):
     """
 
     def _default(self) -> Any:
-        return DecisionTreeRegressor()
+        return default_tree("DecisionTreeRegressor")
 
     def _encode_target(self, y: Any) -> np.ndarray:
         y = np.asarray(y)

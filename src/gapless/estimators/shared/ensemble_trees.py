@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import share
 from gapless.certificates.tree import TreeData, certify_tree
-from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gapless.fits.tree import choose_bins, fit_tree, hash_rows
 from gapless.solvers.bagging import add_leaf_values
 from gapless.solvers.boosting.stumps import Stumps
@@ -20,6 +19,18 @@ from gapless.solvers.tree.thresholds import TREE_THRESHOLDS
 from gapless.solvers.tree.tree import Tree, all_finite, find_leaves, prepare_columns
 
 from .ensemble import SEEDS
+
+
+def default_tree(name: str, **parameters: Any) -> Any:
+    """A decision tree. Its module is loaded late: it brings sklearn.tree, which takes 0.13 s."""
+    from gapless.estimators import tree
+
+    return getattr(tree, name)(**parameters)
+
+
+def is_tree(learner: Any) -> bool:
+    """Whether the learner is a decision tree of this package, and of no subclass."""
+    return type(learner).__module__ == "gapless.estimators.tree"
 
 
 def stump_tree(base: Any, stumps: Stumps, t: int, owner: Any) -> Any:
@@ -57,7 +68,7 @@ class SharedTrees:
     @classmethod
     def build(cls, base: Any, X: Any, y: np.ndarray) -> SharedTrees | None:
         """For a tree of ours without categories, class weights and pruning, on a dense matrix of numbers; else None."""
-        if type(base) not in (DecisionTreeClassifier, DecisionTreeRegressor):
+        if not is_tree(base):
             return None
         plain = base.categorical_features is None and base.class_weight is None and base.ccp_alpha == 0.0
         if not (plain and isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and X.shape[0] > 0):
@@ -115,8 +126,7 @@ def sum_tree_answers(learners: list[Any], X: Any) -> np.ndarray | None:
 
     X is read once: a block of rows goes through all trees while it is in the cache.
     """
-    ours = all(type(each) in (DecisionTreeClassifier, DecisionTreeRegressor) for each in learners)
-    if not ours or not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.shape[0] == 0:
+    if not all(map(is_tree, learners)) or not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.shape[0] == 0:
         return None
     width = learners[0]._tree.value.shape[1]
     if any(each._levels is not None or each._tree.value.shape[1] != width for each in learners):
