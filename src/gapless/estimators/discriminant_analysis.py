@@ -167,7 +167,12 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         else:
             found = project_by_covariance(whitening, total, means, priors, eps)
         scores = found.scores.of_two()
-        fitted = {"means_": means, "priors_": priors, "coef_": scores.coef, "intercept_": scores.intercept}
+        fitted: dict[str, Any] = {
+            "means_": means,
+            "priors_": priors,
+            "coef_": scores.coef,
+            "intercept_": scores.intercept,
+        }
         fitted |= {"scalings_": found.scalings, "xbar_": found.centre}
         fitted["explained_variance_ratio_"] = None if found.ratio is None else found.ratio[: self._max_components]
         if not by_svd or self.store_covariance:

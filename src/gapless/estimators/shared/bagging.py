@@ -33,6 +33,7 @@ class BaseBagging(Ensemble):
 
     n_features_in_: int
     estimators_features_: list[np.ndarray]
+    _seeds: np.ndarray
 
     def __init__(
         self,
