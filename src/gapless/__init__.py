@@ -49,7 +49,7 @@ _HOME = {
     "save": "gapless.files.model_file",
     "load": "gapless.files.model_file",
     # the house
-    "warmup": "gapless._warmup",
+    "warmup": "gapless._warmup.compile_ahead",
     "show_versions": "gapless._runtime.versions",
     "config_context": "gapless._runtime.config",
     "get_config": "gapless._runtime.config",

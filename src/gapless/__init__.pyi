@@ -16,7 +16,7 @@ from gapless import tuning as tuning
 from gapless._runtime.config import config_context as config_context
 from gapless._runtime.config import get_config as get_config
 from gapless._runtime.versions import show_versions as show_versions
-from gapless._warmup import warmup as warmup
+from gapless._warmup.compile_ahead import warmup as warmup
 from gapless.certificates.separation import separability as separability
 from gapless.certificates.subproblem import certify as certify
 from gapless.certificates.verify import verify as verify

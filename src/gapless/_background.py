@@ -112,7 +112,7 @@ def wish(*names: str) -> None:
 
 def serve() -> None:
     """Compile for the names that come in, one a line, the newest first; end with the process that sends them."""
-    from gapless._warmup import first_fits
+    from gapless._warmup.first_fits import first_fits
 
     wishes: SimpleQueue[str] = SimpleQueue()
 

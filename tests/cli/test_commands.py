@@ -449,11 +449,11 @@ def test_options_that_a_model_does_not_have(csv, tmp_path, options, says):
 def test_warmup_takes_each_step_once(monkeypatch):
     import gapless._compile.kernel_store
     import gapless._runtime.threads
-    import gapless._warmup
+    from gapless._warmup import compile_ahead
 
     seen, steps = [], ["hinge, dense float64", "hinge, CSR float64", "fingerprint, CSR float64"]
-    made = [gapless._warmup.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
-    monkeypatch.setattr(gapless._warmup, "_steps", lambda: iter(made))
+    made = [compile_ahead.Step(what, ("LinearSVC",), partial(seen.append, what)) for what in steps]
+    monkeypatch.setattr(compile_ahead, "all_steps", lambda: iter(made))
     monkeypatch.setattr(
         gapless._runtime.threads, "available_cores", lambda: 1
     )  # more would share it with another process

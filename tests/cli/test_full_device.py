@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
+from typer.testing import CliRunner
 
 MODEL = Path(__file__).parents[1] / "judge" / "files_0_1_0" / "LogisticRegression.gapless"
 DATA = MODEL.with_suffix(".npz")
@@ -115,9 +115,7 @@ def test_ctrl_c_while_the_judge_loads_is_no_verdict():
 
 def test_a_demo_that_is_interrupted_ends(tmp_path, monkeypatch):
     """The command in it says so and returns; the demo went on to files that there were not."""
-    from gapless.cli.commands import demo
+    from gapless.cli import app
 
-    monkeypatch.setattr(sys.modules["gapless.cli.app"], "main", lambda arguments: 130)
-    with pytest.raises(typer.Exit) as ending:
-        demo.demo(out=tmp_path / "demo")
-    assert ending.value.exit_code == 130
+    monkeypatch.setattr(sys.modules["gapless.cli.commands.demo"], "run_line", lambda command, arguments: 130)
+    assert CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")]).exit_code == 130

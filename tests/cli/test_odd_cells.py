@@ -243,6 +243,12 @@ def test_a_header_that_stands_again_is_refused(tmp_path):
         DataError, match="line 71: the header stands again, as where tables are put one behind the other"
     ):
         read_data(path, target="label", typed=True)
+    long = lines[30].replace(lines[30].split(",")[0], "0." + 200_000 * "3", 1)
+    path.write_text("".join([*lines[:30], long, *lines[31:70], lines[0], *lines[70:]]))
+    with pytest.raises(
+        DataError, match="line 71: the header stands again"
+    ):  # below a cell that Python's csv cannot take
+        read_data(path, target="label", typed=True)
     path.write_text("spam,length,words\n" + "".join(f"{('spam', 'ham')[k % 2]},{k % 7},{k % 5}\n" for k in range(60)))
     assert sorted({*read_data(path, target="spam", typed=True).y}) == [
         "ham",

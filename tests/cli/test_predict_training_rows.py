@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import gapless
 from gapless.cli import app
 from gapless.cli.commands import compare
-from gapless.cli.options import split
+from gapless.cli.holdout import draw_split
 
 runner = CliRunner()
 N = 160
@@ -69,7 +69,7 @@ def test_the_whole_file(data, tmp_path, options):
     model = tmp_path / "m.gapless"
     assert run("train", data, "--target", "label", *options, "-o", model, "--no-report").exit_code == 0
     assert run("verify", model, data).exit_code == 0
-    train, held = split(N, 0.25, 0)
+    train, held = draw_split(N, 0.25, 0)
     wrong = wrong_rows(model, data)
     text = told("predict", model, data)
     k = int(wrong[train].sum())
@@ -84,7 +84,7 @@ def test_the_whole_file(data, tmp_path, options):
 def test_a_part_of_the_file_in_another_order(data, lines, tmp_path):
     model, part = tmp_path / "m.gapless", tmp_path / "part.csv"
     assert run("train", data, "--target", "label", "-o", model, "--no-report").exit_code == 0
-    train, held = split(N, 0.25, 0)
+    train, held = draw_split(N, 0.25, 0)
     chosen = np.random.default_rng(0).permutation(np.concatenate([train[:30], held[:25]]))
     part.write_text("\n".join([lines[0], *(lines[1 + i] for i in chosen)]) + "\n")
     seen = np.isin(chosen, train)
@@ -126,7 +126,7 @@ def test_regressions(tmp_path):
     data, model = tmp_path / "d.csv", tmp_path / "m.gapless"
     np.savetxt(data, np.column_stack([X, y]), delimiter=",", header="a,b,price", comments="", fmt="%.17g")
     assert run("train", data, "--model", "linear", "--holdout", "0.25", "-o", model).exit_code == 0
-    train, held = split(80, 0.25, 0)
+    train, held = draw_split(80, 0.25, 0)
     A = np.column_stack([X, np.ones(80)])
     called = A @ np.linalg.lstsq(A[train], y[train], rcond=None)[0]
     text = told("predict", model, data)

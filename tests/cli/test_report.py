@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import gapless
 from gapless.cli import app, options
+from gapless.cli.holdout import draw_split
 from tests.pages.reading import cells, number, section, styled, tree, words
 
 pytest.importorskip("jinja2")
@@ -33,7 +34,7 @@ def files(tmp_path):
         ",".join([*(repr(float(v)) for v in row), '"' + label.replace('"', '""') + '"']) for row, label in zip(X, y)
     ]
     data.write_text(",".join([*NAMES, "label"]) + "\n" + "\n".join(cells) + "\n", encoding="utf-8")
-    kept, _ = options.split(120, 0.25, 0)
+    kept, _ = draw_split(120, 0.25, 0)
     model = gapless.LinearSVC(loss="hinge").fit(X[kept], y[kept])
     model.feature_names_in_ = np.array(NAMES, dtype=object)
     path = tmp_path / "m.gapless"
@@ -82,7 +83,7 @@ def test_the_two_commands_are_command_lines(files, command):
 
 def test_json_and_another_test_file(files):
     model, data, folder = files
-    kept, held = options.split(120, 0.25, 0)
+    kept, held = draw_split(120, 0.25, 0)
     lines = data.read_text(encoding="utf-8").splitlines()
     for name, rows in (("train.csv", kept), ("test.csv", held)):
         (folder / name).write_text("\n".join([lines[0], *(lines[i + 1] for i in rows)]) + "\n", encoding="utf-8")

@@ -171,20 +171,20 @@ def test_the_paired_test_of_numbers():
 def test_the_table_has_a_baseline_and_true_figures(rare, tmp_path):
     """Every figure of the held-out columns, computed anew from the model file and the split."""
     import gapless
-    from gapless.cli.options import split
+    from gapless.cli.holdout import draw_split
     from gapless.files import Expected, read_data
 
     out = tmp_path / "m.gapless"
     labels = np.array([row.rpartition(",")[2] for row in rare.read_text().splitlines()[1:]])
-    seed = next(k for k in range(99) if (labels[split(1600, 0.25, k)[1]] == "fraud").sum() == 3)
+    seed = next(k for k in range(99) if (labels[draw_split(1600, 0.25, k)[1]] == "fraud").sum() == 3)
     options = ["--scoring", "balanced_error", "--seed", seed, "-o", out, "--no-report", "--quiet"]
     result = run("train", rare, "--target", "label", *options)
     assert result.exit_code == 0, result.output
     assert max(map(len, result.stdout.splitlines())) <= 100
     text = " ".join(result.stdout.split())
     model = gapless.load(out)
-    raw = read_data(rare, expected=Expected.of(model))
-    train, held = split(1600, 0.25, seed)
+    raw = read_data(rare, expected=Expected.from_model(model))
+    train, held = draw_split(1600, 0.25, seed)
     Z, y = model.encoding_.transform(raw), np.asarray(raw.y)
     called = model.predict(Z[held])
     wrong, truth = int((called != y[held]).sum()), y[held]
@@ -265,9 +265,9 @@ def test_any_scorer_of_scikit_learn_chooses(noise, tmp_path):
 
     arguments = ["train", noise, "--target", "label", "--scoring", "f1_macro", "-o", tmp_path / "m", "--no-report"]
     told = run_json(*arguments)
-    from gapless.cli.options import split
+    from gapless.cli.holdout import draw_split
 
-    table = read_csv(noise, target="label", typed=True).rows(split(160, 0.25, 0)[0])
+    table = read_csv(noise, target="label", typed=True).rows(draw_split(160, 0.25, 0)[0])
     X, y = Encoding.fit(table).transform(table), table.y
     cuts, _ = compare.folds(y, 0, True)
     each = next(each for each in told["compared"] if each["model"] == "logistic")
@@ -356,9 +356,9 @@ def test_a_class_in_the_held_out_rows_alone(tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(61, 2))
     y = np.where(X[:, 0] > 0, "x", "y")
-    from gapless.cli.options import split
+    from gapless.cli.holdout import draw_split
 
-    y[split(61, 0.25, 0)[1][0]] = "z"
+    y[draw_split(61, 0.25, 0)[1][0]] = "z"
     result = run("train", write(tmp_path / "d.csv", X, y), "--target", "label", "-o", tmp_path / "m", "--no-report")
     text = " ".join(result.stdout.split())
     assert "'z' (1): among the held-out rows alone, and wrong there whatever is learned" in text
@@ -369,10 +369,10 @@ def test_a_rare_class_without_a_held_out_row(tmp_path):
     """Nothing that was held out says what a model knows of it: no figure is given, and that is told."""
     random = np.random.default_rng(0)
     X = random.normal(size=(800, 2))
-    from gapless.cli.options import split
+    from gapless.cli.holdout import draw_split
 
     y = np.full(800, "fine", dtype="U5")
-    y[split(800, 0.25, 0)[0][:5]] = "fraud"
+    y[draw_split(800, 0.25, 0)[0][:5]] = "fraud"
     out, page = tmp_path / "m", tmp_path / "page.html"
     result = run("train", write(tmp_path / "d.csv", X, y), "--target", "label", "-o", out, "--report", page)
     text = " ".join(result.stdout.split())

@@ -240,7 +240,7 @@ def test_coefficients_are_in_units_and_per_deviation(raw, tmp_path, scaled):
     older.write_text("age,job,paid\n40,nurse,yes\n")
     scores = [
         model.decision_function(
-            model.encoding_.transform(read_data(path, expected=Expected.of(model), labels="optional"))
+            model.encoding_.transform(read_data(path, expected=Expected.from_model(model), labels="optional"))
         )[0]
         for path in (new, older)
     ]

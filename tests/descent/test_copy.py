@@ -11,7 +11,9 @@ from gapless.rows import as_rows
 from gapless.rows.copies import choose
 from gapless.rows.copies.words import FREQUENT_COLUMNS, make_ordered_packed_rows
 from gapless.rows.verbs import row_axpy, row_dot
-from gapless.solvers.descent import engine as gradient_epochs
+from gapless.solvers.descent.engine import Engine
+from gapless.solvers.descent.plan import DescentPlan
+from gapless.solvers.descent.schedules import Schedule
 from gapless.solvers.descent.visits import Visits
 
 
@@ -126,9 +128,7 @@ def test_the_dual_point_belongs_to_the_users_rows(data, copied):
     """From 0 without an offset: w = sum u_i x_i, whatever the order."""
     X, y = data
     risk = linear_risk(X, y, loss="hinge", lam=1e-3, offset="none")
-    engine = gradient_epochs.Engine(
-        risk, np.zeros(901), "sgd", gradient_epochs.Schedule.pegasos(1e-3, 50.0), size=1, epochs=50
-    )
+    engine = Engine(risk, np.zeros(901), DescentPlan("sgd", Schedule.pegasos(1e-3, 50.0), 50 * y.size))
     assert copied
     engine.advance(10**9)
     np.testing.assert_allclose(X.T @ engine.u(), engine.theta()[:-1], rtol=1e-10, atol=1e-12)

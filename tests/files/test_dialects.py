@@ -123,7 +123,7 @@ def test_any_table_in_any_dialect(tmp_path, seed, monkeypatch):
     assert theirs.y.tolist() == data.y.tolist()
 
     # once more as a model's file, and as a clean one
-    expected = Expected.by(document)
+    expected = Expected.from_document(document)
     again = read_csv(path, expected=expected)
     np.testing.assert_array_equal(encoding.transform(again), encoding.transform(data))
 

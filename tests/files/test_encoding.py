@@ -132,7 +132,7 @@ def test_through_the_file(saved, tmp_path, capsys):
 
     path, out, model = saved
     again = gapless.load(out)
-    raw = read_csv(path, expected=Expected.of(again))
+    raw = read_csv(path, expected=Expected.from_model(again))
     np.testing.assert_array_equal(
         again.predict(again.encoding_.transform(raw)), model.predict(again.encoding_.transform(raw))
     )

@@ -472,12 +472,12 @@ def _at(value: Any, path: tuple[Any, ...]) -> Any:
 
 def _follow(told: dict[str, Any], own: dict[str, bytes]) -> None:
     """Declare, and cut or fill, the arrays as the changed document implies them: so that sizes alone do not give it away."""
-    from gapless.judge.forms import array_forms, flaw
+    from gapless.judge.kinds import array_shapes, defect
 
     try:
-        if flaw({**told, "arrays": {}}) is not None:
+        if defect({**told, "arrays": {}}) is not None:
             return
-        forms = array_forms(told)
+        forms = array_shapes(told)
         sizes = {
             name: int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize for name, (dtype, shape) in forms.items()
         }

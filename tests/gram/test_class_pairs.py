@@ -67,12 +67,9 @@ def test_rows_brought_when_needed_give_the_same_pairs() -> None:
         if tiles is every:
             done = solve_pairs(tiles.rows, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000)
         else:
-            blocks = tiles.first, tiles.between, tiles.second
-            done = smo_inner_loop(
-                tiles.rows, tiles.row_is_loaded, *blocks, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000
-            )
+            done = smo_inner_loop(tiles.rows, tiles.pair_rows, tiles.diagonal, v, u, low, high, everybody, 1e-3, 5000)
         found.append((done, u, v))
-    assert not couple.row_is_loaded.all()  # some were never needed
+    assert not couple.pair_rows.loaded.all()  # some were never needed
     assert 100 < found[0][0] == found[1][0] < 5000
     np.testing.assert_array_equal(found[0][1], found[1][1])
     np.testing.assert_array_equal(found[0][2], found[1][2])

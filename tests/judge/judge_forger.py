@@ -17,7 +17,7 @@ from judge_truth import lies_of
 from judge_zoo import Fit, fit_of
 
 from gapless.judge import CertificateError, check
-from gapless.judge.forms import kind_of
+from gapless.judge.kinds import kind_of
 
 WORDS = ("converged", "stalled", "max_iter", "gap", "bound", "free", "none", "penalised", "hinge", "logistic", "rbf",
          "linear", "shared", "float32", "float64", "int", "float", "bool", "str", "gini", "l2", "", "1", "1/1")  # fmt: skip

@@ -140,17 +140,17 @@ def test_few_values_need_no_bins():
 
 def test_cuts_are_not_left_out():
     """The bracket of the best margin is over all stumps that there are."""
-    from gapless.judge.boosting import _Case
+    from gapless.judge.boosting import BoostingCase
 
     fit = of(gapless.AdaBoostClassifier(n_estimators=5), X, COUNTS > 2)
 
     def change(document, arrays):
         document["problem"]["cuts"] = 0
         arrays["cuts"], arrays["cut_ends"] = np.zeros(0), np.zeros(3, dtype=np.int64)
-        case, s, weights = _Case(document, arrays, *fit.data), np.zeros(40), []
+        case, s, weights = BoostingCase(document, arrays, *fit.data), np.zeros(40), []
         for t, a in enumerate(arrays["stage_weights"]):
             weights.append(np.exp(s - s.max()) / np.exp(s - s.max()).sum())
-            s += a * (case._answer(t)[0] != case.index)
+            s += a * (case._answer(t)[0] != case.own)
         arrays["edges"] = case._edges(np.array(weights))
         w = arrays["against"] / arrays["against"].sum()
         document["certificate"]["best"] = float(case._edges(w[None, :])[0])

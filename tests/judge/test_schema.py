@@ -15,9 +15,9 @@ from gapless import judge
 from gapless.cli import app
 from gapless.judge import CertificateError, check
 from gapless.judge.files.data_file import read_data
-from gapless.judge.forms import KINDS, kind_of
-from gapless.judge.schema import KINDS as THREE
-from gapless.judge.schema import entries, table_of
+from gapless.judge.form.schema import KINDS as THREE
+from gapless.judge.form.schema import entries, table_of
+from gapless.judge.kinds import KINDS, kind_of
 from gapless.judge.schema_page import as_markdown
 
 ROOT = Path(__file__).parents[2]

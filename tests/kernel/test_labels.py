@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gapless.judge.kernel.labels import safe_sides
-from gapless.readings.kernel_slackness import certified_sides
+from gapless.readings.slackness import certified_sides
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Stop
 from tests.kernel.problems import random_problem

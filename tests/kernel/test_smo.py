@@ -15,14 +15,9 @@ from gapless.kernels import RBF
 from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.kernel.free_set import take_newton_steps
 from gapless.solvers.kernel.inner_loop import solve_pairs
+from gapless.solvers.kernel.level import NestedLevel, level_sizes, start_from_smaller_level
 from gapless.solvers.kernel.polish import polish
-from gapless.solvers.kernel.smo import (
-    NestedLevel,
-    level_sizes,
-    solve_level,
-    solve_single_precision,
-    start_from_smaller_level,
-)
+from gapless.solvers.kernel.smo import solve_level, solve_single_precision
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Ended, Loop, Stop
 

@@ -9,7 +9,9 @@ import pytest
 from scipy import sparse
 
 from gapless import LeastSquaresClassifier, LinearRegression, Ridge, judge, verify
-from gapless.judge.least_squares.case import Case
+from gapless.judge.form.document import read_arrays
+from gapless.judge.kinds import array_shapes
+from gapless.judge.least_squares.data import SquaresData
 from gapless.judge.least_squares.exact import exact_targets
 from gapless.problems.least_squares import LeastSquares
 from tests.least_squares.test_answers import problem_of
@@ -57,7 +59,8 @@ def test_the_optimum_itself(shape, offset, collinear, form):
     model = Ridge([0.0, 0.7], fit_intercept=offset).fit(X, Y, s)
     model.coef_[1, 0] += 1e-3  # away from the optimum
     document, arrays = model.certificate_.document(), dict(model.certificate_.arrays)
-    case = Case(document, arrays, sparse.csr_matrix(X) if form == "csr" else X, Y, s)
+    arrays = read_arrays(arrays, array_shapes(document))
+    case = SquaresData(document, arrays, sparse.csr_matrix(X) if form == "csr" else X, Y, s)
     for k, (found, alpha) in enumerate(zip(exact_targets(case), [0.0, 0.7], strict=True)):
         w, b = map(Fraction, arrays["coef"][k].tolist()), Fraction(float(arrays["intercept"][k]))
         w = list(w)

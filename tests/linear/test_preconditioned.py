@@ -12,7 +12,9 @@ from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.solvers import newton_system as normal_equations
 from gapless.solvers.linear import newton as newton_file
+from gapless.solvers.linear import newton_point
 from gapless.solvers.linear.solve import solve
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Stop
 from gapless.solvers.newton_system_cg import NewtonSystemCG
 
@@ -68,8 +70,9 @@ def test_rows_that_the_sample_misses():
 def test_the_optimum_is_that_of_written_out_systems(monkeypatch, loss, offset, kind):
     P = problem(17_000, 60, offset, kind, loss)  # fewer rows go without nesting, fewer columns are written out
     iterated = solve(P, Stop(1e-10, 200), solver="newton")
-    monkeypatch.setattr(newton_file, "SMALL", 10**9)
-    monkeypatch.setattr(newton_file, "NESTED", ())
+    for file in (newton_file, newton_point):
+        monkeypatch.setattr(file, "SMALL", 10**9)
+    monkeypatch.setattr(newton_file, "LINEAR_THRESHOLDS", LINEAR_THRESHOLDS._replace(newton_subset=()))
     written = solve(P, Stop(1e-10, 200), solver="newton")
     best = P.primal(written.theta)
     assert P.gap(written.theta, written.u) <= 1e-9 * best

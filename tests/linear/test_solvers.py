@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 
 from gapless import losses
 from gapless.problems.linear import LinearProblem
-from gapless.solvers.linear.coordinate_descent import _balanced_start, _even_start
+from gapless.solvers.linear.coordinate_start import start_with_balanced_shares, start_with_class_shares
 from gapless.solvers.linear.solve import NotForThisLoss, solve
 from gapless.solvers.loop import Interruption, Stop
 
@@ -375,7 +375,7 @@ def test_logistic_coordinate_descent_starts_at_the_best_share_of_each_class(offs
     y = np.where(random.random(600) < 0.1, np.int8(1), np.int8(-1))  # one class is rare
     c = C * (0.5 + random.random(600))
     problem = LinearProblem.build(X, y, c, losses.BY_NAME["logistic"], offset)
-    u, theta = _even_start(problem)
+    u, theta = start_with_class_shares(problem)
     np.testing.assert_allclose(theta, problem.combine(u), rtol=1e-12, atol=1e-12 * np.abs(theta).max())
     share = u * y / c
     s, t = float(share[y > 0][0]), float(share[y < 0][0])
@@ -397,7 +397,7 @@ def test_with_a_free_offset_it_starts_at_the_best_share_and_the_offset_of_that(C
     y = np.where(random.random(500) < rare, np.int8(1), np.int8(-1))
     c = C * (0.5 + random.random(500))
     problem = LinearProblem.build(X, y, c, losses.BY_NAME["logistic"], "free")
-    u, theta, b = _balanced_start(problem)
+    u, theta, b = start_with_balanced_shares(problem)
     assert abs(u.sum()) <= 1e-12 * np.abs(u).sum()
     np.testing.assert_allclose(theta[:-1], problem.combine(u)[:-1], rtol=1e-10, atol=1e-12 * np.abs(theta).max())
     up, down = c[y > 0].sum(), c[y < 0].sum()

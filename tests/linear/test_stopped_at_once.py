@@ -30,7 +30,7 @@ from gapless import (
     judge,
     verify,
 )
-from gapless._warmup import ESTIMATORS
+from gapless.registry import MODULES
 from gapless.solvers.loop import Interruption
 
 ONCE = 1e-9
@@ -202,7 +202,7 @@ REGRESSORS = [
 
 def test_every_estimator_with_a_time_limit_is_here():
     """OneClassSVM has a test of its own; the others have no such parameter."""
-    limited = {name for name in ESTIMATORS if "time_limit" in getattr(gapless, name)().get_params()}
+    limited = {name for name in MODULES if "time_limit" in getattr(gapless, name)().get_params()}
     assert limited == {type(model).__name__ for model in (*CLASSIFIERS.values(), *REGRESSORS, OneClassSVM())}
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import gapless
-from gapless._warmup import MACHINES
+from gapless.registry import with_kernels
 
 FORMS = ("dense float64", "dense float32", "CSR float64", "CSR float32")
 DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
@@ -108,7 +108,7 @@ def fits(thorough: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
                 continue
             for number, given in enumerate(options if thorough else options[:1]):
                 for kind in rows if thorough and number == 0 else ("plain",):
-                    if kind == "long" and name in MACHINES and form != "dense float64":
+                    if kind == "long" and name in with_kernels("kernel_machines") and form != "dense float64":
                         continue  # seconds each; `rare_calls` has 3,100 rows in every form
                     X, far = shaped(rows[kind], form), number == 0 and kind == "plain"
                     label = f"{name}({', '.join(f'{k}={v!r}' for k, v in given.items())}), {form}, {kind}"

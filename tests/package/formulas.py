@@ -104,7 +104,11 @@ TOPICS: dict[str, list[Formula]] = {
         Formula("S31", "the ghost sample", ("theory/generalisation/ghost.py ghost_sample",)),
         Formula("S32", "bias² + variance + noise", ("theory/samples/bias_variance.py decompose",)),
         Formula("S33", "E_in and E_out against n", ("theory/samples/learning_curve.py learning_curve",)),
-        Formula("S23", "chord, tangent, epigraph, Jensen", ("theory/optimisation/convexity.py of_function",)),
+        Formula(
+            "S23",
+            "chord, tangent, epigraph, Jensen",
+            ("theory/optimisation/convexity.py", "theory/optimisation/evidence.py of_function"),
+        ),
         Formula(
             "S24",
             "rank(A) = n: every critical point is a global minimum",

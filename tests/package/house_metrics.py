@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tests.package.imports import imports_in, module_of
+from tests.package.imports import imports_among, module_of
 
 PACKAGE = Path(__file__).parents[2] / "src" / "gapless"
 
@@ -54,6 +54,7 @@ LIMITS = {
 }
 
 Found = dict[str, dict[str, int]]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,19 @@ class House:
         self.texts = {file: file.read_text("utf-8") for file in self.files}
         self.trees = {file: ast.parse(text) for file, text in self.texts.items()}
 
+    @cached_property
+    def nodes(self) -> dict[Path, list[ast.AST]]:
+        """Every node of a file, from a single walk."""
+        return {file: list(ast.walk(tree)) for file, tree in self.trees.items()}
+
+    @cached_property
+    def imports(self) -> dict[Path, list[tuple[ast.stmt, str, str, str]]]:
+        """What a file imports of the package, anywhere in it."""
+        return {
+            file: list(imports_among(nodes, module_of(file, self.package), is_room(file)))
+            for file, nodes in self.nodes.items()
+        }
+
     def place(self, file: Path) -> str:
         return file.relative_to(self.package).as_posix()
 
@@ -169,18 +183,16 @@ class House:
             self._walk(node, file, name, inside, found)
 
     def _is_command(self, node: ast.FunctionDef | ast.AsyncFunctionDef, file: Path) -> bool:
-        """A command of the command line: typer reads its options from the annotations."""
-        given = node.args
-        notes = [each.annotation for each in (*given.args, *given.kwonlyargs)]
-        return self.room(file) == "cli" and any(note is not None and "Annotated" in ast.dump(note) for note in notes)
+        """A command of the command line: `guarded` makes it one, and typer reads its options from the signature."""
+        return self.room(file) == "cli" and any("guarded" in ast.dump(each) for each in node.decorator_list)
 
     def classes_of(self, room: str) -> set[str]:
         """Names of the classes that a room defines."""
         return {
             node.name
-            for file, tree in self.trees.items()
+            for file, nodes in self.nodes.items()
             if self.room(file) == room
-            for node in ast.walk(tree)
+            for node in nodes
             if isinstance(node, ast.ClassDef)
         }
 
@@ -225,11 +237,11 @@ def type_questions(house: House) -> dict[str, int]:
     """How often a file asks whether something is a certain loss, or certain rows."""
     found: Counter[str] = Counter()
     classes = {room: house.classes_of(room) for room in ("losses", "rows")}
-    for file, tree in house.trees.items():
+    for file, nodes in house.nodes.items():
         if house.room(file) == "judge":
             continue
         asked = set().union(*(names for room, names in classes.items() if room != house.room(file)))
-        for node in ast.walk(tree):
+        for node in nodes:
             if (
                 isinstance(node, ast.Call)
                 and getattr(node.func, "id", "") in ("isinstance", "issubclass")
@@ -243,22 +255,14 @@ def type_questions(house: House) -> dict[str, int]:
     return +found
 
 
-def is_type_question(node: ast.AST) -> bool:
-    asks = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("isinstance", "issubclass")
-    return asks and len(node.args) == 2
-
-
 def late_imports(house: House) -> dict[str, int]:
     found: Counter[str] = Counter()
-    for file, tree in house.trees.items():
-        inner = {
-            id(node)
-            for function in ast.walk(tree)
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            for node in ast.walk(function)
-        }
-        statements = {id(node) for node, *_ in imports_in(tree, module_of(file, house.package), is_room(file))}
-        found[house.place(file)] = len(inner & statements)
+    for file, nodes in house.nodes.items():
+        statements = {id(node) for node, *_ in house.imports[file]}
+        if statements:
+            functions = (each for each in nodes if isinstance(each, FUNCTIONS))
+            inner = {id(node) for function in functions for node in ast.walk(function)}
+            found[house.place(file)] = len(inner & statements)
     return +found
 
 
@@ -269,8 +273,8 @@ def is_room(file: Path) -> bool:
 def private_imports(house: House) -> dict[str, int]:
     """Imports of `_name`, or from a file `_name`, of another room. `_runtime`, `_compile` and their like are rooms."""
     found: Counter[str] = Counter()
-    for file, tree in house.trees.items():
-        for _, origin, name, _ in imports_in(tree, module_of(file, house.package), is_room(file)):
+    for file, imports in house.imports.items():
+        for _, origin, name, _ in imports:
             parts = [*origin.split(".")[1:], *([name] if name else [])]
             other = parts[0] if parts else ""
             private = [part for part in parts[1:] if part.startswith("_") and not part.startswith("__")]
@@ -278,11 +282,11 @@ def private_imports(house: House) -> dict[str, int]:
     return +found
 
 
-def typing_only(tree: ast.Module) -> set[int]:
+def typing_only(nodes: list[ast.AST]) -> set[int]:
     """Statements below `if TYPE_CHECKING:`."""
     return {
         id(inner)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for part in node.body
         for inner in ast.walk(part)
@@ -294,9 +298,8 @@ def arrows(house: House) -> dict[str, set[str]]:
     modules = {module_of(file, house.package): file for file in house.files}
     found: dict[str, set[str]] = defaultdict(set)
     for module, file in modules.items():
-        tree = house.trees[file]
-        unread = typing_only(tree)
-        for node, origin, name, _ in imports_in(tree, module, is_room(file)):
+        unread = typing_only(house.nodes[file])
+        for node, origin, name, _ in house.imports[file]:
             whole = f"{origin}.{name}"
             target = whole if whole in modules else origin
             if (

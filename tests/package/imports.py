@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 
@@ -16,8 +16,15 @@ def module_of(file: Path, package: Path) -> str:
 def imports_in(tree: ast.AST, module: str, is_room: bool = False) -> Iterator[tuple[ast.stmt, str, str, str]]:
     """Each import of gapless below that node: the statement, the module, the name that is taken ("" for the module), and the
     name it gets."""
+    yield from imports_among(ast.walk(tree), module, is_room)
+
+
+def imports_among(
+    nodes: Iterable[ast.AST], module: str, is_room: bool = False
+) -> Iterator[tuple[ast.stmt, str, str, str]]:
+    """The same of nodes that were walked before."""
     here = module.split(".") if is_room else module.split(".")[:-1]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom):
             up = here[: len(here) + 1 - node.level] if node.level else []
             origin = ".".join([*up, *filter(None, [node.module])])

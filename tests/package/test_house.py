@@ -67,7 +67,7 @@ def test_every_file_has_its_family_or_is_shared_by_all():
 
 
 def test_the_table_stands_in_the_architecture():
-    """`python -m tests.package.house_table` prints it."""
+    """`python -m tests.package.house_table` puts it there."""
     assert house_table.as_markdown() in (house_table.ROOT / "ARCHITECTURE.md").read_text("utf-8")
 
 

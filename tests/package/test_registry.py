@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 import gapless
 from gapless import registry
-from gapless.judge.forms import KINDS
+from gapless.judge.kinds import KINDS
 
 
 def test_every_public_estimator_stands_in_it_once():

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 import gapless
-from gapless import _warmup
+from gapless._warmup.compile_ahead import steps_for
+from gapless._warmup.first_fits import first_fits
+from gapless._warmup.names import CALLS, KINDS, NAMES, parse_names, parse_rows
+from gapless.registry import MODULES
 from tests.package.processes import environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +42,7 @@ def test_after_warmup_no_public_call_compiles():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", _warmup.ESTIMATORS)
+@pytest.mark.parametrize("name", MODULES)
 def test_warmup_for_one_estimator_is_enough_for_it(name):
     assert missing("some", name) == {}
 
@@ -70,37 +73,37 @@ def test_every_estimator_and_command_has_a_name():
 
     public = (getattr(gapless, name) for name in gapless.__all__)
     estimators = {each.__name__ for each in public if isinstance(each, type) and issubclass(each, BaseEstimator)}
-    assert estimators <= set(_warmup.ESTIMATORS)
+    assert estimators <= set(MODULES)
     commands = {command.callback.__name__ for command in app.registered_commands}
-    assert commands - {"doctor", "warmup"} <= set(_warmup.CALLS)
-    assert all(others <= set(_warmup.NAMES) for others in map(set, _warmup.CALLS.values()))
-    for name in _warmup.NAMES:
-        assert _warmup.wanted(name), name
+    assert commands - {"doctor", "warmup"} <= set(CALLS)
+    assert all(others <= set(NAMES) for others in map(set, CALLS.values()))
+    for name in NAMES:
+        assert steps_for(name), name
 
 
 def test_names_are_read_as_they_are_meant():
-    assert _warmup.known("LinearSVC, svc") == ("LinearSVC", "SVC")
-    assert _warmup.known(["train", "LinearSVC", "train"]) == ("train", "LinearSVC")
+    assert parse_names("LinearSVC, svc") == ("LinearSVC", "SVC")
+    assert parse_names(["train", "LinearSVC", "train"]) == ("train", "LinearSVC")
     with pytest.raises(ValueError, match="warmup knows no 'LinearSVM'; it knows Perceptron, LinearSVC, .* train, tune"):
         gapless.warmup("LinearSVM")
     with pytest.raises(ValueError, match="asked for nothing"):
         gapless.warmup([])
-    assert _warmup.known_rows("dense float64,csr") == ("dense float64", "CSR")
+    assert parse_rows("dense float64,csr") == ("dense float64", "CSR")
     with pytest.raises(ValueError, match="knows no rows 'sparse'; it knows dense, CSR, dense float64"):
-        _warmup.known_rows("sparse")
+        parse_rows("sparse")
 
 
 def test_fewer_names_and_rows_are_fewer_steps():
-    everything = {step.what for step in _warmup.wanted()}
-    assert {step.what for kind in _warmup.KINDS for step in _warmup.wanted(None, (kind,))} == everything
-    svm = {step.what for step in _warmup.wanted("LinearSVC")}
+    everything = {step.what for step in steps_for()}
+    assert {step.what for kind in KINDS for step in steps_for(None, (kind,))} == everything
+    svm = {step.what for step in steps_for("LinearSVC")}
     assert svm < everything
     assert not any("tree" in what or "stumps" in what for what in svm)
-    few = {step.what for step in _warmup.wanted("LinearSVC", ("dense float64",))}
+    few = {step.what for step in steps_for("LinearSVC", ("dense float64",))}
     assert few < svm
     assert not any("CSR" in what or "float32" in what for what in few)
-    assert "readers of files" in {step.what for step in _warmup.wanted("verify")}
-    assert len(_warmup.wanted("verify")) < 10
+    assert "readers of files" in {step.what for step in steps_for("verify")}
+    assert len(steps_for("verify")) < 10
 
 
 def test_the_fits_of_train_are_there_to_be_wished_for():
@@ -109,7 +112,7 @@ def test_the_fits_of_train_are_there_to_be_wished_for():
 
     from gapless.cli.commands import compare, train
 
-    fits = _warmup.first_fits()
+    fits = first_fits()
     for y, labels in ((np.arange(4) % 2, True), (np.arange(6) % 3, True), (np.arange(4.0), False)):
         assert set(compare.wishes(y, labels)) <= set(fits)
     assert set(train.ESTIMATORS.values()) <= set(fits)

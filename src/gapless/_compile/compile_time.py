@@ -33,8 +33,6 @@ ALIKE = {
     "BaggingRegressor": "BaggingClassifier",
     "AdaBoostRegressor": "DecisionTreeClassifier",
 }
-#: Calls that compile what the model needs that they are given.
-OTHERS = ("tune", "path", "descend", "reduce", "calibrate", "bounds", "verify", "margins", "report", "demo")
 
 
 def expected(call: str = "") -> tuple[str, float | None]:
@@ -54,11 +52,12 @@ def expected(call: str = "") -> tuple[str, float | None]:
 
 def _public_calls(frame: FrameType | None) -> list[str]:
     """Estimators, functions and commands on a stack, the outermost first."""
+    unmeasured = ("tune", "path", "descend", "reduce", "calibrate", "bounds", "verify", "margins", "report", "demo")
     found: list[str] = []
     while frame is not None:
         name = frame.f_code.co_name
         if frame.f_globals.get("__name__", "").startswith("gapless.") and not name.startswith("_"):
             names = [name, *(each.__name__ for each in type(frame.f_locals.get("self")).__mro__)]
-            found += [each for each in names if each in SECONDS or each in ALIKE or each in OTHERS][:1]
+            found += [each for each in names if each in SECONDS or each in ALIKE or each in unmeasured][:1]
         frame = frame.f_back
     return found[::-1]

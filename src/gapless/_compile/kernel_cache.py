@@ -25,6 +25,7 @@ from gapless._compile.compile_time import expected
 from gapless._compile.kernel_keys import module_key
 from gapless._compile.processor import aimed_at
 from gapless._runtime import clock
+from gapless.errors import BackendWarning
 
 #: Called once, before this process compiles its first kernel or waits for it; each says who compiles, or nothing, and for which
 #: public call.
@@ -48,16 +49,13 @@ def kept(kernel: Any) -> bool:
     return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
 
 
-#: Bytes that must be free before a kernel is loaded, and before one is compiled.
-TO_LOAD, TO_COMPILE = 64 << 20, 256 << 20
-
-
-def _make_sure_of(size: int, what: str) -> None:
-    """LLVM ends the process where it gets no memory: ask for as much before it does."""
+def _check_memory(what: str) -> None:
+    """LLVM ends the process where it gets no memory: ask for as much before it loads or compiles."""
+    mebibytes = 64 if what == "load" else 256
     try:
-        mmap.mmap(-1, size).close()
+        mmap.mmap(-1, mebibytes << 20).close()
     except (OSError, ValueError):
-        raise MemoryError(f"{size >> 20} MiB of memory are needed to {what} a kernel, and there is less") from None
+        raise MemoryError(f"{mebibytes} MiB of memory are needed to {what} a kernel, and there is less") from None
 
 
 class _Apart:
@@ -72,7 +70,7 @@ class _Apart:
         self.inner = inner
 
     def __call__(self, signature: Any) -> Any:
-        _make_sure_of(TO_LOAD, "load")
+        _check_memory("load")
         # A kernel that is called by the one being compiled: this thread has numba's lock, no other would get it.
         if threading.current_thread() is not threading.main_thread() or global_compiler_lock.is_locked():
             return self.inner(signature)
@@ -145,7 +143,7 @@ class _Compile:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            _make_sure_of(TO_COMPILE, "compile")
+            _check_memory("compile")
             with aimed_at(store.level(), self.context), _uncollected():
                 return self.inner(*arguments)
         except BaseException:
@@ -291,8 +289,6 @@ def _announce() -> None:
     prepared = [prepare() for prepare in before_compiling]
     refused = store.places().refused
     if refused is not None:
-        from gapless.errors import BackendWarning
-
         warnings.warn(
             f"{refused}: kernels that are not there are compiled now and kept in {store.cache_folder()}. "
             "Name a folder of your own, or unset it.",

@@ -14,8 +14,6 @@ from gapless._runtime.clock import now
 
 __all__ = ["Progress", "in_notebook", "watched"]
 
-QUIET = 1.0  # seconds during which nothing is shown
-
 
 def in_notebook() -> bool:
     """Whether the cells of a notebook show what is displayed."""
@@ -34,7 +32,7 @@ class Progress:
         self,
         tol: float,
         stream: TextIO | None = None,
-        quiet: float = QUIET,
+        quiet: float = 1.0,
         *,
         name: str = "",
         lines: bool = False,

@@ -15,31 +15,22 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from gapless import judge
-from gapless.certificates.bagging import EnsembleCertificate
-from gapless.certificates.boosting import BoostingCertificate
+from gapless.certificates.base import BaseCertificate
 from gapless.certificates.fingerprint import digest_of_rows
-from gapless.certificates.gaussian import MomentsCertificate
-from gapless.certificates.least_squares import LeastSquaresCertificate
-from gapless.certificates.likelihood import GradientCertificate
-from gapless.certificates.linear import Certificate
-from gapless.certificates.linear_model import last_step
-from gapless.certificates.perceptron import BoundCertificate
 from gapless.certificates.separation import Separability
 from gapless.certificates.tree import TreeCertificate
 from gapless.solvers.loop import audible
 
-__all__ = ["names_rows", "rows_as_named", "verify"]
+__all__ = ["last_step", "names_rows", "rows_as_named", "verify"]
 
-KINDS = (
-    Certificate,
-    BoostingCertificate,
-    BoundCertificate,
-    EnsembleCertificate,
-    GradientCertificate,
-    LeastSquaresCertificate,
-    MomentsCertificate,
-    TreeCertificate,
-)
+
+def last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """The last step of a scikit-learn pipeline and X as that step sees it; any other model as it is."""
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        return model[-1], X if X is None else model[:-1].transform(X) if len(model.steps) > 1 else X
+    return model, X
 
 
 @audible()
@@ -63,7 +54,7 @@ def verify(
     if isinstance(model, (str, os.PathLike)):
         path = Path(model)
         document, arrays = (judge.read_proof(path), {}) if path.suffix.lower() == ".json" else judge.read(path)
-    elif isinstance(model, KINDS):
+    elif isinstance(model, BaseCertificate):
         document, arrays = model.document(), dict(model.arrays)
     elif isinstance(model, Separability):
         document, arrays = model.document(), {}

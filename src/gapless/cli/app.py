@@ -9,10 +9,11 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+import gapless
 from gapless.cli.commands.bounds import bounds
 from gapless.cli.commands.demo import demo
 from gapless.cli.commands.doctor import doctor
@@ -23,17 +24,7 @@ from gapless.cli.commands.train import train
 from gapless.cli.commands.tune import tune
 from gapless.cli.commands.verify import verify
 from gapless.cli.commands.warmup import warmup
-from gapless.cli.guard import (
-    BAD_INPUT,
-    INTERRUPTED,
-    NOT_WRITTEN,
-    OK,
-    drop_output,
-    lost_output,
-    one_line,
-    opened_streams,
-    say,
-)
+from gapless.cli.guard import NOT_WRITTEN, OK, drop_output, lost_output, opened_streams, run_line, say
 
 app = typer.Typer(
     name="gapless",
@@ -50,15 +41,10 @@ app = typer.Typer(
 for command in (demo, train, tune, predict, verify, bounds, report, lab, doctor, warmup):
     app.command()(command)
 
-# click lives inside typer in newer versions and beside it in older ones: found through a public name.
-ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
-
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from gapless import __version__
-
-        typer.echo(f"gapless {__version__}")
+        typer.echo(f"gapless {gapless.__version__}")
         raise typer.Exit()
 
 
@@ -75,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is returned."""
     opened_streams()
     try:
-        code = _main(list(sys.argv[1:] if arguments is None else arguments))
+        code = run_line(typer.main.get_command(app), list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
         return code
     except BrokenPipeError:  # as of a command: who read the help has enough
@@ -87,33 +73,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         say(lost)
         return NOT_WRITTEN
-
-
-def _main(given: list[str]) -> int:
-    try:
-        result = app(args=given, prog_name="gapless", standalone_mode=False)
-        return result if isinstance(result, int) else 0
-    except typer.Exit as ending:
-        return ending.exit_code
-    except typer.Abort:
-        say("interrupted")
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
-    except SystemExit as ending:  # click's own end where the reader of the help has gone
-        if not isinstance(ending.__context__, BrokenPipeError):
-            raise
-        raise ending.__context__ from None
-    except ClickException as error:
-        name = type(error).__name__
-        if name == "NoArgsIsHelpError":  # the help itself is the answer to `gapless` alone
-            typer.echo(error.format_message())
-            return BAD_INPUT
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "gapless"
-        say(f"{one_line(error.format_message())} (see {path} --help)")
-        return BAD_INPUT
 
 
 def run() -> int:

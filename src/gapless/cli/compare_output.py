@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gapless.cli.commands.compare import CONFIDENCE, Comparison, Tried
-from gapless.cli.output import line
+from gapless.cli.output import print_line
 from gapless.cli.scoring import CHANCE
 
 
@@ -17,13 +17,13 @@ def show(comparison: Comparison) -> None:
     print()
     best = comparison.best
     what = f"{comparison.scoring.words} on the validation rows ({comparison.validation} of the training rows)"
-    line("chosen", f"{best.name} {best.words}: {what}")
+    print_line("chosen", f"{best.name} {best.words}: {what}")
     for label, told in sentences(comparison):
-        line(label, told)
+        print_line(label, told)
     for name, reason in comparison.left_out.items():
-        line("not tried", f"{name}: {reason}")
+        print_line("not tried", f"{name}: {reason}")
     for k, told in enumerate(columns(comparison)):
-        line("columns" if k == 0 else "", told)
+        print_line("columns" if k == 0 else "", told)
 
 
 def table(comparison: Comparison) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gapless.cli.guard import say
+from gapless.cli.interval import alike
 
 
 def without_copies(rows: Any, tested: Any, name: str) -> Any:
     """The rows of a test file that are no copies of training rows, or None where all are; what was left out is told."""
     import numpy as np
 
-    from gapless.cli.interval import alike
     from gapless.readings.training_rows import RowHashes, copies
 
     found = copies(RowHashes.of("", rows.X), tested.X)

@@ -96,6 +96,36 @@ def guarded(command: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def run_line(command: Any, arguments: list[str]) -> int:
+    """Run one line of the command; usage errors become one line on stderr, and every ending an exit code."""
+    # click lives inside typer in newer versions and beside it in older ones: found through a public name.
+    usage_error: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+    try:
+        result = command.main(args=arguments, prog_name="gapless", standalone_mode=False)
+        return result if isinstance(result, int) else OK
+    except typer.Exit as ending:
+        return ending.exit_code
+    except typer.Abort:
+        say("interrupted")
+        return INTERRUPTED
+    except KeyboardInterrupt:
+        say("interrupted")
+        return INTERRUPTED
+    except SystemExit as ending:  # click's own end where the reader of the help has gone
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        raise ending.__context__ from None
+    except usage_error as error:
+        name = type(error).__name__
+        if name == "NoArgsIsHelpError":  # the help itself is the answer to `gapless` alone
+            typer.echo(error.format_message())
+            return BAD_INPUT
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "gapless"
+        say(f"{one_line(error.format_message())} (see {path} --help)")
+        return BAD_INPUT
+
+
 def _is_clicks(error: BaseException) -> bool:
     """Exit, Abort and usage errors are the command line's own, and pass."""
     return any(c.__name__ in ("Exit", "Abort", "ClickException") for c in type(error).__mro__)

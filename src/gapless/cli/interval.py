@@ -119,7 +119,7 @@ class Split:
     found: Any  # Trained; None: the model does not say which rows it was trained on
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, predicted: Any = None) -> Split:
+    def from_model(cls, model: Any, X: Any, y: Any, predicted: Any = None) -> Split:
         import numpy as np
 
         from gapless.readings.training_rows import trained_on

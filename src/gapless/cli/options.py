@@ -6,8 +6,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -82,10 +83,8 @@ Test = Annotated[
 Seed = Annotated[int, typer.Option(help="Draws the rows of --holdout.", min=0, max=2**32 - 1)]
 
 
-def column(text: str | None) -> str | int | None:
-    """A column as typed: a number from 1 (negative: from the end) becomes a position, the rest is a name."""
-    if text is None:
-        return None
+def parse_column(text: str) -> str | int:
+    """A column as typed: a number from 1 (negative: from the end) becomes a position, any other text is a name."""
     from gapless.files.csv.columns import Numbered
 
     try:
@@ -97,56 +96,78 @@ def column(text: str | None) -> str | int | None:
     return Numbered(number - 1 if number > 0 else number, text.strip())
 
 
-def read(
-    path: Path,
-    *,
-    format: str = "auto",
-    target: str | None = None,
-    weights: str | None = None,
-    drop: list[str] | None = None,
-    header: bool | None = None,
-    index_base: int | None = None,
-    labels: str = "required",
-    expected: Any = None,
-    typed: bool = False,
-    category: list[str] | None = None,
-    number: list[str] | None = None,
-    keep: list[str] | None = None,
-    decimal: str | None = None,
-    date_order: str | None = None,
-    missing: str | None = None,
-    encoding: str | None = None,
-    float32: bool = False,
-) -> Any:
-    """A Dataset by the options of the command line; of a model with an encoding, its features."""
-    from gapless.files.read import FORMATS, read_data
+@dataclass(frozen=True)
+class Reading:
+    """How a data file is read: the options above, as they were typed.
 
-    if format not in FORMATS:
-        raise typer.BadParameter(f"--format {format} is not one of {', '.join(FORMATS)}")
-    for option, value, words in (("--decimal", decimal, (".", ",")), ("--date-order", date_order, ("dmy", "mdy"))):
-        if value is not None and value not in words:
-            raise typer.BadParameter(f"{option} {value} is not one of {' '.join(words)}")
-    with _file(path) as place:
+    A command lists its options in its signature, for the help; `from_command` collects them.
+    """
+
+    target: str | None = None
+    weights: str | None = None
+    drop: Sequence[str] = ()
+    header: bool | None = None
+    format: str = "auto"
+    index_base: int | None = None
+    category: Sequence[str] = ()
+    number: Sequence[str] = ()
+    keep: Sequence[str] = ()
+    decimal: str | None = None
+    date_order: str | None = None
+    missing: str | None = None
+    encoding: str | None = None
+    float32: bool = False
+
+    @classmethod
+    def from_command(cls, context: typer.Context) -> Reading:
+        """The reading options of a command line; an option that the command lacks keeps its default."""
+        given = {each.name: context.params.get(each.name) for each in fields(cls)}
+        return cls(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+    def without_weights(self) -> Reading:
+        """The same for rows to test on, which have no weights: the column of weights is dropped."""
+        return replace(self, weights=None, drop=(*self.drop, *(() if self.weights is None else (self.weights,))))
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `read_data`."""
+        for option, value, words in (
+            ("--format", self.format, ("auto", "csv", "parquet", "arrow", "svmlight", "npz")),
+            ("--decimal", self.decimal, (".", ",")),
+            ("--date-order", self.date_order, ("dmy", "mdy")),
+        ):
+            if value is not None and value not in words:
+                listed = ", ".join(words) if option == "--format" else " ".join(words)
+                raise typer.BadParameter(f"{option} {value} is not one of {listed}")
+        return {
+            "format": self.format,
+            "target": None if self.target is None else parse_column(self.target),
+            "weights": None if self.weights is None else parse_column(self.weights),
+            "drop": [parse_column(name) for name in self.drop],
+            "header": self.header,
+            "zero_based": None if self.index_base is None else self.index_base == 0,
+            "categories": [parse_column(name) for name in self.category],
+            "numbers": [parse_column(name) for name in self.number],
+            "decimal": self.decimal,
+            "date_order": self.date_order,
+            "missing": [] if self.missing is None else [word.strip() for word in self.missing.split(",")],
+            "encoding": self.encoding,
+        }
+
+
+def read(
+    path: Path, reading: Reading | None = None, *, labels: str = "required", expected: Any = None, typed: bool = False
+) -> Any:
+    """Read a Dataset by the options of the command line; for a model with an encoding, its features."""
+    from gapless.files.read import read_data
+
+    reading = Reading() if reading is None else reading
+    arguments = reading.arguments()
+    dtype = "float32" if reading.float32 or (expected and expected.dtype == "float32") else "float64"
+    with _regular_file(path) as place:
         try:
             data = read_data(
-                place,
-                format=format,  # type: ignore[arg-type]
-                target=column(target),
-                weights=column(weights),
-                drop=[name for name in map(column, drop or []) if name is not None],
-                header=header,
-                zero_based=None if index_base is None else index_base == 0,
-                labels=labels,  # type: ignore[arg-type]
-                expected=expected,
-                typed=typed,
-                categories=[name for name in map(column, category or []) if name is not None],
-                numbers=[name for name in map(column, number or []) if name is not None],
-                decimal=decimal,
-                date_order=date_order,
-                missing=[] if missing is None else [word.strip() for word in missing.split(",")],
-                encoding=encoding,
-                dtype="float32" if float32 or (expected and expected.dtype == "float32") else "float64",
-            )
+                place, labels=labels, expected=expected, typed=typed, dtype=dtype, **arguments  # type: ignore[arg-type]
+            )  # fmt: skip
         except ValueError as error:
             if place != os.fspath(path):
                 raise type(error)(str(error).replace(place, "standard input")) from None
@@ -161,22 +182,22 @@ def read(
     return expected.encoding.applied(data)
 
 
-def kept(keep: list[str] | None, names: list[str]) -> set[int]:
-    """The columns of --keep that there are."""
-    asked = [column(name) for name in keep or []]
+def kept_columns(keep: Sequence[str], names: list[str]) -> set[int]:
+    """The column numbers of --keep; a column that does not exist is an error."""
+    asked = [parse_column(name) for name in keep]
     known = [names.index(name) if isinstance(name, str) and name in names else name for name in asked]
     if unknown := [name for name in known if not isinstance(name, int) or not -len(names) <= name < len(names)]:
         raise typer.BadParameter(f"--keep {unknown[0]}: there is no such column")
-    return {int(place) % len(names) for place in known if place is not None}
+    return {int(place) % len(names) for place in known}
 
 
-def name_of(path: Path) -> str:
+def file_name(path: Path) -> str:
     """A data file in words."""
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
 @contextmanager
-def _file(path: Path) -> Iterator[str]:
+def _regular_file(path: Path) -> Iterator[str]:
     """The path, or for `-` a temporary file with what comes in: formats are found by looking at the beginning first."""
     if os.fspath(path) != "-":
         yield os.fspath(path)
@@ -186,30 +207,6 @@ def _file(path: Path) -> Iterator[str]:
         with open(place, "wb") as out:
             shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
         yield place
-
-
-def parts(rows: Any, expected: Any, holdout: float | None, seed: int) -> tuple[Any, Any]:
-    """Training rows and held-out ones (or None): as asked, or as the model's file says of the whole table."""
-    known = expected.split
-    if holdout is None and known is not None and known["rows"] == rows.n_rows:
-        holdout, seed = known["share"], known["seed"]
-        say(f"{holdout:g} of the rows were held out of training (seed {seed}), as the model says")
-    if holdout is None:
-        return rows, None
-    kept, held = split(rows.n_rows, holdout, seed)
-    return rows.rows(kept), rows.rows(held)
-
-
-def split(n: int, share: float, seed: int) -> tuple[Any, Any]:
-    """Row numbers (training, held out): drawn without looking at the labels, the same on every machine."""
-    import numpy as np
-
-    held = round(n * share)
-    if not 0.0 < share < 1.0 or not 0 < held < n:
-        raise ValueError(f"--holdout {share:g} of {n} rows leaves an empty part")
-    # RandomState, because its stream is frozen: `verify` must find the same rows again with any numpy.
-    order = np.random.RandomState(seed).permutation(n)
-    return np.sort(order[held:]), np.sort(order[:held])
 
 
 def check_out(out: Path, option: str = "--out") -> None:

@@ -12,7 +12,7 @@ WIDTH = 100
 LABEL = 13
 
 
-def line(label: str, text: object) -> None:
+def print_line(label: str, text: object) -> None:
     """`label      text`, the text wrapped under itself. No colour: it reads the same in a file."""
     body = textwrap.wrap(" ".join(str(text).split()), WIDTH - LABEL, break_long_words=False, break_on_hyphens=False)
     for k, part in enumerate(body or [""]):
@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
-def figures(certificate: Any) -> dict[str, Any]:
+def certificate_figures(certificate: Any) -> dict[str, Any]:
     """The numbers of a certificate, without its fingerprint."""
     names = (
         "kind",
@@ -69,7 +69,7 @@ def figures(certificate: Any) -> dict[str, Any]:
     return told | {name: getattr(certificate, name) for name in beyond if hasattr(certificate, name)}
 
 
-def title(text: str) -> None:
+def print_title(text: str) -> None:
     """A heading, bold on a terminal."""
     from rich.console import Console
 

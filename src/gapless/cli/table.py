@@ -4,11 +4,15 @@ from the training rows, and goes into the model file."""
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gapless._runtime.written import written
 from gapless.cli import options
+from gapless.cli.copies import without_copies
+from gapless.cli.holdout import draw_split
+from gapless.cli.output import print_line
 
 MOST_CLASSES = 30  # whole numbers with more values than that are no classes
 
@@ -23,41 +27,34 @@ class Rows(NamedTuple):
     left_out: list[str]
 
 
-def prepared(
+def prepare(
     whole: Any,
     path: Path,
     *,
     scale: bool | None,
-    reading: dict[str, Any],
+    reading: options.Reading,
     test: Path | None = None,
     holdout: float | None = None,
     seed: int = 0,
 ) -> Rows:
-    """Features of a table. ``scale`` standardises numbers; None: where texts or missing cells need features anyway.
+    """Make features of a table. ``scale`` standardises numbers; None: where texts or missing cells need features anyway.
 
-    ``reading`` are the options that the table was read by; the test file is read by the same.
+    The test file is read by the same options as the table.
     """
     from gapless.files.encoding import Encoding
-    from gapless.files.identifiers import EMPTY, in_words, useless
+    from gapless.files.identifiers import EMPTY, useless
 
-    table, left_out = whole, []
-    dense = not hasattr(whole.X, "indptr")
-    if dense:
-        names = whole.names or [f"column {j + 1}" for j in range(whole.n_features)]
-        found = useless(whole, options.kept(reading["keep"], names), constant=bool(scale) or not _plain(whole))
-        left_out = in_words(found, names)
-        if len(found) == whole.n_features:
-            raise ValueError(f"{os.fspath(path)}: no column is left to learn from ({'; '.join(left_out)})")
-        table = whole.columns([j for j in range(whole.n_features) if j not in found]) if found else whole
+    table, left_out = _without_useless(whole, path, reading, bool(scale))
     rows, tested, split = table, None, None
     if holdout is not None:
-        train, held = options.split(table.n_rows, holdout, seed)
+        train, held = draw_split(table.n_rows, holdout, seed)
         rows, tested = table.rows(train), table.rows(held)
         split = {"rows": whole.n_rows, "share": float(holdout), "seed": seed}
-    plain = not dense or _plain(table)
+    dense = not hasattr(whole.X, "indptr")
+    plain = not dense or _is_plain(table)
     scale = not plain if scale is None else scale
     encoding = None
-    if dense and (scale or left_out or reading["float32"] or not plain):
+    if dense and (scale or left_out or reading.float32 or not plain):
         if EMPTY in useless(rows).values():
             raise ValueError(
                 f"{os.fspath(path)}: a column has values in the held-out rows alone; give another --seed, or drop it"
@@ -65,20 +62,34 @@ def prepared(
         encoding = Encoding.fit(rows, scale=scale)
         rows = encoding.applied(rows)
     if test is not None:
-        tested = _read_test(test, table, reading, encoding)
+        tested = without_copies(rows, _read_test(test, table, reading, encoding), os.fspath(test))
     elif tested is not None and encoding is not None:
         tested = encoding.applied(tested)
     return Rows(rows, tested, encoding, split, left_out)
 
 
-def _plain(table: Any) -> bool:
+def _without_useless(whole: Any, path: Path, reading: options.Reading, scale: bool) -> tuple[Any, list[str]]:
+    """The table without the columns that no model can use, and a sentence for each of these."""
+    from gapless.files.identifiers import in_words, useless
+
+    if hasattr(whole.X, "indptr"):
+        return whole, []
+    names = whole.names or [f"column {j + 1}" for j in range(whole.n_features)]
+    found = useless(whole, options.kept_columns(reading.keep, names), constant=scale or not _is_plain(whole))
+    left_out = in_words(found, names)
+    if len(found) == whole.n_features:
+        raise ValueError(f"{os.fspath(path)}: no column is left to learn from ({'; '.join(left_out)})")
+    return (whole.columns([j for j in range(whole.n_features) if j not in found]) if found else whole), left_out
+
+
+def _is_plain(table: Any) -> bool:
     """Plain numbers, and all of them there."""
     import numpy as np
 
     return table.levels is None and table.reading is None and not np.isnan(table.X).any()
 
 
-def _read_test(path: Path, table: Any, reading: dict[str, Any], encoding: Any) -> Any:
+def _read_test(path: Path, table: Any, reading: options.Reading, encoding: Any) -> Any:
     """Test rows, their columns matched with the training file's. Weights are not used on test rows."""
     from gapless.files.dataset import Expected
 
@@ -92,11 +103,48 @@ def _read_test(path: Path, table: Any, reading: dict[str, Any], encoding: Any) -
         missing=frozenset() if how is None else how.missing,
         classes=tuple(sorted({*table.y.tolist()})) if kind == "str" else (),
     )  # fmt: skip
-    drop = [*(reading["drop"] or []), *([reading["weights"]] if reading["weights"] is not None else [])]
-    return options.read(path, **{**reading, "weights": None, "drop": drop, "number": None}, expected=expected)
+    same = replace(reading.without_weights(), target=None, category=(), number=())
+    return options.read(path, same, expected=expected)
 
 
-def types(table: Any) -> list[str]:
+def tell_table(data: Path, whole: Any, rows: Rows, what: str, purpose: str) -> None:
+    """Print what was read, how it was split, and what was left out. ``what`` counts columns, ``purpose`` names the rows' use."""
+    said = ", ".join([*whole.notes, *column_kinds(whole)])
+    print_line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
+    if rows.split is not None:
+        held = f"{rows.tested.n_rows} held out (seed {rows.split['seed']})"
+        print_line("split", f"{rows.data.n_rows} rows to {purpose}, {held}")
+        for told in unshared_classes(rows.data, rows.tested) if purpose == "train" else ():
+            print_line("", told)
+    for told in whole.told:
+        print_line("read", told)
+    for told in rows.left_out:
+        print_line("left out", told)
+
+
+def unshared_classes(rows: Any, tested: Any) -> list[str]:
+    """Sentences about the classes that only the held-out rows have, and about those that only the training rows have."""
+    import numpy as np
+
+    if rows.y.dtype.kind == "f":
+        return []
+    if rows.y.dtype.kind in "iu" and len(np.unique(rows.y)) > MOST_CLASSES:
+        return []
+    told = []
+    for here, there, what in (
+        (tested.y, rows.y, "among the held-out rows alone, and wrong there whatever is learned; --seed draws others"),
+        (rows.y, tested.y, "in no held-out row, whose errors say nothing of such rows; --seed draws others"),
+    ):
+        labels, counts = np.unique(here[~np.isin(here, there)], return_counts=True)
+        if not len(labels):
+            continue
+        named = ", ".join(f"{written(label)} ({n})" for label, n in zip(labels.tolist()[:5], counts.tolist()))
+        more = f" and {len(labels) - 5} more classes" if len(labels) > 5 else ""
+        told.append(f"{named}{more}: {what}")
+    return told
+
+
+def column_kinds(table: Any) -> list[str]:
     """What the columns hold, in words."""
     import numpy as np
 
@@ -125,17 +173,17 @@ def holds_classes(whole: Any) -> bool:
     values = np.unique(whole.y)
     if len(values) < 2:
         raise ValueError(
-            f"{name_of(whole)} has one value in all rows ({str(values[0])[:40]!r}): one class, and nothing to learn; "
+            f"{target_name(whole)} has one value in all rows ({str(values[0])[:40]!r}): one class, and nothing to learn; "
             "is it the right column?"
         )
-    return not (fractions(whole) or (whole.y.dtype.kind in "fiu" and len(values) > MOST_CLASSES))
+    return not (has_fractions(whole) or (whole.y.dtype.kind in "fiu" and len(values) > MOST_CLASSES))
 
 
-def fractions(whole: Any) -> bool:
+def has_fractions(whole: Any) -> bool:
     import numpy as np
 
     return whole.y.dtype.kind == "f" and bool((whole.y != np.trunc(whole.y)).any())
 
 
-def name_of(whole: Any) -> str:
+def target_name(whole: Any) -> str:
     return "the target" if whole.target is None else f"the target {written(whole.target)}"

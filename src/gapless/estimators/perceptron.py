@@ -22,7 +22,8 @@ from gapless.estimators.shared.certified_model import CoefficientModel, StatusMo
 from gapless.estimators.shared.constraints import booleans, integer, minus_one, nothing, number, options, shared
 from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
-from gapless.fits.perceptron import Fitted, Task, fit_perceptron
+from gapless.fits.perceptron import PerceptronFit, fit_perceptron
+from gapless.fits.perceptron_bound import EncodedRows, PerceptronRequest
 from gapless.fits.perceptron_pass import PassState, hold_out_rows, make_pass, read_start, start_values_of
 from gapless.solvers.loop import interruptible
 from gapless.solvers.perceptron_votes import share_votes
@@ -220,10 +221,10 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
             with watched(self) as progress:
                 held_out = self._hold_out(labels, weights * class_weight[labels.index])
+                names = getattr(self, "feature_names_in_", None)
+                rows = EncodedRows(X, labels, weights, class_weight, held_out, sample_weight is not None, names)
                 fitted = fit_perceptron(
-                    self._task(), X, labels, weights, class_weight, start, seeds, held_out,
-                    weighted=sample_weight is not None, feature_names=getattr(self, "feature_names_in_", None),
-                    interruption=interruption, note=_note_of(progress),
+                    self._task(), rows, start, seeds, interruption=interruption, note=_note_of(progress)
                 )  # fmt: skip
             self._store(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
@@ -231,7 +232,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         self._warn(fitted)
         return self
 
-    def _store(self, fitted: Fitted, labels: Labels) -> None:
+    def _store(self, fitted: PerceptronFit, labels: Labels) -> None:
         certificate = fitted.certificate
         self.classes_ = labels.classes
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
@@ -249,10 +250,10 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
         self.passes_ = subs[0].passes if one else np.array([sub.passes for sub in subs])
         self.n_iter_ = self.certificate_.n_iter
 
-    def _task(self) -> Task:
+    def _task(self) -> PerceptronRequest:
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
-        return Task(
+        return PerceptronRequest(
             estimator="Perceptron", parameters=parameters, fit_intercept=bool(self.fit_intercept), rate=float(self.eta0),
             penalty=self.penalty, alpha=float(self.alpha), l1_ratio=float(self.l1_ratio),
             tol=None if self.tol is None else float(self.tol), patience=int(self.n_iter_no_change), passes=self._pass_limit(),

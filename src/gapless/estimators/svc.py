@@ -14,7 +14,7 @@ from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_cla
 from gapless.errors import no_probabilities_message
 from gapless.estimators.shared.constraints import Constraint, booleans, options, shared
 from gapless.estimators.shared.kernel_machine import KernelMachine
-from gapless.readings.kernel_slackness import KernelSlackness, kernel_slackness
+from gapless.readings.slackness import KernelSlackness, kernel_slackness
 
 
 def _has_no_probabilities(self: Any) -> bool:

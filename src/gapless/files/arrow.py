@@ -12,6 +12,7 @@ from gapless.files.csv.columns import Column
 from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
 from gapless.files.frames import from_frame
 from gapless.files.memory import too_large
+from gapless.files.parquet_footer import read_row_groups
 from gapless.judge.errors import DataError
 
 
@@ -92,9 +93,9 @@ def _parquet(place: str, dtype: Any) -> Any:
         large = too_large(facts.num_rows, 2 * facts.num_columns, np.dtype(dtype).itemsize)  # the table and the matrix
         if large:
             raise data_error(large, place)
-        groups = [facts.row_group(k) for k in range(facts.num_row_groups)]
-        short = any(group.column(j).num_values < group.num_rows for group in groups for j in range(group.num_columns))
-        if short or sum(group.num_rows for group in groups) != facts.num_rows:  # pyarrow would look for them for ever
+        groups = read_row_groups(place)
+        short = any(values < group.rows for group in groups for values in group.values)
+        if short or sum(group.rows for group in groups) != facts.num_rows:  # pyarrow would look for them for ever
             raise data_error("its parts do not have the rows that it declares", place)
         return file.read()
 

@@ -153,7 +153,7 @@ class Expected:
         return self.target_style or Style()
 
     @classmethod
-    def by(cls, document: Mapping[str, Any]) -> Expected:
+    def from_document(cls, document: Mapping[str, Any]) -> Expected:
         """Read off a model document (`judge.read(path)[0]`)."""
         kind = "float" if document["classes"] is None else document["classes"]["type"]
         classes = tuple(document["classes"]["values"]) if kind == "str" else ()
@@ -191,13 +191,13 @@ class Expected:
         )
 
     @classmethod
-    def of(cls, model: Any) -> Expected:
+    def from_model(cls, model: Any) -> Expected:
         """Of a model that was loaded, or fitted."""
         document = dict(model.certificate_.document())
         encoding = getattr(model, "encoding_", None)
         if encoding is not None:
             document["input"] = encoding.document()
-        return cls.by(document)
+        return cls.from_document(document)
 
 
 def data_error(

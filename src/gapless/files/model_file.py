@@ -22,7 +22,7 @@ from gapless import judge
 from gapless.files.atomic_write import beside, sync_folder, told
 from gapless.files.encoding import Encoding
 from gapless.judge.errors import ModelFileError
-from gapless.judge.forms import array_forms
+from gapless.judge.kinds import array_shapes
 from gapless.readings.training_rows import RowHashes, row_hashes_of
 from gapless.registry import MODULES
 
@@ -181,7 +181,7 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
             inner, parts = _learner(model, learner)
             document["learners"].append(inner)
             arrays |= {f"{k}.{key}": part for key, part in parts.items()}
-    forms = array_forms(document)
+    forms = array_shapes(document)
     stored = {key: np.ascontiguousarray(arrays[key], dtype=dtype) for key, (dtype, _) in forms.items()}
     document["arrays"] = {key: {"dtype": a.dtype.str, "shape": list(a.shape)} for key, a in stored.items()}
     return document, stored

@@ -17,7 +17,8 @@ from gapless.encode.weights import check_sample_weight
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.descent.least_squares import descend_least_squares
-from gapless.solvers.least_squares.solve import Answer, Clock, solve
+from gapless.solvers.least_squares.answer import Answer, Clock
+from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 
 __all__ = ["TRUSTED_CONDITION", "LeastSquaresData", "LeastSquaresFit", "LeastSquaresTask", "fit_least_squares"]

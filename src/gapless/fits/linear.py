@@ -268,7 +268,7 @@ def _one_class(task: Task, data: Encoded, k: int, deadline: float | None) -> Par
     kept = None
     if data.shared is not None and data.start is not None:
         kept = data.shared.setdefault((k, "curvature"), KeptCurvature())
-    predicted = kept is not None and getattr(data.start, "guessed", False) and kept.predicts(small)
+    predicted = kept is not None and getattr(data.start, "guessed", False) and kept.can_predict(small)
     earlier = None if predicted else _earlier(data, problem.d, len(positives))
     start = None
     if earlier is not None:

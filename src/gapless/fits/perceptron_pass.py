@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
 from gapless.encode.labels import Labels
-from gapless.fits.perceptron import Task
+from gapless.fits.perceptron_bound import PerceptronRequest
 from gapless.rows import as_rows
 from gapless.solvers.perceptron import Run
 
@@ -77,7 +77,7 @@ def hold_out_rows(labels: Labels, c: np.ndarray, fraction: float, random_state: 
 
 
 def make_pass(
-    task: Task, X: Any, labels: Labels, c: np.ndarray, state: PassState, seeds: np.ndarray
+    task: PerceptronRequest, X: Any, labels: Labels, c: np.ndarray, state: PassState, seeds: np.ndarray
 ) -> tuple[PassState, np.ndarray, np.ndarray]:
     """Visit the rows once, with steps c: the new state, the model (S, d + 1), and the mistakes of each subproblem."""
     rows = as_rows(X, 1.0 if task.fit_intercept else 0.0)

@@ -19,11 +19,10 @@ from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.rbf import RBF
 
-#: Features up to which counting bits is the faster way.
-WIDEST = 2048
-
 
 class BitTiles(RowTiles):
+    """Rows as words of 64 bits; ``table`` has the kernel value of each count."""
+
     def __init__(self, kernel: Any, rows: np.ndarray, table: np.ndarray) -> None:
         super().__init__(kernel, rows)
         self.table = table
@@ -57,7 +56,7 @@ class BitTiles(RowTiles):
 
     @property
     def apart(self) -> bool:
-        """Bits that differ are counted, not those in common."""
+        """Whether bits that differ are counted, as distances need; else common bits are counted."""
         return isinstance(self.kernel, RBF)
 
     @cached_property
@@ -89,7 +88,7 @@ class BitTiles(RowTiles):
         return right.shape[0] * COLUMNS
 
     def pack_right(self, index: np.ndarray) -> np.ndarray:
-        """In blocks of columns."""
+        """Rows as blocks of columns."""
         m, words = index.size, self.rows.shape[1]
         blocks = -(-m // COLUMNS)
         full = np.zeros((blocks * COLUMNS, words), np.uint64)
@@ -98,8 +97,8 @@ class BitTiles(RowTiles):
 
 
 def is_binary(X: Any) -> bool:
-    """Whether X holds nothing else, and is narrow enough for it to matter."""
-    if X.shape[1] > WIDEST:
+    """Whether X holds 0 and 1 only, and has at most 2,048 columns; beyond these a product of floats is faster."""
+    if X.shape[1] > 2048:
         return False
     values = X.data if sparse.issparse(X) else X
     some = values[:64]
@@ -110,7 +109,7 @@ def is_binary(X: Any) -> bool:
 
 @instruction(lambda word: int(word).bit_count())
 def _ones(typingctx, word):
-    """How many bits of a word are 1."""
+    """The number of bits of a word that are 1."""
 
     def build(context, builder, signature, arguments):
         i64 = ir.IntType(64)
@@ -150,9 +149,8 @@ def _add(left, right, v, rates, mixed, table, apart, out, off):
                         s += table[found[j]] * abs(w[j])
                 bound += abs(s)
             out[i] += total
-            if (
-                rates is not None and rates.size
-            ):  # counts are exact: all rates are the same, and the second sum is not needed
+            # Counts are exact: all rates are the same, and the second sum is not needed.
+            if rates is not None and rates.size:
                 off[i, 0] += rates[0] * bound
 
 

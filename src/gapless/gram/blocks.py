@@ -18,7 +18,7 @@ from scipy import sparse
 from gapless._runtime.threads import share
 from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
-from gapless.gram.float32_error import UNKNOWN_RATES
+from gapless.gram.float32_error import ErrorRates
 from gapless.gram.interface import Gram, Tick
 from gapless.gram.tiles import COLUMNS, RowTiles
 from gapless.kernels.callable import Function
@@ -30,8 +30,6 @@ from gapless.kernels.sigmoid import Sigmoid
 #: Rows and columns of a tile: 4 MB of float64.
 TILE_ROWS = 256
 TILE_COLUMNS = 2048
-#: Where values of a Gaussian may be off by more than this share, they come from differences, which cost n^2 d at most.
-LOOSE, MOST = 1e-9, 4e9
 
 
 class BlockGram:
@@ -41,9 +39,9 @@ class BlockGram:
     kernel: Any
     #: No computed value of K is further than this from the exact one.
     error: float = 0.0
-    #: The same against what ``sizes`` sums, where there is such a bound.
+    #: The same error as a share of the terms that ``sizes`` sums, where such a bound is known.
     relative_error: float | None = None
-    #: Tiles in single precision that are there already.
+    #: Tiles in single precision that exist already.
     single: Any = None
 
     def __init__(self, kernel: Any, n: int, cache_bytes: int) -> None:
@@ -91,7 +89,7 @@ class BlockGram:
         return out
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
-        """sum_j weights_j |K[i, rows_j]| for i in ``at``, or what bounds it; weights >= 0."""
+        """sum_j weights_j |K[i, rows_j]| for i in ``at``, or a bound on it; weights >= 0."""
         return self.product(rows, weights, at)
 
     def product_among(self, rows: np.ndarray, coefficients: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -99,7 +97,7 @@ class BlockGram:
         return self.product(rows, coefficients, rows, tick)
 
     def tiles(self, order: np.ndarray, dtype: Any) -> Any:
-        """What a solver works with: the matrix of the points in this order, in this precision where that is faster."""
+        """A solver's tiles: the matrix of the points in this order, in this precision where that is faster."""
         return GramTiles(self, order)
 
 
@@ -107,7 +105,7 @@ class GramTiles:
     """Tiles that a Gram matrix itself gives, in float64: precomputed, callable, and sparse rows too wide to be laid out."""
 
     dtype = np.dtype(np.float64)
-    rates = UNKNOWN_RATES
+    rates = ErrorRates()
 
     def __init__(self, gram: Gram, order: np.ndarray) -> None:
         self.gram, self.order = gram, order
@@ -146,7 +144,7 @@ def _tiles(height: int, width: int) -> list[tuple[tuple[int, int], tuple[int, in
 
 
 class PointGram(BlockGram):
-    """Of rows x, laid out for `tiles`; sparse rows that are too wide for that by a sparse product, then the kernel's map."""
+    """The Gram matrix of rows x, laid out for `tiles`; sparse rows too wide for that by a sparse product and the kernel's map."""
 
     def __init__(self, kernel: Any, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
@@ -222,12 +220,12 @@ class LinearGram(PointGram):
 
 
 class MatrixGram(BlockGram):
-    """Given whole."""
+    """A Gram matrix that is given whole."""
 
     def __init__(self, kernel: Any, K: np.ndarray, cache_bytes: int) -> None:
         super().__init__(kernel, K.shape[0], cache_bytes)
         self.K = K
-        # of the symmetric part and its shift
+        # The rounding of the symmetric part and of its shift.
         self.error, self.relative_error = 2.0**-52 * float(np.abs(K).max(initial=0.0)), 2.0**-51
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:
@@ -247,8 +245,8 @@ class MatrixGram(BlockGram):
 
 
 class DifferenceGram(MatrixGram):
-    """A Gaussian's, from differences of rows: |x|^2 + |z|^2 - 2<x, z> says nothing of rows that are far from 0 and not from
-    each other."""
+    """A Gaussian's Gram matrix from differences of rows: |x|^2 + |z|^2 - 2<x, z> has no correct digit where rows are far from 0
+    and near each other."""
 
     def __init__(self, kernel: RBF, X: Any, cache_bytes: int) -> None:
         X = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
@@ -269,7 +267,7 @@ def _index(rows: np.ndarray | slice) -> np.ndarray:
 
 
 class FunctionGram(BlockGram):
-    """By a function of the user, block by block, where the whole does not fit the budget."""
+    """The Gram matrix of a user's function, block by block, where the whole does not fit the budget."""
 
     def __init__(self, kernel: Function, X: Any, cache_bytes: int) -> None:
         super().__init__(kernel, X.shape[0], cache_bytes)
@@ -297,14 +295,17 @@ def build_gram(kernel: Any, X: Any, cache_bytes: int = 200 << 20) -> Gram:
             return MatrixGram(kernel, 0.5 * (whole + whole.T), cache_bytes)
         return FunctionGram(kernel, X, cache_bytes)
     found = (LinearGram if isinstance(kernel, Linear) else PointGram)(kernel, X, cache_bytes)
+    # A Gaussian's values that may be off by more than this share are made from differences of rows, which cost n^2 d.
+    loose_error, most_differences = 1e-9, 4e9
     n, d = X.shape
-    loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > LOOSE
-    loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is
-    return DifferenceGram(kernel, X, cache_bytes) if loose and 8 * n * n <= cache_bytes and n * n * d <= MOST else found
+    loose = isinstance(kernel, RBF) and kernel.relative_error(d, float(found.norms2.max(initial=0.0))) > loose_error
+    loose = loose and bool(np.isfinite(found.norms2).all())  # else no distance is finite
+    fits = 8 * n * n <= cache_bytes and n * n * d <= most_differences
+    return DifferenceGram(kernel, X, cache_bytes) if loose and fits else found
 
 
 class SubGram(BlockGram):
-    """The Gram matrix of some of the rows; pairs of classes share what the whole has."""
+    """The Gram matrix of some of the rows; the pairs of classes share the memory of the whole."""
 
     def __init__(self, whole: Gram, index: np.ndarray) -> None:
         super().__init__(whole.kernel, index.size, whole.cache_bytes)

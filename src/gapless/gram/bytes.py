@@ -20,23 +20,16 @@ from scipy import sparse
 
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import share
-from gapless.gram.float32_error import LARGEST, UNIT, ErrorRates
+from gapless.gram.float32_error import FLOAT32_UNIT, TERMS, ErrorRates
 from gapless.gram.interface import Tick
-from gapless.gram.panels import WIDTH, bytes_are_fast
+from gapless.gram.panels import bytes_are_fast
 from gapless.gram.panels import fill as fill_panels
-from gapless.gram.tiles import CHUNK, LONG, RowTiles
+from gapless.gram.tiles import CHUNK, LONG_ROW_COLUMNS, RowTiles
 from gapless.kernels.rbf import RBF
-
-#: Numbers of a row beyond which the sum of their products might not fit a word.
-WIDEST = 8000
-#: Parts of a number that it may differ from its step by: some rounded divisions, in the precision of the result.
-CLOSE = {np.dtype(np.float64): 2.0**-51, np.dtype(np.float32): 2.0**-22}
-#: q - 128 in every byte of a word.
-SHIFTED = np.uint32(0x80808080)
 
 
 class ByteTiles(RowTiles):
-    """Of a Gaussian kernel; ``squares`` are |p|^2 of all rows."""
+    """Rows of bytes, for a Gaussian kernel; ``squares`` are |p|^2 of all rows."""
 
     def __init__(self, kernel: RBF, rows: np.ndarray, squares: np.ndarray, step: float, dtype: Any) -> None:
         super().__init__(kernel, rows)
@@ -44,12 +37,14 @@ class ByteTiles(RowTiles):
 
     @classmethod
     def from_whole_steps(cls, kernel: Any, X: Any, dtype: Any, step: float | None = None) -> ByteTiles | None:
-        """None where rows are short, where they are not of whole steps, and where it would not be faster."""
+        """Tiles of X; None where rows are short, where their numbers are not whole steps, and where the processor has no such
+        instruction."""
         n, d = X.shape
         suits = isinstance(kernel, RBF) and not sparse.issparse(X) and X.dtype in (np.float64, dtype) and n > 0
-        if not (suits and LONG <= d <= WIDEST and bytes_are_fast()):
+        widest = 8000  # numbers of a row: the sum of the products of more might not fit a word
+        if not (suits and LONG_ROW_COLUMNS <= d <= widest and bytes_are_fast()):
             return None
-        for own in [step] if step is not None else _steps(X[:64], CLOSE[np.dtype(dtype)]):
+        for own in [step] if step is not None else _possible_steps(X[:64], _tolerance(dtype)):
             words = -(-d // 4)
             tiles = cls(kernel, np.zeros((n, words + 1), np.uint32), np.empty(n, np.uint32), own, dtype)
             right = np.zeros(-(-n // CHUNK), bool)
@@ -68,11 +63,11 @@ class ByteTiles(RowTiles):
         rows[:] = X
 
     def _lay_out(self, X: np.ndarray, rows: np.ndarray, squares: np.ndarray) -> bool:
-        """False where some number is not a whole number of steps."""
+        """Write rows of X; returns False where some number is not a whole number of steps."""
         rows[:] = 0
         X = np.ascontiguousarray(X, dtype=np.float64)  # of float32 the same numbers, and one kernel
         X = X if X.flags.writeable else X.copy()
-        return bool(_lay_out(X, self.step, CLOSE[self.dtype], rows.view(np.uint8), rows, squares))
+        return bool(_lay_out(X, self.step, _tolerance(self.dtype), rows.view(np.uint8), rows, squares))
 
     @property
     def dtype(self) -> Any:
@@ -92,33 +87,33 @@ class ByteTiles(RowTiles):
     def rates(self) -> ErrorRates:
         """The whole number, the step and their product are rounded: t is off by 3 u |t|, and |t| <= 2 gamma (|x|^2 + |z|^2)."""
         if self.dtype != np.float32:
-            return ErrorRates(None)
-        sizes = 6.6 * UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64)
-        return ErrorRates(sizes if sizes.max(initial=0.0) <= LARGEST else None)
+            return ErrorRates()
+        sizes = 6.6 * FLOAT32_UNIT * self.kernel.gamma * self.step**2 * self.squares.astype(np.float64)
+        return ErrorRates.from_sizes(sizes)
 
     @cached_property
     def _all(self) -> np.ndarray:
         return self.pack_right(np.arange(self.n))
 
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
-        """out = K[start:, columns] transposed, from that place on: distances are the same either way round, to the last bit."""
-        left, panels, some = self.rows[columns], self._all, CHUNK // WIDTH
-        first = start // WIDTH
+        """out = K[start:, columns] transposed, from column ``start`` on: distances are symmetric to the last bit."""
+        left, panels, some = self.rows[columns], self._all, CHUNK // TERMS
+        first = start // TERMS
 
         def fill(k: int) -> None:
             a, b = first + k * some, min(panels.shape[0], first + (k + 1) * some)
-            fill_panels(left, panels[a:b], *self.map, out[:, a * WIDTH : b * WIDTH])
+            fill_panels(left, panels[a:b], *self.map, out[:, a * TERMS : b * TERMS])
 
         share(fill, -(-(panels.shape[0] - first) // some), tick)
 
     @property
     def map(self) -> tuple[int, int | None, float]:
-        """The last is what a squared step counts."""
+        """The Gaussian's number in compiled code, no degree, and the exponent of a squared step."""
         return 1, None, -self.kernel.gamma * self.step**2
 
     def pack_right(self, index: np.ndarray) -> np.ndarray:
-        panels = np.empty((-(-index.size // WIDTH), self.rows.shape[1], WIDTH), np.uint32)
-        some = CHUNK // WIDTH
+        panels = np.empty((-(-index.size // TERMS), self.rows.shape[1], TERMS), np.uint32)
+        some = CHUNK // TERMS
 
         def fill(k: int) -> None:
             _pack(self.rows, self.squares, index[k * CHUNK : (k + 1) * CHUNK], panels[k * some : (k + 1) * some])
@@ -127,8 +122,13 @@ class ByteTiles(RowTiles):
         return panels
 
 
-def _steps(X: np.ndarray, close: float) -> list[float]:
-    """What the step may be, by some rows: 1, and that of a byte as a share of 1 or of the largest number."""
+def _tolerance(dtype: Any) -> float:
+    """The share of a number by which it may differ from its steps: that of a few rounded divisions in the precision ``dtype``."""
+    return 2.0**-51 if np.dtype(dtype) == np.float64 else 2.0**-22
+
+
+def _possible_steps(X: np.ndarray, close: float) -> list[float]:
+    """The steps that some rows allow: 1, and a byte's step as a share of 1 or of the largest number."""
     X = np.asarray(X, np.float64)
     top = float(X.max(initial=0.0))
     if not (0.0 < top < np.inf and float(X.min()) >= 0.0):
@@ -169,13 +169,14 @@ def _lay_out(X, step, close, numbers, rows, squares):
 
 @compiled
 def _pack(rows, squares, index, panels):
-    """Columns beyond the index are its last row again: any others might overflow."""
+    """Panels of rows[index]; columns beyond the index repeat its last row, since words of zeros might overflow."""
+    shifted = np.uint32(0x80808080)  # q - 128 in every byte of a word
     last = rows.shape[1] - 1
     for p in range(panels.shape[0]):
         panel = panels[p]
-        for j in range(WIDTH):
-            at = index[min(index.size - 1, p * WIDTH + j)]
+        for j in range(TERMS):
+            at = index[min(index.size - 1, p * TERMS + j)]
             row = rows[at]
             for c in range(last):
-                panel[c, j] = row[c] ^ SHIFTED
+                panel[c, j] = row[c] ^ shifted
             panel[last, j] = squares[at]

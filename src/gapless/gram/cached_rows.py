@@ -1,7 +1,7 @@
 """Tiles that keep rows of the Gram matrix, where a kernel value costs more than reading it again: long rows of X.
 
-A row is kept when the scores of most points need it for the first time, as long as the budget has room; the solvers ask for
-the same few rows again and again.
+A row is kept when the scores of most points first need it, as long as the budget has room; a solver reads the same few rows
+again and again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from gapless._runtime.threads import share
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.interface import Tick
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, RowTiles, no_rates
+from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, no_bound
 
 
 class CachedRowTiles:
-    """``smaller``: of the first of these points; what it keeps is not made again, until `forget`."""
+    """Rows of the Gram matrix that are kept. ``smaller`` has the first of these points: until `forget` its rows are copied, and
+    only the rest of them is made."""
 
     used: int
 
@@ -61,7 +62,7 @@ class CachedRowTiles:
         if slots.size:
             n = out.size
             every = np.arange(0) if at is None else at
-            ends, rates, bound = group_ends(slots.size), no_rates(self.dtype), NO_BOUND
+            ends, (rates, bound) = group_ends(slots.size), no_bound(self.dtype)
             if off is not None:
                 order, ends, rates, _ = self.rates.group(columns[known], v[known], apart=True)
                 slots, w, bound = slots[order], w[order], off
@@ -74,7 +75,7 @@ class CachedRowTiles:
             self.tiles.add(out, columns[~known], v[~known], at, tick, off)
 
     def keeps(self, columns: np.ndarray) -> bool:
-        """All but a few."""
+        """Whether at least nine in ten of these columns are kept."""
         return 10 * int(np.count_nonzero(self.place[columns] < 0)) <= columns.size
 
     def _keep(self, columns: np.ndarray, tick: Tick | None) -> None:
@@ -92,7 +93,7 @@ class CachedRowTiles:
             self.used += some.size
 
     def _copy_from_smaller(self, columns: np.ndarray, rows: np.ndarray) -> int:
-        """How many values of these rows are those of the smaller one; they are copied."""
+        """Copy the values that the smaller tiles keep of these rows; returns their number in each row."""
         if self.smaller is None:
             return 0
         old, places, side = self.smaller.rows, self.smaller.place[columns], 64
@@ -108,8 +109,7 @@ class CachedRowTiles:
         self.smaller = None
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
-        """K[index, index], with columns up to a whole number of tiles: kept rows are read, the others are made
-        as far as no kept row has their values."""
+        """K[index, index], with columns up to a whole number of tiles: values of kept rows are read, all others are made."""
         if isinstance(self.tiles, ByteTiles):  # as fast as gathering them
             return self.tiles.square(index, tick)
         out = np.zeros((index.size, -(-index.size // COLUMNS) * COLUMNS), self.dtype)
@@ -128,7 +128,7 @@ class CachedRowTiles:
 
 @compiled
 def _gather(rows, place, index, which, out):
-    """Those rows of out that are kept."""
+    """Write the rows ``which`` of out, which are kept."""
     for k in range(which.size):
         row, into = rows[place[index[which[k]]]], out[which[k]]
         for j in range(index.size):
@@ -137,7 +137,7 @@ def _gather(rows, place, index, which, out):
 
 @compiled
 def _place(new, missing, there, out, start, stop):
-    """Rows of a symmetric matrix: among themselves as new, beside the others as their mirror image."""
+    """Write the missing rows of a symmetric matrix: ``new`` among themselves, the mirror image beside the kept rows."""
     for i in range(start, stop):
         row, found = out[missing[i]], new[i]
         for j in range(missing.size):
@@ -150,13 +150,13 @@ def _place(new, missing, there, out, start, stop):
 
 
 def group_ends(terms: int) -> np.ndarray:
-    """Where the sums of some terms end that may be rounded in single precision."""
+    """The ends of the groups of terms that are summed in single precision."""
     return np.append(np.arange(TERMS, terms, TERMS), terms)
 
 
 @compiled(vectorise=True)
 def add_rows(rows, slots, v, ends, rates, at, out, off, start, stop):
-    """out += v'rows[slots], sums up to each of the ``ends`` in the precision of v; off as in `single`."""
+    """out += v'rows[slots], each group summed in the precision of v up to its end; off grows as `float32_error` says."""
     sums = np.zeros(stop - start, v.dtype)
     k = 0
     for group in range(ends.size):

@@ -1,13 +1,14 @@
 """Gram matrices of all pairs of classes in single precision, made once and read by the problems of all pairs.
 
 Points stand class by class.  Between two classes there is one block, with the points of the later class as rows: each value is
-made once.  A couple's own rows, of both classes, are put together only when a solver first moves them, in room that the next
-couple uses again; most of them never are.
+made once.  A row of a class pair's matrix is put together when a solver first moves its variable, in a buffer that the next pair
+uses again; most rows are never needed.
 """
 
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,16 +18,11 @@ from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.interface import Gram, Tick
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, RowTiles, mirror, no_rates
-
-#: Rows that a thread makes at a time.
-HEIGHT = 256
-#: Threads that a budget is made for.
-ROOMS = 4
+from gapless.gram.tiles import CHUNK, COLUMNS, RowTiles, mirror, no_bound
 
 
 class PairwiseGram:
-    """A block for every two classes and for each with itself."""
+    """The Gram matrix of all points: a block for every two classes, and one for each class with itself."""
 
     def __init__(self, laid_out: RowTiles, classes: np.ndarray, n_classes: int, tick: Tick | None = None) -> None:
         self.order = np.argsort(classes, kind="stable")
@@ -40,14 +36,15 @@ class PairwiseGram:
             for i in range(n_classes)
             for j in range(i + 1)
         }
-        parts = [(i, j, a) for i, j in self.blocks for a in range(0, len(self.blocks[i, j]), HEIGHT)]
+        height = 256  # rows that a thread makes at a time: half a megabyte of a block of 500 columns, in the second-level cache
+        parts = [(i, j, a) for i, j in self.blocks for a in range(0, len(self.blocks[i, j]), height)]
 
         def fill(k: int) -> None:
             i, j, a = parts[k]
             out = self.blocks[i, j]
-            left = tiles.rows[runs[i]][a : a + HEIGHT]
-            panels = right[j][: -(-(a + HEIGHT) // TERMS)] if i == j else right[j]  # up to the diagonal
-            tiles.fill(left, panels, out[a : a + HEIGHT])
+            left = tiles.rows[runs[i]][a : a + height]
+            panels = right[j][: -(-(a + height) // TERMS)] if i == j else right[j]  # up to the diagonal
+            tiles.fill(left, panels, out[a : a + height])
 
         share(fill, len(parts), tick)
         share(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)
@@ -55,14 +52,17 @@ class PairwiseGram:
 
     @staticmethod
     def bytes_needed(classes: np.ndarray) -> int:
-        """What the blocks take, and the rows of the largest couple on some threads, however many there are: the bits of a fit
-        that has no room do not depend on them either."""
+        """The memory of the blocks, and of the largest pair's rows on four threads.
+
+        The number of threads is fixed, so that the route a fit takes, and with it its bits, does not depend on ``n_jobs``.
+        """
+        buffers = 4
         sizes = np.sort(np.bincount(classes).astype(np.int64))
-        couple = int(sizes[-2:].sum())
-        return 2 * int(sizes.sum() ** 2 + (sizes**2).sum()) + 4 * ROOMS * couple * (couple + COLUMNS)
+        largest = int(sizes[-2:].sum())
+        return 2 * int(sizes.sum() ** 2 + (sizes**2).sum()) + 4 * buffers * largest * (largest + COLUMNS)
 
     def row_buffer(self, m: int) -> np.ndarray:
-        """For the rows of m points: this thread's, used again and again."""
+        """This thread's buffer for the rows of m points."""
         width = -(-m // COLUMNS) * COLUMNS
         flat = getattr(self._rooms, "flat", None)
         if flat is None or flat.size < m * width:
@@ -70,8 +70,24 @@ class PairwiseGram:
         return flat[: m * width].reshape(m, width)
 
 
+class PairRows(NamedTuple):
+    """A class pair's matrix in three blocks, and which of its rows are put together in a buffer.
+
+    ``first`` and ``second`` are those of each class with itself, ``between`` has the points of the second class as rows.
+    """
+
+    loaded: np.ndarray
+    first: np.ndarray
+    between: np.ndarray
+    second: np.ndarray
+
+    def load(self, index: np.ndarray, rows: np.ndarray) -> None:
+        """Put these rows of the matrix together, where that was not done before."""
+        _load_rows(self.loaded, self.first, self.between, self.second, index, rows)
+
+
 class ClassPairGram(SubGram):
-    """The Gram matrix of two classes; ``single`` is what a solver works with."""
+    """The Gram matrix of two classes; a solver works with ``single``."""
 
     def __init__(self, whole: Gram, index: np.ndarray, together: PairwiseGram, classes: tuple[int, int]) -> None:
         super().__init__(whole, index)
@@ -79,28 +95,26 @@ class ClassPairGram(SubGram):
 
 
 class ClassPairTiles:
-    """Tiles of two classes, the points of the first of them first.  Of one thread: a thread has one couple at a time."""
+    """Tiles of two classes, the points of the first class first.  They belong to one thread, which has one pair at a time."""
 
     dtype = np.dtype(np.float32)
 
     def __init__(self, together: PairwiseGram, index: np.ndarray, classes: tuple[int, int]) -> None:
         first, second = sorted(classes)
-        self.first, self.between, self.second = (
-            together.blocks[pair] for pair in ((first, first), (second, first), (second, second))
-        )
         starts = together.starts
         points = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in (first, second)])
         self.n = points.size
-        #: The place of each of its points among ``index``.
+        #: The place of each point in ``index``.
         self.order = np.searchsorted(index, together.order[points])
-        self.diagonal = np.concatenate([np.diagonal(self.first), np.diagonal(self.second)])
+        blocks = [together.blocks[pair] for pair in ((first, first), (second, first), (second, second))]
+        self.diagonal = np.concatenate([np.diagonal(blocks[0]), np.diagonal(blocks[2])])
         sizes = together.rates.sizes
         self.rates = ErrorRates(None if sizes is None else sizes[points])
-        self.rows, self.row_is_loaded = together.row_buffer(self.n), np.zeros(self.n, bool)
+        self.rows, self.pair_rows = together.row_buffer(self.n), PairRows(np.zeros(self.n, bool), *blocks)
 
     def load(self, index: np.ndarray) -> None:
-        """Have these rows."""
-        load_rows(self.first, self.between, self.second, index, self.rows, self.row_is_loaded)
+        """Put these rows together."""
+        self.pair_rows.load(index, self.rows)
 
     def add(
         self,
@@ -113,7 +127,7 @@ class ClassPairTiles:
     ) -> None:
         """out += K[at, columns] v, and its bound as in `Tiles.add`"""
         self.load(columns)
-        w, ends, rates, bound = v.astype(np.float32), group_ends(columns.size), no_rates(self.dtype), NO_BOUND
+        w, ends, (rates, bound) = v.astype(np.float32), group_ends(columns.size), no_bound(self.dtype)
         if off is not None:
             order, ends, rates, _ = self.rates.group(columns, v, apart=True)
             columns, w, bound = columns[order], w[order], off
@@ -132,7 +146,7 @@ class ClassPairTiles:
 
 @compiled
 def load_row(first, between, second, i, row):
-    """Row i of a couple's matrix; columns beyond it are 0."""
+    """Put row i of a class pair's matrix together; columns beyond it are 0."""
     size, rest = first.shape[0], second.shape[0]
     if i < size:
         own = first[i]
@@ -151,8 +165,8 @@ def load_row(first, between, second, i, row):
 
 
 @compiled
-def load_rows(first, between, second, index, rows, there):
+def _load_rows(loaded, first, between, second, index, rows):
     for k in range(index.size):
-        if not there[index[k]]:
+        if not loaded[index[k]]:
             load_row(first, between, second, index[k], rows[index[k]])
-            there[index[k]] = True
+            loaded[index[k]] = True

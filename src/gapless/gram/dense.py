@@ -1,4 +1,4 @@
-"""The Gram matrix as a whole, where it is small: made once, each value for two, and read again and again."""
+"""The Gram matrix of a small problem as a whole: made once, each value for itself and its mirror image, then read again."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from gapless._runtime.threads import share
 from gapless.gram.blocks import BlockGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.interface import Gram, Tick
-from gapless.gram.tiles import CHUNK, COLUMNS, NO_BOUND, ROWS, RowTiles, mirror, no_rates
+from gapless.gram.tiles import CHUNK, COLUMNS, ROWS, RowTiles, mirror, no_bound
 
 
 class DenseGram(BlockGram):
+    """A Gram matrix that is held whole, in float64."""
+
     def __init__(self, gram: Gram, laid_out: RowTiles) -> None:
         super().__init__(gram.kernel, gram.n, gram.cache_bytes)
         self.error, self.relative_error, self._diagonal = gram.error, gram.relative_error, gram.diagonal
@@ -23,7 +25,7 @@ class DenseGram(BlockGram):
 
     @cached_property
     def K(self) -> np.ndarray:
-        """With columns up to a whole number of tiles; symmetric to the last bit."""
+        """The matrix, its columns padded to a whole number of tiles; symmetric to the last bit."""
         K = self.laid_out.square(np.arange(self.n))
         mirror(K, 0, self.n)
         return K
@@ -53,7 +55,7 @@ class DenseGram(BlockGram):
 
 
 class DenseTiles:
-    """Tiles of a matrix that is there."""
+    """Tiles of a matrix that is in memory."""
 
     def __init__(self, K: np.ndarray, n: int) -> None:
         self.K, self.n = K, n
@@ -73,7 +75,7 @@ class DenseTiles:
         at: np.ndarray | None = None,
         tick: Tick | None = None,
     ) -> None:
-        """out += K[at, columns] v, in double precision: v may be large, and what is left of its sums small"""
+        """out += K[at, columns] v, in double precision: v may be large, and its sums small."""
         _add(self.K, columns, np.asarray(v, float), at, out, tick)
 
     def square(self, index: np.ndarray, tick: Tick | None = None) -> np.ndarray:
@@ -86,7 +88,7 @@ class DenseTiles:
 
 
 def gather_square(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
-    """out = K[index, index], with zeros beyond."""
+    """out = K[index, index], its last columns padded with zeros."""
     starts = range(0, index.size, ROWS)
     share(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
 
@@ -95,19 +97,17 @@ def _add(
     K: np.ndarray, columns: np.ndarray, v: np.ndarray, at: np.ndarray | None, out: np.ndarray, tick: Tick | None
 ) -> None:
     every = np.arange(0) if at is None else np.asarray(at)
-    ends = group_ends(columns.size)
+    ends, (rates, off) = group_ends(columns.size), no_bound(v.dtype)
 
     def fill(k: int) -> None:
-        add_rows(
-            K, columns, v, ends, no_rates(v.dtype), every, out, NO_BOUND, k * CHUNK, min(out.size, (k + 1) * CHUNK)
-        )
+        add_rows(K, columns, v, ends, rates, every, out, off, k * CHUNK, min(out.size, (k + 1) * CHUNK))
 
     share(fill, -(-out.size // CHUNK), tick)
 
 
 @compiled
 def _gather(K, index, out, start, stop):
-    """out[i, j] = K[index_i, index_j] for some i; columns beyond the index are 0."""
+    """out[i, j] = K[index_i, index_j] for i from start to stop; columns beyond the index are 0."""
     for i in range(start, stop):
         row, into = K[index[i]], out[i]
         for j in range(index.size):

@@ -1,4 +1,4 @@
-"""What problems ask of a Gram matrix, and what solvers ask of tiles of it: two protocols.
+"""Two protocols: the Gram matrix that a problem needs, and the tiles of it that a solver needs.
 
     Gram     the n x n matrix K of a problem's points, in float64, within a budget of memory: blocks and products
     Tiles    the same matrix in a solver's order and precision: products with few columns, and small squares
@@ -19,7 +19,8 @@ Tick = Callable[[], None]
 
 class Gram(Protocol):
     """K of n points. ``error``: no computed value is further than this from the exact one; ``relative_error``: the same
-    against what `sizes` sums, where there is such a bound. ``single``: tiles in single precision that exist already."""
+    as a share of the terms that `sizes` sums, where such a bound is known. ``single``: tiles in single precision that exist
+    already."""
 
     n: int
     kernel: Any

@@ -2,9 +2,9 @@
 
     tile = left[first : first + 6] panel,      a panel: 64 rows of the right side, column by column
 
-BLAS would pack both sides anew for every tile, and its result would be a cache further away.  Here the right side is packed once,
-and the left is read as it is: the 6 x 64 sums stay in registers, 4 vectors to a row where those have 512 bits.  That is as fast
-as the arithmetic itself, for rows of 10 numbers and of 1,000.
+BLAS would pack both sides anew for every tile, and write its result to the second-level cache.  Here the right side is packed
+once, and the left is read in place: the 6 x 64 sums stay in registers, 4 vectors for each row where these have 512 bits.  That is
+as fast as the arithmetic itself, for rows of 10 numbers and of 1,000.
 """
 
 from __future__ import annotations
@@ -17,19 +17,18 @@ from numba.core import cgutils, config
 from gapless._compile.inline import inlined
 from gapless._compile.jit import compiled, instruction
 from gapless._compile.kernel_store import features
+from gapless.gram.float32_error import TERMS
 from gapless.gram.float32_exp import exp_single
 from gapless.losses.scalar import exp_below
 
-#: Rows of the right side in a panel; the sums over them may be rounded in the precision of the tile.
-WIDTH = 64
-#: Rows of the left side in a tile.
+#: Rows of the left side in a tile: 6 x 64 float32 sums fill 24 of the 32 registers of 512 bits.
 GROUP = 6
 #: Bytes of the left side that are read again for each panel: they stay in the second-level cache.
-NEAR = 1 << 18
+LEFT_CACHE_BYTES = 1 << 18
 
 
 def _registers() -> tuple[int, int]:
-    """Bytes of a vector register of the processor compiled for, and how many stand side by side in a tile."""
+    """The bytes of a vector register of the processor compiled for, and the number of registers side by side in a tile."""
     has = features()
     if has.get("avx512f"):
         return 64, 4
@@ -45,90 +44,121 @@ def bytes_are_fast() -> bool:
 
 
 def _tile_function(module, of, to):
-    """A function of its own: inlined, its registers would be shared with the constants of the map.
+    """The function that makes a tile, in an LLVM module: floats of type ``to``, or words of four bytes (`bytes`).
 
-    Floats of type ``to``, or words of four bytes (`bytes`), whose last ones make whole numbers that become floats.
+    It is a function of its own: inlined, its registers would be shared with the constants of the kernel's map. Its arguments
+    are the first row of the left side, the bytes from row to row, the number of the last row, the panel, its depth, the tile,
+    and the factor by which whole numbers become floats.
     """
     name = f"gapless_tile_{of}_{to}"
     if name in module.globals:
         return module.globals[name]
-    i32, i64, place = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+    i64, place = ir.IntType(64), ir.IntType(8).as_pointer()
     result = ir.FloatType() if to == types.float32 else ir.DoubleType()
-    whole = of == types.uint32
-    word, size = (i32, 4) if whole else (result, to.bitwidth // 8)
     kind = ir.FunctionType(ir.VoidType(), [place, i64, i64, place, i64, place, result])
     function = ir.Function(module, kind, name)
     function.linkage = "internal"
     function.attributes.add("noinline")
-    left, stride, last, panel, depth, tile, scale = function.args
-    width, across = _registers()
-    lanes = width // size
-    vector, results = ir.VectorType(word, lanes), ir.VectorType(result, lanes)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    _TileBuilder(function, of == types.uint32, result, to.bitwidth // 8).build()
+    return function
 
-    def number(value):
-        return ir.Constant(i64, value)
 
-    def everywhere(x, kind):
-        one = builder.insert_element(ir.Constant(kind, ir.Undefined), x, ir.Constant(i32, 0))
-        same = ir.Constant(ir.VectorType(i32, lanes), [0] * lanes)
-        return builder.shuffle_vector(one, ir.Constant(kind, ir.Undefined), same)
+class _TileBuilder:
+    """Writes the instructions of a tile function: for each block of lanes a loop over the depth, its sums in registers.
 
-    def read(base, offset):
-        found = builder.load(builder.bitcast(builder.gep(base, [offset]), vector.as_pointer()))
-        found.align = size
-        return found
+    Where the words are bytes, they end in a line of whole numbers that complete the squared distances.
+    """
 
-    def plus_product(total, x, factor):
-        if whole:
-            four = cgutils.get_or_insert_function(
-                module, ir.FunctionType(vector, [vector] * 3), "llvm.x86.avx512.vpdpbusd.512"
-            )
-            return builder.call(four, [total, x, factor])
-        fused = ("contract",)
-        return builder.fadd(total, builder.fmul(x, factor, flags=fused), flags=fused)
+    def __init__(self, function, words, result, size):
+        self.function, self.words, self.result, self.size = function, words, result, size
+        self.word = ir.IntType(32) if words else result
+        width, self.across = _registers()
+        self.lanes = width // (4 if words else size)
+        self.vector = ir.VectorType(self.word, self.lanes)
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
 
-    rows = []
-    for r in range(GROUP):  # beyond the last row: that row again
-        own = builder.select(builder.icmp_signed("<", number(r), last), number(r), last)
-        rows.append(builder.bitcast(builder.gep(left, [builder.mul(own, stride)]), word.as_pointer()))
-    right, into = builder.bitcast(panel, word.as_pointer()), builder.bitcast(tile, result.as_pointer())
-    for start in range(0, WIDTH, lanes * across):
+    def build(self):
+        builder = self.builder
+        left, stride, last, panel, depth, tile, scale = self.function.args
+        rows = []
+        for r in range(GROUP):  # beyond the last row: that row again
+            own = builder.select(builder.icmp_signed("<", self.number(r), last), self.number(r), last)
+            rows.append(builder.bitcast(builder.gep(left, [builder.mul(own, stride)]), self.word.as_pointer()))
+        right = builder.bitcast(panel, self.word.as_pointer())
+        into = builder.bitcast(tile, self.result.as_pointer())
+        for start in range(0, TERMS, self.lanes * self.across):
+            sums = self.sum_products(rows, right, depth, start)
+            for r in range(GROUP):
+                for c in range(self.across):
+                    found = sums[r][c]
+                    if self.words:
+                        found = self.squared_distances(found, rows[r], right, depth, start + c * self.lanes, scale)
+                    at = builder.gep(into, [self.number(r * TERMS + start + c * self.lanes)])
+                    builder.store(found, builder.bitcast(at, found.type.as_pointer())).align = self.size
+        builder.ret_void()
+
+    def sum_products(self, rows, right, depth, start):
+        """The loop over the depth: sums of products of each row with the lanes of the panel from ``start`` on."""
+        builder, function = self.builder, self.function
         before = builder.block
         loop, done = function.append_basic_block("depth"), function.append_basic_block("done")
         builder.branch(loop)
         builder.position_at_end(loop)
-        k = builder.phi(i64)
-        sums = [[builder.phi(vector) for _ in range(across)] for _ in range(GROUP)]
-        line = builder.add(builder.mul(k, number(WIDTH)), number(start))
-        factors = [read(right, builder.add(line, number(c * lanes))) for c in range(across)]
+        k = builder.phi(ir.IntType(64))
+        sums = [[builder.phi(self.vector) for _ in range(self.across)] for _ in range(GROUP)]
+        line = builder.add(builder.mul(k, self.number(TERMS)), self.number(start))
+        factors = [self.read(right, builder.add(line, self.number(c * self.lanes))) for c in range(self.across)]
         new = []
         for own, row in zip(rows, sums):
-            x = everywhere(builder.load(builder.gep(own, [k])), vector)
-            new.append([plus_product(total, x, factor) for total, factor in zip(row, factors)])
-        following = builder.add(k, number(1))
-        k.add_incoming(number(0), before)
+            x = self.everywhere(builder.load(builder.gep(own, [k])), self.vector)
+            new.append([self.plus_product(total, x, factor) for total, factor in zip(row, factors)])
+        following = builder.add(k, self.number(1))
+        k.add_incoming(self.number(0), before)
         k.add_incoming(following, loop)
+        zeros = ir.Constant(self.vector, [0 if self.words else 0.0] * self.lanes)
         for row, now in zip(sums, new):
             for total, then in zip(row, now):
-                total.add_incoming(ir.Constant(vector, [0 if whole else 0.0] * lanes), before)
+                total.add_incoming(zeros, before)
                 total.add_incoming(then, loop)
         builder.cbranch(builder.icmp_signed("<", following, depth), loop, done)
         builder.position_at_end(done)
-        for r in range(GROUP):
-            for c in range(across):
-                found = new[r][c]
-                if whole:
-                    line = builder.add(builder.mul(depth, number(WIDTH)), number(start + c * lanes))
-                    ends = builder.add(
-                        everywhere(builder.load(builder.gep(rows[r], [depth])), vector), read(right, line)
-                    )
-                    found = builder.sub(ends, builder.add(found, found))
-                    found = builder.fmul(builder.sitofp(found, results), everywhere(scale, results))
-                at = builder.gep(into, [number(r * WIDTH + start + c * lanes)])
-                builder.store(found, builder.bitcast(at, results.as_pointer())).align = to.bitwidth // 8
-    builder.ret_void()
-    return function
+        return new
+
+    def squared_distances(self, products, row, right, depth, column, scale):
+        """|p|^2 + |q|^2 - 2 <p, q> as floats, times ``scale``; the squares stand in the last line of the words."""
+        builder, results = self.builder, ir.VectorType(self.result, self.lanes)
+        line = builder.add(builder.mul(depth, self.number(TERMS)), self.number(column))
+        ends = builder.add(
+            self.everywhere(builder.load(builder.gep(row, [depth])), self.vector), self.read(right, line)
+        )
+        found = builder.sub(ends, builder.add(products, products))
+        return builder.fmul(builder.sitofp(found, results), self.everywhere(scale, results))
+
+    @staticmethod
+    def number(value):
+        return ir.Constant(ir.IntType(64), value)
+
+    def everywhere(self, x, kind):
+        """A vector with x in each lane."""
+        undefined = ir.Constant(kind, ir.Undefined)
+        one = self.builder.insert_element(undefined, x, ir.Constant(ir.IntType(32), 0))
+        same = ir.Constant(ir.VectorType(ir.IntType(32), self.lanes), [0] * self.lanes)
+        return self.builder.shuffle_vector(one, undefined, same)
+
+    def read(self, base, offset):
+        builder = self.builder
+        found = builder.load(builder.bitcast(builder.gep(base, [offset]), self.vector.as_pointer()))
+        found.align = 4 if self.words else self.size
+        return found
+
+    def plus_product(self, total, x, factor):
+        builder = self.builder
+        if self.words:
+            kind = ir.FunctionType(self.vector, [self.vector] * 3)
+            four = cgutils.get_or_insert_function(builder.module, kind, "llvm.x86.avx512.vpdpbusd.512")
+            return builder.call(four, [total, x, factor])
+        fused = ("contract",)
+        return builder.fadd(total, builder.fmul(x, factor, flags=fused), flags=fused)
 
 
 def _plain_product(left, first, panel, tile, scale):
@@ -174,22 +204,22 @@ def _exp_of(t):
 
 @compiled
 def pack(rows, index, scale, swap, panels):
-    """Panels of rows[index], but for the last two columns times ``scale``; with ``swap`` these are 1 and the first of them."""
+    """Panels of rows[index] times ``scale``; with ``swap`` the last two columns are 1 and the last but one, unscaled."""
     k = rows.shape[1]
     by = rows.dtype.type(scale)
     inner = k - 2 if swap else k
     for p in range(panels.shape[0]):
         panel = panels[p]
-        count = min(WIDTH, index.size - p * WIDTH)
+        count = min(TERMS, index.size - p * TERMS)
         for j in range(count):
-            row = rows[index[p * WIDTH + j]]
+            row = rows[index[p * TERMS + j]]
             for c in range(inner):
                 panel[c, j] = by * row[c]
             if swap:
                 panel[k - 2, j] = rows.dtype.type(1.0)
                 panel[k - 1, j] = row[k - 2]
         for c in range(k):
-            for j in range(count, WIDTH):
+            for j in range(count, TERMS):
                 panel[c, j] = rows.dtype.type(0.0)
 
 
@@ -221,14 +251,15 @@ def _map(tile, kind, degree, shift):
 
 @compiled(vectorise=True)
 def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
-    """out += K v; where there are ``rates``, one to a panel of one sign of v but for ``mixed``, off grows as `single` asks."""
-    tile = np.empty((GROUP, WIDTH), v.dtype)
+    """out += K v; where there are ``rates``, one for each panel, off grows as `float32_error` says. v has one sign in each panel
+    but the one called ``mixed``."""
+    tile = np.empty((GROUP, TERMS), v.dtype)
     n = left.shape[0]
-    height = max(8, NEAR // (left.shape[1] * left.itemsize * GROUP)) * GROUP
+    height = max(8, LEFT_CACHE_BYTES // (left.shape[1] * left.itemsize * GROUP)) * GROUP
     for above in range(0, n, height):
         below = min(n, above + height)
         for p in range(panels.shape[0]):
-            w = v[p * WIDTH : (p + 1) * WIDTH]
+            w = v[p * TERMS : (p + 1) * TERMS]
             for start in range(above, below, GROUP):
                 product(left, start, panels[p], tile, shift)
                 if degree is not None:
@@ -237,16 +268,16 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
                     row = tile[i]
                     s = v.dtype.type(0.0)
                     if kind == 1:
-                        for j in range(WIDTH):
+                        for j in range(TERMS):
                             s += _exp(row[j]) * w[j]
                     else:
-                        for j in range(WIDTH):
+                        for j in range(TERMS):
                             s += row[j] * w[j]
                     out[start + i] += s
                     if rates is not None and rates.size:
                         if p == mixed:
                             s = v.dtype.type(0.0)
-                            for j in range(WIDTH):
+                            for j in range(TERMS):
                                 s += _exp(row[j]) * abs(w[j])
                         size = abs(float(s))
                         off[start + i, 0] += rates[p] * size
@@ -256,10 +287,10 @@ def add(left, panels, v, rates, mixed, kind, degree, shift, out, off):
 @compiled(vectorise=True)
 def add_both(left, panels, w, v, kind, degree, shift, out, across):
     """out += K w and across += K'v."""
-    tile, own = np.empty((GROUP, WIDTH), w.dtype), np.zeros(GROUP, w.dtype)
+    tile, own = np.empty((GROUP, TERMS), w.dtype), np.zeros(GROUP, w.dtype)
     n = left.shape[0]
     for p in range(panels.shape[0]):
-        u, down = w[p * WIDTH : (p + 1) * WIDTH], across[p * WIDTH : (p + 1) * WIDTH]
+        u, down = w[p * TERMS : (p + 1) * TERMS], across[p * TERMS : (p + 1) * TERMS]
         for start in range(0, n, GROUP):
             product(left, start, panels[p], tile, shift)
             if degree is not None:
@@ -268,18 +299,18 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
                 row = tile[i]
                 s = w.dtype.type(0.0)
                 if kind == 1:
-                    for j in range(WIDTH):
+                    for j in range(TERMS):
                         row[j] = _exp(row[j])
                         s += row[j] * u[j]
                 else:
-                    for j in range(WIDTH):
+                    for j in range(TERMS):
                         s += row[j] * u[j]
                 own[i] = 0.0
                 if start + i < n:
                     out[start + i] += s
                     own[i] = v[start + i]
             a, b, c, d, e, f = own[0], own[1], own[2], own[3], own[4], own[5]
-            for j in range(WIDTH):
+            for j in range(TERMS):
                 s = a * tile[0, j] + b * tile[1, j] + c * tile[2, j]
                 down[j] += s + (d * tile[3, j] + e * tile[4, j] + f * tile[5, j])
 
@@ -287,9 +318,9 @@ def add_both(left, panels, w, v, kind, degree, shift, out, across):
 @compiled(vectorise=True)
 def fill(left, panels, kind, degree, shift, out):
     """out = K, as far as it has columns."""
-    tile = np.empty((GROUP, WIDTH), out.dtype)
+    tile = np.empty((GROUP, TERMS), out.dtype)
     n = left.shape[0]
-    height = max(8, NEAR // (left.shape[1] * left.itemsize * GROUP)) * GROUP
+    height = max(8, LEFT_CACHE_BYTES // (left.shape[1] * left.itemsize * GROUP)) * GROUP
     for above in range(0, n, height):
         below = min(n, above + height)
         for p in range(panels.shape[0]):
@@ -298,7 +329,7 @@ def fill(left, panels, kind, degree, shift, out):
                 if degree is not None:
                     _map(tile, kind, degree, shift)
                 for i in range(min(GROUP, below - start)):
-                    into, row = out[start + i, p * WIDTH : (p + 1) * WIDTH], tile[i]
+                    into, row = out[start + i, p * TERMS : (p + 1) * TERMS], tile[i]
                     if kind == 1:
                         for j in range(into.size):
                             into[j] = _exp(row[j])
@@ -311,7 +342,7 @@ def fill(left, panels, kind, degree, shift, out):
 def fill_across(left, panels, kind, degree, shift, out):
     """out = K', as far as it has rows."""
     height = 16 * GROUP
-    tile, some = np.empty((GROUP, WIDTH), out.dtype), np.empty((height, WIDTH), out.dtype)
+    tile, some = np.empty((GROUP, TERMS), out.dtype), np.empty((height, TERMS), out.dtype)
     n = left.shape[0]
     for above in range(0, n, height):
         below = min(n, above + height)
@@ -324,9 +355,9 @@ def fill_across(left, panels, kind, degree, shift, out):
                     _exp_all(tile)
                 for i in range(min(GROUP, below - start)):
                     into, row = some[start - above + i], tile[i]
-                    for j in range(WIDTH):
+                    for j in range(TERMS):
                         into[j] = row[j]
-            for j in range(min(WIDTH, out.shape[0] - p * WIDTH)):
-                down = out[p * WIDTH + j, above:below]
+            for j in range(min(TERMS, out.shape[0] - p * TERMS)):
+                down = out[p * TERMS + j, above:below]
                 for i in range(down.size):
                     down[i] = some[i, j]

@@ -20,10 +20,6 @@ from gapless.kernels.linear import Linear
 from gapless.kernels.precomputed import Precomputed
 from gapless.kernels.rbf import RBF
 
-#: Rows and support vectors of a tile: it stays in the second-level cache.
-TILE_ROWS = 512
-TILE_VECTORS = 1024
-
 
 def predict_scores(kernel: Any, X: Any, vectors: Any, coefficients: np.ndarray) -> np.ndarray:
     """(rows of X, lines of coefficients); ``vectors`` are the support vectors, for a precomputed kernel their columns of X."""
@@ -75,13 +71,14 @@ def predict_scores_by_part(
 def _add_sparse(kernel: Any, X: Any, vectors: Any, columns: np.ndarray, out: np.ndarray) -> None:
     V = sparse.csr_matrix(vectors).astype(np.float64, copy=False)
     right = np.asarray(V.multiply(V).sum(axis=1)).ravel()
+    step = 1024  # support vectors: with 512 rows a tile of 4 MB
 
     def fill(a: int, b: int) -> None:
         left = X[a:b].toarray() if sparse.issparse(X) else X[a:b]
         left = np.asarray(left, dtype=np.float64)
         norms = np.einsum("ij,ij->i", left, left)
-        for start in range(0, V.shape[0], TILE_VECTORS):
-            part = slice(start, start + TILE_VECTORS)
+        for start in range(0, V.shape[0], step):
+            part = slice(start, start + step)
             inner = np.ascontiguousarray((V[part] @ left.T).T)
             _add(out[a:b], kernel.from_products(inner, norms, right[part]), columns[part])
 
@@ -93,4 +90,6 @@ def _add(out: np.ndarray, K: Any, columns: np.ndarray) -> None:
 
 
 def share_rows(n: int, fill: Any) -> None:
-    share(lambda k: fill(k * TILE_ROWS, min(n, (k + 1) * TILE_ROWS)), -(-n // TILE_ROWS))
+    """Call fill(start, stop) for parts of 512 rows, on the team's threads."""
+    rows = 512
+    share(lambda k: fill(k * rows, min(n, (k + 1) * rows)), -(-n // rows))

@@ -4,8 +4,8 @@
     add_among(out, index, v)     out += K[index, index] v, each value made once
     square(index)                K[index, index]
 
-A tile is never in memory as a whole matrix: the working sets of a solver, and all scores, cost kernel values and nothing
-else. Rows of 0 and 1 count bits instead (`bits`), and what has no such form takes its pieces from the Gram matrix itself.
+No whole matrix of tiles is ever in memory: the working sets of a solver, and all scores, cost kernel values and nothing else.
+Rows of 0 and 1 count bits instead (`bits`); a matrix without rows gives its own pieces (`blocks.GramTiles`).
 Work is cut by shape, so that the bits do not depend on the number of threads.
 """
 
@@ -29,28 +29,18 @@ from gapless.kernels.sigmoid import Sigmoid
 
 #: Rows and columns of a tile: with the rows that make it, it stays in the second-level cache.
 ROWS, COLUMNS = 128, 256
-#: Columns beyond which a row is long.
-LONG = 200
-#: Rows that a thread takes at a time.
+#: Rows that a thread takes at a time: 1,024 rows of 10 columns take some 0.1 ms with a few hundred columns on the right.
 CHUNK = 1024
-#: Rows that a thread predicts at a time, and of a tile that several columns are multiplied by: whole groups of `panels`.
-NEW, HEIGHT = 168 * P.GROUP, 21 * P.GROUP
-#: Columns of such a tile.
-ACROSS = 9 * COLUMNS
-#: Pieces of a symmetric product's side, at most.
-PIECES = 32
-
-#: For products whose bound nobody asks for.
-NO_BOUND = np.zeros((0, 2))
+#: Columns of a row beyond which a kernel value costs more than reading it again.
+LONG_ROW_COLUMNS = 200
 
 
-def no_rates(dtype: Any) -> np.ndarray | None:
-    """The rates of such products. In double precision nobody ever asks: None, and nothing is compiled for a bound."""
-    return None if dtype == np.float64 else np.zeros(0)
+def no_bound(dtype: Any) -> tuple[np.ndarray | None, np.ndarray]:
+    """The rates and the sums of a product whose error is not bounded.
 
-
-#: How the map of a kernel is named in compiled code.
-MAPS = {Linear: 0, RBF: 1, Polynomial: 2, Sigmoid: 3}
+    Products in double precision never have a bound: their rates are None, and no code for a bound is compiled.
+    """
+    return None if dtype == np.float64 else np.zeros(0), np.zeros((0, 2))
 
 
 class RowTiles:
@@ -69,7 +59,7 @@ class RowTiles:
         return tiles
 
     def lay_out_all(self, X: Any) -> None:
-        """The rows that stand on the left of all products."""
+        """Lay out the left side of all products."""
 
         def fill(k: int) -> None:
             part = slice(k * CHUNK, (k + 1) * CHUNK)
@@ -78,13 +68,12 @@ class RowTiles:
         share(fill, -(-X.shape[0] // CHUNK))
 
     def lay_out(self, X: Any, rows: np.ndarray) -> None:
-        """Rows of X, as rows of tiles."""
+        """Write rows of X as rows of tiles."""
         X = X.toarray() if sparse.issparse(X) else X
         if isinstance(self.kernel, RBF):
             X = np.ascontiguousarray(X, None if X.dtype == np.float32 else np.float64)
-            X = (
-                X if X.flags.writeable else X.copy()
-            )  # a kernel is compiled once more for arrays that cannot be written to
+            # A kernel would be compiled once more for arrays that cannot be written to.
+            X = X if X.flags.writeable else X.copy()
             _lay_out(X, np.zeros(X.shape[1]) if self.centre is None else self.centre, self.kernel.gamma, rows)
         else:
             rows[:] = X
@@ -99,8 +88,8 @@ class RowTiles:
 
     @property
     def long(self) -> bool:
-        """A value costs more than reading it again."""
-        return self.rows.shape[1] > LONG
+        """Whether a kernel value costs more than reading it again."""
+        return self.rows.shape[1] > LONG_ROW_COLUMNS
 
     def reorder(self, order: np.ndarray, dtype: Any) -> RowTiles:
         """The Gram matrix of rows in this order, in this precision."""
@@ -127,21 +116,20 @@ class RowTiles:
     ) -> None:
         """out += K[at, columns] v; ``out`` is float64, and as long as ``at``.
 
-        The two columns of ``off`` grow by the sums of which `single` makes a bound on what ``out`` is off by.
+        The two columns of ``off`` grow by the sums that bound the error of ``out`` (`float32_error`).
         """
         if columns.size == 0:
             if tick is not None:
                 tick()
             return
-        rates, mixed = no_rates(self.dtype), -1
+        (rates, bound), mixed = no_bound(self.dtype), -1
         if off is not None:
             order, _, rates, mixed = self.rates.group(columns, v, apart=False)
-            columns, v = columns[order], v[order]
+            columns, v, bound = columns[order], v[order], off
         right = self.pack_right(columns)
         w = self.pad(v, right)
         n = self.n if at is None else at.size
-        bound = NO_BOUND if off is None else off
-        chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # of few rows all threads shall have some
+        chunk = CHUNK if n > 8 * CHUNK else CHUNK // 4  # smaller for few rows, so that every thread has some
 
         def fill(k: int) -> None:
             part = slice(k * chunk, min(n, (k + 1) * chunk))
@@ -150,10 +138,11 @@ class RowTiles:
         share(fill, -(-n // chunk), tick)
 
     def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
-        """out += K[index, index] v: every value stands for two, its own and its mirror image."""
+        """out += K[index, index] v: each value made serves twice, as itself and as its mirror image."""
         if index.size == 0:
             return
-        step = max(4 * ROWS, -(-index.size // (PIECES * COLUMNS)) * COLUMNS)
+        pieces = 32  # at most, of each side
+        step = max(4 * ROWS, -(-index.size // (pieces * COLUMNS)) * COLUMNS)
         starts = range(0, index.size, step)
         every = self.pack_right(index)
         weights = self.pad(v, every)
@@ -168,7 +157,8 @@ class RowTiles:
             w, right = weights[columns], every[columns.start // wide : columns.stop // wide]
             left = self.rows[index[rows]]
             if i == j:
-                self._add(left, right, w, no_rates(self.dtype), -1, own, NO_BOUND)
+                rates, off = no_bound(self.dtype)
+                self._add(left, right, w, rates, -1, own, off)
             else:
                 other = np.zeros(w.size)
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
@@ -182,7 +172,7 @@ class RowTiles:
 
     @cached_property
     def rates(self) -> ErrorRates:
-        """How far values in single precision can be off."""
+        """The errors of values in single precision."""
         return ErrorRates.from_tiles(self.kernel, self.rows)
 
     def add_predictions(self, out: np.ndarray, X: Any, columns: np.ndarray, parts: list[slice]) -> None:
@@ -190,29 +180,32 @@ class RowTiles:
         right = self.pack_right(np.arange(self.n))
         single = columns.shape[1] == 1 and len(parts) == 1
         weights = self.pad(columns.ravel(), right) if single else columns.astype(self.dtype, copy=False)
-        pieces = cut_into_tiles(parts, self.n)
+        # Rows that a thread predicts at a time, and the rows and columns of a tile that several columns are multiplied by.
+        chunk, height, width = 168 * P.GROUP, 21 * P.GROUP, 9 * COLUMNS
+        pieces = cut_into_tiles(parts, self.n, width)
         wide = self.padded_width(right) // right.shape[0]
 
         def fill(k: int) -> None:
-            some = slice(k * NEW, (k + 1) * NEW)
+            some = slice(k * chunk, (k + 1) * chunk)
             X_some = X[some]
             left = np.empty((X_some.shape[0], self.rows.shape[1]), self.rows.dtype)
             self.lay_out(X_some, left)
             if single:
-                self._add(left, right, weights, no_rates(self.dtype), -1, out[0, some].reshape(-1), NO_BOUND)
+                rates, off = no_bound(self.dtype)
+                self._add(left, right, weights, rates, -1, out[0, some].reshape(-1), off)
                 return
-            memory = np.empty(HEIGHT * ACROSS, self.dtype)
-            for a in range(0, left.shape[0], HEIGHT):
-                rows = left[a : a + HEIGHT]
-                into = out[:, some][:, a : a + HEIGHT]
+            memory = np.empty(height * width, self.dtype)
+            for a in range(0, left.shape[0], height):
+                rows = left[a : a + height]
+                into = out[:, some][:, a : a + height]
                 for start, inside in pieces:
-                    panels = right[start // wide : -(-(start + ACROSS) // wide)]
+                    panels = right[start // wide : -(-(start + width) // wide)]
                     tile = memory[: rows.shape[0] * self.padded_width(panels)].reshape(rows.shape[0], -1)
                     self.fill(rows, panels, tile)
                     for part, of in inside:
                         into[part] += tile[:, of.start - start : of.stop - start] @ weights[of]
 
-        share(fill, -(-X.shape[0] // NEW))
+        share(fill, -(-X.shape[0] // chunk))
 
     def _add(
         self,
@@ -245,7 +238,7 @@ class RowTiles:
             a, b = starts[k], min(index.size, starts[k] + height)
             if not self.long:
                 self.fill(left[a:b], right, out[a:b])
-            else:  # long rows: what is above the diagonal is the mirror image of what is below
+            else:  # long rows: the part above the diagonal is the mirror image of the part below
                 self.fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
                 mirror(out, a, b)
 
@@ -261,7 +254,7 @@ class RowTiles:
         return out[:, : columns.size]
 
     def fill_columns(self, columns: np.ndarray, out: np.ndarray, tick: Tick | None = None, start: int = 0) -> None:
-        """out = K[start:, columns] transposed, from that place on."""
+        """out = K[start:, columns] transposed, written from column ``start`` on."""
         if columns.size == 0:
             return
         right = self.pack_right(columns)
@@ -274,17 +267,18 @@ class RowTiles:
 
     @property
     def map(self) -> tuple[int, int | None, float]:
-        """Its kind, degree and shift. Without a degree (None) polynomials and tanh are not compiled."""
-        kind = MAPS[type(self.kernel)]
+        """The kernel's number in compiled code, its degree and its shift. Where the degree is None no polynomial and no tanh are
+        compiled."""
+        kind = (Linear, RBF, Polynomial, Sigmoid).index(type(self.kernel))
         degree = None if kind <= 1 else getattr(self.kernel, "degree", 0)
         return kind, degree, float(getattr(self.kernel, "coef0", 0.0))
 
     def pack_right(self, index: np.ndarray) -> np.ndarray:
-        """The rows that stand on the right of a product, in panels."""
+        """The right side of a product: these rows in panels."""
         return pack_panels(self.kernel, self.rows, index)
 
     def pad(self, v: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """As many numbers as the right has columns, the last ones 0."""
+        """v, padded with zeros to the columns of the right side."""
         full = np.zeros(self.padded_width(right), self.dtype)
         full[: v.size] = v
         return full
@@ -293,17 +287,17 @@ class RowTiles:
         return right.shape[0] * TERMS
 
 
-def cut_into_tiles(parts: list[slice], n: int) -> list[tuple[int, list[tuple[int, slice]]]]:
-    """Where each tile starts, and what of it belongs to which part."""
+def cut_into_tiles(parts: list[slice], n: int, width: int) -> list[tuple[int, list[tuple[int, slice]]]]:
+    """The start of each tile of n columns, and for each part the columns that it has in the tile."""
     pieces = []
-    for start in range(0, n, ACROSS):
-        cut = [slice(max(start, part.start), min(start + ACROSS, part.stop)) for part in parts]
+    for start in range(0, n, width):
+        cut = [slice(max(start, part.start), min(start + width, part.stop)) for part in parts]
         pieces.append((start, [(k, of) for k, of in enumerate(cut) if of.start < of.stop]))
     return pieces
 
 
 def pack_panels(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Rows of the left as what stands on the right of them."""
+    """Rows of the left side as panels of the right side."""
     panels = np.empty((-(-index.size // TERMS), rows.shape[1], TERMS), rows.dtype)
     gaussian = isinstance(kernel, RBF)
     scale = 2.0 * kernel.gamma if gaussian else float(getattr(kernel, "gamma", 1.0))

@@ -11,7 +11,7 @@ from .files.model_file import read
 from .fingerprint import fingerprint, row_hashes
 from .linear.labels import gap_safe_labels
 from .linear.recompute import Figures, Task, distance_bound, evaluate, row_weights
-from .separation import read_proof
+from .separation.reader import read_proof
 from .verdict import Claim, Verdict
 
 __all__ = [

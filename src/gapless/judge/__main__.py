@@ -9,11 +9,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from .check import Rigour, check
+from .case import Rigour
+from .check import check
 from .errors import CertificateError, DataError, ModelFileError
 from .files.data_file import read_data
 from .files.model_file import read
-from .separation import read_proof
+from .separation.reader import read_proof
 
 
 def is_proof(path: str) -> bool:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from . import bounds, separation, training_rows
-from .document import flaw_of_tuning, nesting, plain, refuse_unreadable
+from .case import Rigour
 from .errors import CertificateError
-from .files.inputs import flaw_of_input, flaw_of_origin, learned, without_input
-from .forms import array_forms, flaw_of_form, kind_of
-from .linear.case import Rigour
+from .files.inputs import learned
+from .form.document import as_plain, is_shallow, read_arrays, refuse_unreadable
+from .form.schema import not_checked, union
+from .kinds import array_shapes, defect, kind_of
 from .rows import in_float32
-from .schema import not_checked
-from .verdict import Claim, Verdict
+from .verdict import Verdict
 
 
 def check(
@@ -44,19 +44,19 @@ def check(
     if not isinstance(rigorous, bool | np.bool_ | int | str) or rigorous not in (False, True, "exact"):
         raise CertificateError(f"rigorous is {rigorous!r}; it is False, True or 'exact'")
     try:
-        if not isinstance(document, Mapping) or not nesting(document):
+        if not isinstance(document, Mapping) or not is_shallow(document):
             raise CertificateError("the certificate cannot be read: the document is no JSON object, or a very deep one")
         with np.errstate(all="ignore"):  # what is not finite holds nowhere (`compare`)
-            return _judge(plain(dict(document)), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
+            return _judge(as_plain(dict(document)), arrays, (X, y, sample_weight), rigorous, (X_test, y_test))
     except CertificateError:
         raise
     except MemoryError:
         raise CertificateError("the certificate cannot be judged: it does not fit in memory") from None
-    except Exception as error:  # a fault of the judge is no verdict, and what it means is that nothing was checked
+    except Exception as error:  # a fault of the judge is no verdict: nothing was checked
         raise CertificateError(f"the certificate cannot be judged ({type(error).__name__}: {error})") from error
 
 
-def _same_names(document: Mapping[str, Any], X: Any) -> None:
+def _refuse_other_names(document: Mapping[str, Any], X: Any) -> None:
     """Rows in a frame whose columns are not called as the model's features, in their order, are other data."""
     wanted, given = document.get("feature_names"), getattr(X, "columns", None)
     if (
@@ -79,34 +79,26 @@ def _judge(
     rigorous: Rigour,
     new: tuple[Any, Any],
 ) -> Verdict:
-    """What is claimed of the fit, and of new rows."""
-    if separation.speaks_of(document):  # exact whatever is asked
+    """The claims about the fit, and those about new rows."""
+    if separation.handles(document):  # exact whatever is asked
         return separation.check(document, *data)
-    _same_names(document, data[0])
-    beside = flaw_of_input(document) or flaw_of_tuning(document) or flaw_of_origin(document)
-    beside = beside or training_rows.flaw(document)
-    if beside:
-        raise CertificateError(f"the certificate cannot be read: {beside}")
-    kind, made, block = kind_of(document), document.get("input"), document.get("bounds")
-    if "bounds" in document and bounds.flaw(block):
-        raise CertificateError(f"the certificate cannot be read: {bounds.flaw(block)}")
-    plain = {key: value for key, value in without_input(document).items() if key != "bounds"}
-    named = training_rows.ENTRY in document
-    own = training_rows.without(arrays) if named and isinstance(arrays, Mapping) else arrays
-    refuse_unreadable(training_rows.without(plain), flaw_of_form)
-    verdict = kind.check(training_rows.without(plain), own, *data, rigorous)
-    if named:
-        verdict.claims.append(training_rows.claim(document, arrays, data[0]))
-    if document["dtype"] == "float32" and kind.schema[""]["dtype"].kind != "unchecked":
-        verdict.claims.append(Claim("dtype", "float32", None, in_float32(data[0]), "every value of X is one"))
+    _refuse_other_names(document, data[0])
+    refuse_unreadable(document, defect)
+    kind, made = kind_of(document), document.get("input")
+    read = read_arrays(arrays, array_shapes(document))
+    case = kind.case(document, read, *data)
+    case.judge(rigorous)
+    if training_rows.ENTRY in document:
+        training_rows.add_claim(case, read[training_rows.ENTRY], data[0])
+    if document["dtype"] == "float32" and union(kind.schema[""])["dtype"].kind != "unchecked":
+        case.claim("dtype", "float32", None, in_float32(data[0]), "every value of X is one")
     if "arrays" in document:
-        forms = {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in array_forms(document).items()}
-        verdict.claims.append(Claim("arrays", "dtype, shape", None, document["arrays"] == forms, "as they are"))
-    listed = [*not_checked(document, arrays, kind.schema), *kind.unchecked, *verdict.unchecked]
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in verdict.claims]
-    verdict = Verdict(claims, listed, verdict.bounds, verdict.tier)
+        stated = {name: {"dtype": dtype, "shape": shape} for name, (dtype, shape) in array_shapes(document).items()}
+        case.claim("arrays", "dtype, shape", None, document["arrays"] == stated, "as they are")
+    listed = [*not_checked(document, arrays, kind.schema), *kind.unchecked, *case.unchecked]
+    verdict = Verdict(case.claims, listed, case.bounds if rigorous else [], case.tiers[rigorous])
     if "bounds" not in document:
         return verdict
     by_rows = made is not None and learned(made["columns"])
     test = None if any(each is None for each in new) else new
-    return bounds.judged(verdict, block, training_rows.without(plain), own, data, test, by_rows)
+    return bounds.judge_bounds(verdict, document, read, data, check, test, by_rows)

@@ -82,6 +82,15 @@ def floats_of(values: Any, what: str = "other targets: y") -> np.ndarray:
         raise CertificateError(f"{what} does not hold numbers ({error})") from None
 
 
+def targets_of(y: Any, n: int, several: bool = False) -> np.ndarray:
+    """float64 targets (n, S); CertificateError for another shape. Of ``several`` S may be more than 1."""
+    given = floats_of(y) + 0.0
+    values = given[:, None] if given.ndim == 1 else given
+    if values.ndim != 2 or values.shape[0] != n or not (several or values.shape[1] == 1):
+        raise CertificateError(f"other targets: y has shape {given.shape}, X has {n} rows")
+    return values
+
+
 def weights_of_rows(sample_weight: Any, n: int) -> np.ndarray:
     """float64 sample weights, finite and >= 0; ones where there are none."""
     if sample_weight is None:

@@ -274,6 +274,11 @@ def some(rows: Rows, index: np.ndarray) -> Rows:
     return SparseRows(rows.data[place], rows.indices[place], indptr, rows.n_features)
 
 
+def as_dense(rows: Rows) -> np.ndarray:
+    """All rows in one array."""
+    return np.concatenate([np.zeros((0, rows.shape[1])), *(filled(block) for block in rows.blocks())])
+
+
 def single(rows: Rows) -> Rows:
     """The values as float32 has them."""
     if isinstance(rows, DenseRows):

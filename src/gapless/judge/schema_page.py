@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .forms import KINDS
-from .schema import Entry
+from .form.schema import Schema, union
+from .kinds import KINDS
 
 HEAD = """# What the judge checks
 
@@ -14,9 +14,11 @@ names are refused. `[]` stands for each block of a list. This page is made from 
 """
 
 
-def rows_of(schema: dict[str, dict[str, Entry]]) -> list[str]:
+def rows_of(schema: Schema) -> list[str]:
     """A line for each entry."""
-    return [f"| `{path}{key}` | {e.kind} | {e.how} |" for path, table in schema.items() for key, e in table.items()]
+    return [
+        f"| `{path}{key}` | {e.kind} | {e.how} |" for path, table in schema.items() for key, e in union(table).items()
+    ]
 
 
 def as_markdown() -> str:

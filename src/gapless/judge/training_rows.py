@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from . import tree
-from .document import flaw_of, is_count, is_dict, read_arrays
+from .case import Case
 from .fingerprint import row_hashes
-from .schema import Arrays, Table, recomputed
-from .tree.case import rows_in_float32
-from .verdict import Claim
+from .form.entries import is_count, is_dict
+from .form.schema import Arrays, Table, recomputed
+from .tree.data import rows_in_float32
+from .tree.document import CLASSIFIER, REGRESSOR
 
 ENTRY = "training_rows"
 
@@ -31,30 +31,20 @@ TABLES: dict[str, Table] = {
 ARRAYS: Table = {ENTRY: recomputed(is_dict, "the hashes of the rows of X, ascending")}
 
 
-def flaw(document: Mapping[str, Any]) -> str | None:
-    """What is wrong with the entry; None where nothing is, or there is no such entry."""
-    if ENTRY not in document:
-        return None
-    block = document[ENTRY]
-    if not is_dict(block):
-        return f"the entry {ENTRY} is no object"
-    return flaw_of(block, TABLES["training_rows."], "training_rows.")
-
-
-def without(block: Mapping[str, Any]) -> dict[str, Any]:
-    """A document without the entry, or arrays without the array: what the other checks read."""
-    return {key: value for key, value in block.items() if key != ENTRY}
-
-
-def array_forms(document: Mapping[str, Any]) -> Arrays:
+def array_shapes(document: Mapping[str, Any]) -> Arrays:
     return {ENTRY: ("<u8", [document[ENTRY]["distinct"]])} if ENTRY in document else {}
 
 
-def claim(document: dict[str, Any], arrays: Mapping[str, Any], X: Any) -> Claim:
-    """That the hashes are those of the rows of the fit, whose digest was checked before."""
-    given = read_arrays(document, {ENTRY: arrays[ENTRY]} if ENTRY in arrays else {}, array_forms(document))[ENTRY]
-    rows = rows_in_float32(X) if document["estimator"] in tree.document.ESTIMATORS else X
+def add_claim(case: Case, given: np.ndarray, X: Any) -> None:
+    """Claim that the hashes are those of the rows of the fit, whose digest was checked before."""
+    stated = case.document[ENTRY]
+    rows = rows_in_float32(X) if case.document["estimator"] in (CLASSIFIER, REGRESSOR) else X
     found, times = np.unique(row_hashes(rows)[:, 0], return_counts=True)
-    holds = np.array_equal(given, found) and document[ENTRY]["twins"] == int(times[times != 1].sum())
-    note = "the hash of each row that was trained on, and rows with a twin"
-    return Claim("training rows", document[ENTRY]["distinct"], found.size, holds, note)
+    holds = np.array_equal(given, found) and stated["twins"] == int(times[times != 1].sum())
+    case.claim(
+        "training rows",
+        stated["distinct"],
+        found.size,
+        holds,
+        "the hash of each row that was trained on, and rows with a twin",
+    )

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import gapless
 from gapless.errors import CertificateError
+from gapless.files.atomic_write import write_whole
 from gapless.pages import pictures
 from gapless.pages.blocks import Block, Later, Note, Section, number, percent, said
 from gapless.pages.sections import (
@@ -27,6 +29,7 @@ from gapless.pages.sections.costs import cost_matrix
 from gapless.pages.story import Story
 from gapless.plots.drawing import with_company
 from gapless.solvers.loop import audible
+from gapless.theory.inputs import as_probability, as_whole
 
 __all__ = ["Page", "report"]
 
@@ -48,8 +51,6 @@ class Page:
 
     def save(self, file: str | os.PathLike[str]) -> Page:
         """Write it beside ``file`` and move it into place when it is whole: a full disk leaves what was there."""
-        from gapless.files.atomic_write import write_whole
-
         return Page(self.title, self.html, write_whole(file, self.html.encode("utf-8")))
 
     def __repr__(self) -> str:
@@ -113,14 +114,12 @@ def report(
     """
     from sklearn.utils.validation import check_is_fitted
 
-    from gapless.theory._inputs import probability, whole
-
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
     template = _template()  # before any work: says which extra is missing
     check_is_fitted(model)
     story = Story(
-        model, X, y, X_test, y_test, sample_weight, probability(delta), whole(tried, "tried"), whole(tested, "tested"),
+        model, X, y, X_test, y_test, sample_weight, as_probability(delta), as_whole(tried, "tried"), as_whole(tested, "tested"),
         costs, data_name, test_name, feature_names, commands, check, pictures, compared,
     )  # fmt: skip
     if story.certificate is None and not type(story.step).__module__.startswith("gapless"):
@@ -240,8 +239,6 @@ def _cards(story: Story) -> list[tuple[str, str, str]]:
 
 
 def _head(story: Story) -> dict[str, str]:
-    import gapless
-
     return {"version": gapless.__version__, "estimator": story.name}
 
 

@@ -118,20 +118,20 @@ def plane_of(
         u = w / np.linalg.norm(w)
         rest = X - centre
         rest = rest - np.outer(rest @ u, u)
-        v = _directions(rest, 1)[0]
+        v = plane_directions(rest, 1)[0]
         v -= (v @ u) * u
         axes = np.stack([u, v / np.linalg.norm(v)])
         # The origin is the foot of the mean on <w, x> = 0 shifted by nothing: coordinates of the first axis are <u, x>.
         origin = centre - (centre @ u) * u
         names_ = ("along w", "largest spread across w")
         return Plane(origin, axes, axes, names_, "along w", f"{d} features seen along w")
-    axes = _directions(X - centre, 2)
+    axes = plane_directions(X - centre, 2)
     share = ((X - centre) @ axes.T).var(axis=0).sum() / max(float((X - centre).var(axis=0).sum()), 1e-300)
     said = f"the plane of the two main axes of {d} features ({100 * share:.0f} % of the spread)"
     return Plane(centre, axes, axes, ("first main axis", "second main axis"), "main axes", said)
 
 
-def _directions(rows: np.ndarray, k: int) -> np.ndarray:
+def plane_directions(rows: np.ndarray, k: int) -> np.ndarray:
     """The k directions of the largest spread, of length 1, signs fixed so that the picture is always the same."""
     _, vectors = np.linalg.eigh(rows.T @ rows)
     found = vectors[:, ::-1][:, :k].T.copy()

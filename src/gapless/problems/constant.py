@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gapless.losses import Hinge, Squared
 from gapless.losses.verbs import slope, value
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
@@ -41,7 +40,7 @@ def best_constant(problem: LinearProblem) -> Constant | None:
     if s == 0.0:
         return None
     theta = np.zeros(problem.d + 1)
-    if isinstance(problem.loss, Squared):
+    if not problem.loss.of_margin:
         mass, moment = float(problem.c.sum()), float(problem.c @ problem.y)
         theta[-1] = moment / mass if problem.free else s * moment / (1.0 + s * s * mass)
         return Constant(theta, problem.penalty(theta) + problem.loss_sum(np.full(problem.n, s * theta[-1])))
@@ -81,7 +80,7 @@ def separate_equal_constants(problem: LinearProblem, theta: np.ndarray, share: f
     Moved by ``share`` times the class's share of the weight, the largest class has the largest score, and P rises by at most
     ``share`` of P.
     """
-    if not isinstance(problem.loss, Hinge) or theta[:-1].any() or theta[-1] == 0.0:
+    if problem.loss.smooth or theta[:-1].any() or theta[-1] == 0.0:
         return theta
     positive, negative = problem.masses
     moved = theta.copy()

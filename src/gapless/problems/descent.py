@@ -19,6 +19,7 @@ from gapless._runtime.cached import lazy
 from gapless._runtime.results import result
 from gapless.losses import Softmax
 from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
 from gapless.problems.multinomial import Multinomial
 
 
@@ -150,7 +151,7 @@ class LinearRisk:
             data = -problem.combine(problem.dual_of(P))
         else:
             g = np.empty_like(Z)
-            loss, _, _ = problem.derivatives_along(Z, Z, 0.0, g, np.empty_like(Z))
+            loss, _, _ = problem.derivatives_along(LossAtScores(Z, g, np.empty_like(Z)), Z, 0.0)
             data = problem.combine(g)
         gradient = self.lam * (data + self.pull(theta)) if self.lam > 0.0 else data
         if problem.rows.constant == 0.0:
@@ -194,7 +195,7 @@ class LinearRisk:
         problem: Any = self.problem
         primal = problem.primal(theta)
         own = problem.dual_from_primal(theta)
-        found = [own if self.many else problem.rescaled(own)]
+        found = [own if self.many else problem.scale_dual(own)]
         if u is not None:
             found.append(problem.repair(u))
         best = max(found, key=lambda u: problem.dual(u, primal))

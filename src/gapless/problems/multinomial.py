@@ -26,7 +26,8 @@ from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
 from gapless.losses.compiled.softmax import entropy_row, softmax_row
 from gapless.numbers import UNIT, gamma
-from gapless.problems.linear import BLOCK, constant_feature, largest_norm2
+from gapless.problems.linear import constant_feature, largest_norm2
+from gapless.problems.linear_sums import BLOCK, n_blocks
 
 Tick = Callable[[], None] | None
 
@@ -95,10 +96,22 @@ class Multinomial:
         W = theta[:, :-1] if self.free else theta
         return 0.5 * float(np.sum(W * W))
 
+    def penalty_along(self, theta: np.ndarray, step: np.ndarray) -> tuple[float, float]:
+        """The slope of the penalty along the step at theta, and its curvature along the step."""
+        W, s = (theta[:, :-1], step[:, :-1]) if self.free else (theta, step)
+        return float(np.sum(W * s)), float(np.sum(s * s))
+
+    def gradient(self, theta: np.ndarray, data_part: np.ndarray) -> np.ndarray:
+        """grad P, with minus the combined dual point at theta as ``data_part``."""
+        gradient = data_part + theta
+        if self.free:
+            gradient[:, -1] = data_part[:, -1]
+        return gradient
+
     def probabilities(self, Z: np.ndarray) -> tuple[np.ndarray, float]:
         """softmax of each row, and sum c l"""
         P = np.empty_like(Z)
-        parts = np.empty(-(-self.n // BLOCK))
+        parts = np.empty(n_blocks(self.n))
         _softmax(Z, self.y, self.c, P, parts)
         return P, float(parts.sum())
 
@@ -111,7 +124,7 @@ class Multinomial:
     def dual(self, U: np.ndarray, primal: float, combined: np.ndarray | None = None) -> float:
         """A lower bound on P*, from any upper bound on it; U is feasible."""
         combined = self.combine(U) if combined is None else combined
-        parts = np.empty(-(-self.n // BLOCK))
+        parts = np.empty(n_blocks(self.n))
         _entropies(U, self.y, self.c, parts)
         below = float(parts.sum()) - self.penalty(combined)
         if self.free:
@@ -188,19 +201,6 @@ class Multinomial:
             theta[:, -1] = self.best_offsets(self.scores(theta))
         return theta
 
-    # -- how good is it ------------------------------------------------------------------------------------------
-
-    def kkt(self, theta: np.ndarray, U: np.ndarray) -> dict[str, float]:
-        """Residuals of the optimality conditions: all 0 at the optimum."""
-        combined = self.combine(U)
-        P, _ = self.probabilities(self.scores(theta))
-        off = theta - combined
-        return {
-            "stationarity": float(np.linalg.norm(off[:, :-1] if self.free else off)),
-            "offset": float(np.abs(U.sum(axis=0)).max()) if self.free else 0.0,
-            "complementarity": float(np.abs(U - self.dual_of(P)).max(initial=0.0)),
-        }
-
     def rounding(self, theta: np.ndarray, Z: np.ndarray, U: np.ndarray, combined: np.ndarray, primal: float) -> float:
         """A bound on |computed - exact| of P - D; see `linear`. The loss changes by at most twice the largest score."""
         n, d = self.n, self.d + 1
@@ -212,7 +212,7 @@ class Multinomial:
         combined_error = gamma(R.sum_length(self.rows)) * float(np.linalg.norm(np.abs(U).T @ norms))
         length = float(np.linalg.norm(combined))
         error += combined_error * (length + 0.5 * combined_error) + gamma(self.K * d + 3) * 0.5 * length**2
-        parts = np.empty(-(-n // BLOCK))
+        parts = np.empty(n_blocks(n))
         _entropies(U, self.y, self.c, parts)
         error += (sums + 16 * UNIT) * float(parts.sum()) + 64 * UNIT * self.K * float(self.c.sum())
         if self.free:

@@ -277,7 +277,8 @@ def objective(
         penalty += f" + 1/2(b/{_number(offset_scale)})^2" if scaled else " + 1/2 b^2"
         penalty_tex += rf" + \tfrac12 (b/{_number(offset_scale)})^2" if scaled else r" + \tfrac12 b^2"
     over = "w, b" if b else "w"
-    if math.isinf(C) and loss in ("hinge", "squared_hinge"):
+    hard = math.isinf(C) and loss in ("hinge", "squared_hinge")
+    if hard:
         side = f"({z})" if b else z
         side_tex = f"({z_tex})" if b else z_tex
         plain = f"minimise {penalty} subject to y_i{side} >= 1"
@@ -288,25 +289,27 @@ def objective(
     else:
         plain = f"minimise {penalty} + {_number(C)} * sum_i {s}{plain_loss}"
         latex = rf"\min_{{{over}}} {penalty_tex} + {_number_tex(C)} \sum_{{i=1}}^{{{n_rows}}} {s}{latex_loss}"
-    hard = math.isinf(C) and loss in ("hinge", "squared_hinge")
     how = {"none": "no offset", "penalised": "offset penalised", "free": "offset free"}[offset]
     plain += f" over {n_rows} rows, {how}"
-    factors = []
     if hard and (weighted or by_class):
         plain += " (those of weight 0 left out; other weights have no effect)"
-    elif weighted:
-        factors.append("sample_weight_i")
-    if by_class and class_weight is not None and not hard:
-        names = list(range(len(class_weight))) if classes is None else list(classes)
-        shown = ", ".join(f"{name!r}: {float(w):.6g}" for name, w in list(zip(names, class_weight))[:10])
-        factors.append(f"class_weight(label_i) {{{shown}{', ...' if len(names) > 10 else ''}}}")
-    if factors:
-        plain += f", s_i = {' * '.join(factors)}"
+    elif weighted or by_class:
+        plain += f", s_i = {_cost_factors(weighted, class_weight if by_class else None, classes)}"
     if loss == "softmax":
         plain += f"; k runs over {'all' if classes is None else len(classes)} classes, w is all of the w_k"
     elif classes is not None and len(classes) > 2:
         plain += f"; one such problem for each of {len(classes)} classes against the rest"
     return Objective(plain, latex)
+
+
+def _cost_factors(weighted: bool, class_weight: Sequence[float] | None, classes: Sequence[Any] | None) -> str:
+    """The factors of a row's cost beside C."""
+    factors = ["sample_weight_i"] if weighted else []
+    if class_weight is not None:
+        names = list(range(len(class_weight))) if classes is None else list(classes)
+        shown = ", ".join(f"{name!r}: {float(w):.6g}" for name, w in list(zip(names, class_weight))[:10])
+        factors.append(f"class_weight(label_i) {{{shown}{', ...' if len(names) > 10 else ''}}}")
+    return " * ".join(factors)
 
 
 def _number(value: float) -> str:

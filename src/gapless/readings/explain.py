@@ -11,9 +11,10 @@ from scipy import sparse
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.linear_model import LinearModel, last_step, read_linear
+from gapless.certificates.verify import last_step
 from gapless.encode.labels import encode_labels
 from gapless.judge.files.inputs import width_of
+from gapless.readings.linear_model import LinearModel, read_linear
 
 __all__ = ["Explanation", "coefficients", "explain"]
 

@@ -18,11 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.results import result
-from gapless.certificates.linear_model import LinearModel, last_step, read_linear, score_error
+from gapless.certificates.verify import last_step
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight
 from gapless.errors import short
 from gapless.numbers import UNIT
+from gapless.readings.linear_model import LinearModel, read_linear, score_error
 
 __all__ = ["Margins", "margins"]
 

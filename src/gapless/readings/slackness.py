@@ -9,10 +9,14 @@ The three products that vanish at the optimum of the hinge loss are alpha (1 - y
 beta - c, where beta = c - alpha >= 0 is the multiplier of xi >= 0. The squared hinge has no upper bound on
 alpha (alpha = 2 c xi), the logistic and the squared loss tie alpha to f by an equation; for these
 ``stationarity`` is the residual of that.
+
+For a kernel machine the gap may prove alpha = 0 or alpha = c at every optimum (`certified_sides`).  NuSVC is read as the
+SVC that it is: alpha, c and yf divided by rho, C = 1 / rho.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +24,13 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.judge.kernel.labels import safe_sides
 
-__all__ = ["DUAL", "PRIMAL", "Slackness", "slackness"]
+__all__ = ["DUAL", "PRIMAL", "KernelSlackness", "Slackness", "certified_sides", "kernel_slackness", "slackness"]
 
 DUAL = ("alpha = 0", "0 < alpha < c", "alpha = c")
 PRIMAL = ("y f > 1", "y f = 1", "y f < 1")
 LEFT_OUT = -1  #: rows with c = 0
-_LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
-
-# Which pairs (from the dual, from the primal) complementary slackness allows.
-_ALLOWED = {
-    "hinge": np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]], dtype=bool),
-    "squared_hinge": np.array([[1, 1, 0], [0, 1, 1], [0, 1, 1]], dtype=bool),
-}
 
 
 @result
@@ -121,8 +119,9 @@ def slackness(
     tol : |y f - 1| <= tol reads as y f = 1.
     tol_alpha : alpha <= tol_alpha * c reads as 0, alpha >= (1 - tol_alpha) c as c.
     """
-    if loss not in _LOSSES:
-        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_LOSSES)}")
+    losses = ("hinge", "squared_hinge", "logistic", "squared")
+    if loss not in losses:
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(losses)}")
     alpha = np.asarray(alpha, dtype=np.float64)
     yf = np.asarray(yf, dtype=np.float64)
     if alpha.shape != yf.shape:
@@ -150,10 +149,8 @@ def slackness(
         full = (alpha >= c * (1.0 - tol_alpha)) & (loss in ("hinge", "logistic")) & ~hard
     from_dual = np.where(zero, 0, np.where(full, 2, 1)).astype(np.int8)
     from_primal = np.where(yf > 1.0 + tol, 0, np.where(yf < 1.0 - tol, 2, 1)).astype(np.int8)
-    if loss in _ALLOWED:
-        consistent = _ALLOWED[loss][from_dual, from_primal]
-    else:
-        consistent = np.abs(link) <= tol * scale
+    smooth = loss in ("logistic", "squared")
+    consistent = np.abs(link) <= tol * scale if smooth else _fit_together(loss, from_dual, from_primal)
     from_dual[~used] = LEFT_OUT
     from_primal[~used] = LEFT_OUT
     residuals = {
@@ -162,7 +159,7 @@ def slackness(
         "alpha + beta - c" if loss == "hinge" else "stationarity": np.where(used, link, 0.0),
         "outside the box": np.where(used, _outside(loss, alpha, c), 0.0),
     }
-    if loss not in _ALLOWED:  # no slack variable, so no products with it
+    if smooth:  # no slack variable, so no products with it
         del residuals["alpha (1 - yf - xi)"], residuals["beta xi"]
     return Slackness(
         loss=loss,
@@ -177,6 +174,13 @@ def slackness(
         residuals=residuals,
         tol=float(tol),
     )
+
+
+def _fit_together(loss: str, from_dual: np.ndarray, from_primal: np.ndarray) -> np.ndarray:
+    """Whether complementary slackness allows the pair of readings."""
+    full_with_slack = loss == "hinge"  # alpha = c and only then slack; the squared hinge bounds no alpha
+    allowed = np.array([[1, 1, 0], [0, 1, not full_with_slack], [0, 1, 1]], dtype=bool)
+    return np.asarray(allowed[from_dual, from_primal])
 
 
 def _outside(loss: str, alpha: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -200,3 +204,76 @@ def _link(loss: str, alpha: np.ndarray, c: np.ndarray, yf: np.ndarray, xi: np.nd
     # 1 / (1 + e^yf) without overflow
     e = np.exp(-np.abs(yf))
     return alpha - c * np.where(yf > 0, e / (1.0 + e), 1.0 / (1.0 + e))
+
+
+@result
+@dataclass(frozen=True, eq=False)
+class KernelSlackness(Slackness):
+    """``certified``: the index into DUAL that every optimum has, 0 or 2; -1 where the gap proves neither.
+
+    Attributes
+    ----------
+    certified : index into DUAL that every optimum has, 0 or 2; -1 where the gap proves neither
+    """
+
+    certified: np.ndarray | None = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if self.certified is None:
+            return text + "\nnothing is certified: there is no gap, or no bound on alpha"
+        shown = ", ".join(f"{int((self.certified == k).sum())} {DUAL[k]}" for k in (0, 2))
+        return f"{text}\ncertified at every optimum: {shown}; open: {int((self.certified < 0).sum())}"
+
+
+def kernel_slackness(model: Any) -> KernelSlackness:
+    """Of a fitted SVC or NuSVC that still knows its training scores."""
+    certificate = model._certificate("slackness_")
+    u, scalars = certificate.arrays["dual"], certificate.arrays["scalars"]
+    scores = model._training_scores()
+    y, inside = model._signs(), model._rows_of
+    level = np.ones(len(u)) if model._kind == "c_svc" else -scalars[:, 1]
+    level = np.where(level > 0.0, level, 1.0)[:, None]
+    c = np.where(inside, model._c, 0.0) / level
+    yf = np.where(inside, y * scores, 0.0) / level
+    one = len(u) == 1
+    alpha, c, yf = (a[0] if one else a for a in (np.abs(u) / level, c, yf))
+    found = slackness(alpha, c, yf)
+    certified = None
+    off = model._scores_off
+    if certificate.kind == "gap" and np.isfinite(model._c).all():
+        certified = np.full(u.shape, -1, np.int8)
+        for k, sub in enumerate(certificate.subproblems):
+            rows = np.flatnonzero(inside[k])
+            totals = (0.0,) if model._kind == "c_svc" else (0.0, model.nu * float(model._c[rows].sum()))
+            tau = np.full(rows.size, 1.0 if model._kind == "c_svc" else 0.0)
+            sides = certified_sides(
+                model._scores[k, rows], model._norms(rows), y[k, rows], tau, model._c[rows], totals, sub.gap, sub.rounding,
+                float(np.abs(u[k]).max(initial=0.0)), 0.0 if off is None else off[k, rows],
+            )  # fmt: skip
+            certified[k, rows[sides > 0]], certified[k, rows[sides < 0]] = 2, 0
+        certified = certified[0] if one else certified
+    return KernelSlackness(**found.__dict__, certified=certified)
+
+
+def certified_sides(
+    scores: np.ndarray,
+    norms: np.ndarray,
+    sign: np.ndarray,
+    tau: np.ndarray,
+    c: np.ndarray,
+    totals: tuple[float, ...],
+    gap: float,
+    rounding: float,
+    largest: float,
+    scores_off: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """+1 where beta = c at every optimum, -1 where beta = 0, 0 where the gap proves neither; variables are the rows.
+
+    The gap is taken with its rounding, and a score is not trusted beyond the rounding of the gap over the largest bound,
+    which is more than it can be off by in float64; ``scores_off`` is what it is off by beyond that.
+    """
+    radius = math.sqrt(max(0.0, gap) + rounding) * (1.0 + 1e-12)
+    off = rounding / max(float(c.max(initial=0.0)), largest, 1e-300)
+    reach = norms * radius * (1.0 + 1e-12) + off + scores_off
+    return safe_sides(scores - reach, scores + reach, np.arange(sign.size), sign, tau, c, totals)

@@ -22,7 +22,7 @@ from scipy import linalg
 
 from gapless.problems.likelihood import Likelihood, bound
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
+from gapless.solvers.loop import SMALL, Interruption, Loop, Stop
 from gapless.solvers.newton_system import DIRECT
 from gapless.solvers.solution import Event, Solution, Status
 
@@ -61,15 +61,8 @@ def solve_likelihood(
     """``start`` is a theta in the coordinates of the basis. The solution has no dual point: its u is empty."""
     loop = Loop(stop, callback=callback, interruption=interruption)
     reached = _Reached(problem.start() if start is None else start)
-    with np.errstate(all="ignore"):
-        try:
-            newton_likelihood(problem, loop, reached)
-        except Ended:
-            pass
-        except KeyboardInterrupt:
-            loop.interrupt()
-        except (FloatingPointError, np.linalg.LinAlgError):
-            loop.status = loop.status or "stalled"
+    with np.errstate(all="ignore"), loop.catch_end():
+        newton_likelihood(problem, loop, reached)
     status: Status = loop.status or "stalled"
     return Solution(reached.theta, np.zeros(0), status, loop.n_iter, loop.seconds, "newton", loop.history)
 

@@ -168,6 +168,18 @@ class Loop:
             raise
         self.interruption.requested, self.status = True, "interrupted"
 
+    @contextmanager
+    def catch_end(self) -> Iterator[None]:
+        """Run solvers to their end, whichever it is: what is raised becomes the status."""
+        try:
+            yield
+        except Ended:
+            pass
+        except KeyboardInterrupt:
+            self.interrupt()
+        except (FloatingPointError, np.linalg.LinAlgError):
+            self.status = self.status or "stalled"
+
     def tick(self) -> None:
         """Look at the clock and at Ctrl-C. Cheap: call it often."""
         if self.interruption.requested:
@@ -230,6 +242,10 @@ class Loop:
         """This is sum u x of the dual point recorded last, if that is the best one."""
         if self._took_dual:
             self.best_combined = combined
+
+    def keep_pair(self, scores: np.ndarray, u: np.ndarray) -> None:
+        """These are the scores of the best theta, and u is the dual point to return; both belong to the loop from now on."""
+        self.best_scores, self._best_u = scores, u
 
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
         """Return this pair: the two belong together, and their gap is as small as rounding lets it be.

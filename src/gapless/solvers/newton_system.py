@@ -132,7 +132,7 @@ class NewtonSystem:
             return self._backsolve(right)
         if self.way == "woodbury":
             return self._solve_inner(right)
-        return self._conjugate_gradients(right)
+        return conjugate_gradients(self.apply, lambda v: v / self._diagonal, right, self.tolerance, most=2000)
 
     def _solve_inner(self, right: np.ndarray) -> np.ndarray:
         if self.index.size == 0:
@@ -147,22 +147,31 @@ class NewtonSystem:
     def apply(self, x: np.ndarray) -> np.ndarray:
         return self.ridge * x + R.curved(self.rows, self._masked, x, self.tick)
 
-    def _conjugate_gradients(self, right: np.ndarray, most: int = 2000) -> np.ndarray:
-        """Until the residual is ``tolerance`` of its start, in the norm of the preconditioner."""
-        x = np.zeros_like(right)
-        residual = right.copy()
-        z = residual / self._diagonal
-        p = z.copy()
-        rho = float(residual @ z)
-        target = rho * self.tolerance**2
-        for _ in range(most):
-            if rho <= target:
-                break
-            q = self.apply(p)
-            a = rho / float(p @ q)
-            x += a * p
-            residual -= a * q
-            z = residual / self._diagonal
-            rho, old = float(residual @ z), rho
-            p = z + (rho / old) * p
-        return x
+
+def conjugate_gradients(
+    apply: Callable[[np.ndarray], np.ndarray],
+    precondition: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    tolerance: float,
+    *,
+    most: int,
+    product: Callable[[np.ndarray, np.ndarray], float] = lambda a, b: float(a @ b),
+) -> np.ndarray:
+    """Solve until the residual is ``tolerance`` of its start in the norm of the preconditioner, or for ``most`` products."""
+    x = np.zeros_like(right)
+    residual = right.copy()
+    z = precondition(residual)
+    p = z.copy()
+    rho = product(residual, z)
+    target = rho * tolerance**2
+    for _ in range(most):
+        if rho <= target or rho <= 0.0:
+            break
+        q = apply(p)
+        a = rho / product(p, q)
+        x += a * p
+        residual -= a * q
+        z = precondition(residual)
+        rho, old = product(residual, z), rho
+        p = z + (rho / old) * p
+    return x

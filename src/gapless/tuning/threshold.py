@@ -270,7 +270,7 @@ def _weights_of(model: Any, best: float, classes: np.ndarray) -> tuple[float, st
     inner = model.model_ if isinstance(model, Calibrated) else model
     if isinstance(model, Calibrated):
         return best, "Calibrated on rows as they are: class weights of the fit do not move the cut."
-    from gapless.certificates.linear_model import last_step
+    from gapless.certificates.verify import last_step
 
     step, _ = last_step(inner, None) if hasattr(inner, "steps") else (inner, None)
     certificate = getattr(step, "certificate_", None)

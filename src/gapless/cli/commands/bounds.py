@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options
 from gapless.cli.guard import guarded, say
-from gapless.cli.output import line, print_json
+from gapless.cli.holdout import split_rows
+from gapless.cli.output import print_json, print_line
 
 
 @guarded
 def bounds(
+    context: typer.Context,
     model: options.Model,
     data: options.Data,
     delta: numbers.Delta = 0.05,
@@ -49,35 +52,31 @@ def bounds(
     """Bound the error on new rows, from the rows that the model was trained on and, if there are any, test rows."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
-    from gapless.files.model_file import save as write
-    from gapless.theory.generalisation.bounds import bounds as of_model
-
-    estimator = load(model)
-    reading = {
-        "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding,
-            "decimal": decimal, "date_order": date_order,
-    }  # fmt: skip
-    expected = Expected.of(estimator)
-    rows = options.read(data, **reading, expected=expected)  # type: ignore[arg-type]
-    new = None if test is None else options.read(test, **reading, expected=expected)  # type: ignore[arg-type]
-    rows, held = options.parts(rows, expected, holdout, seed)
+    estimator = gapless.load(model)
+    expected, reading = gapless.files.Expected.from_model(estimator), options.Reading.from_command(context)
+    rows = options.read(data, reading, expected=expected)
+    new = None if test is None else options.read(test, reading, expected=expected)
+    rows, held = split_rows(rows, expected, holdout, seed)
     new = held if new is None else new
     X_test, y_test = (None, None) if new is None else (new.X, new.y)
-    table = of_model(estimator, rows.X, rows.y, delta, X_test, y_test, tried, tested=tested)
+    table = gapless.bounds(estimator, rows.X, rows.y, delta, X_test, y_test, tried, tested=tested)
     if save:
-        write(estimator, model)
+        gapless.save(estimator, model)
         say(f"the table was written into {model}")
     if json:
         told = {"command": "bounds", "model": os.fspath(model), "data": os.fspath(data), "saved": save}
         print_json(told | {"bounds": table.document()})
         return
-    line("on new rows", f"together, but for a failure of probability {delta:g}:")
+    _tell(table, delta)
+
+
+def _tell(table: Any, delta: float) -> None:
+    """Print a line for each bound, the refused methods with their reasons, and the assumptions."""
+    print_line("on new rows", f"together, but for a failure of probability {delta:g}:")
     for row in table.rows:
         how = "in expectation" if row.delta is None else f"delta {row.delta:.3g}"
-        line("", f"{'vacuous' if row.vacuous else f'{row.value:.6g}'}  {row.method} ({how}): {row.what}")
+        print_line("", f"{'vacuous' if row.vacuous else f'{row.value:.6g}'}  {row.method} ({how}): {row.what}")
     for method, reason in table.refused.items():
-        line("refused", f"{method}: {reason}")
+        print_line("refused", f"{method}: {reason}")
     if table.rows:
-        line("assuming", "; ".join(dict.fromkeys(text for row in table.rows for text in row.assumes)))
+        print_line("assuming", "; ".join(dict.fromkeys(text for row in table.rows for text in row.assumes)))

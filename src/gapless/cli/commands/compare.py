@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import gapless
 from gapless._runtime.clock import now
+from gapless.cli.interval import Errors, errors_of, upper_bound
 from gapless.cli.scoring import Answers, Chance, Scoring, against_baseline, auc, balanced_error, check_defined, recalls
 from gapless.tuning.search.folds import deal
 
@@ -135,26 +137,25 @@ class Comparison:
 
 def classifiers() -> tuple[Family, ...]:
     """Linear SVM, logistic regression, boosted stumps, bagged trees, RBF SVM."""
-    from gapless import (
-        SVC,
-        AdaBoostClassifier,
-        BaggingClassifier,
-        DecisionTreeClassifier,
-        LinearSVC,
-        LogisticRegression,
-    )
 
     def bagged(leaf: int) -> Any:
-        return BaggingClassifier(
-            DecisionTreeClassifier(min_samples_leaf=leaf, random_state=0), n_estimators=50, random_state=0, n_jobs=-1
+        return gapless.BaggingClassifier(
+            gapless.DecisionTreeClassifier(min_samples_leaf=leaf, random_state=0),
+            n_estimators=50,
+            random_state=0,
+            n_jobs=-1,
         )
 
     return (
-        Family("linear SVM", tuple(Setting(f"C={C:g}", partial(LinearSVC, C=C)) for C in (0.01, 0.1, 1.0))),
-        Family("logistic", tuple(Setting(f"C={C:g}", partial(LogisticRegression, C=C)) for C in (0.03, 0.3, 3.0))),
-        Family("AdaBoost", (Setting("200 stumps", partial(AdaBoostClassifier, n_estimators=200, random_state=0)),)),
+        Family("linear SVM", tuple(Setting(f"C={C:g}", partial(gapless.LinearSVC, C=C)) for C in (0.01, 0.1, 1.0))),
+        Family(
+            "logistic", tuple(Setting(f"C={C:g}", partial(gapless.LogisticRegression, C=C)) for C in (0.03, 0.3, 3.0))
+        ),
+        Family(
+            "AdaBoost", (Setting("200 stumps", partial(gapless.AdaBoostClassifier, n_estimators=200, random_state=0)),)
+        ),
         Family("bagging", (Setting("50 trees", partial(bagged, 5)),)),
-        Family("RBF SVM", tuple(Setting(f"C={C:g}", partial(SVC, C=C, n_jobs=-1)) for C in (1.0, 10.0))),
+        Family("RBF SVM", tuple(Setting(f"C={C:g}", partial(gapless.SVC, C=C, n_jobs=-1)) for C in (1.0, 10.0))),
     )
 
 
@@ -177,19 +178,21 @@ def regressions(spread: float = 1.0) -> tuple[Family, ...]:
     ``spread``: the standard deviation of the targets. C and epsilon of an SVR have the unit of the target, and are given in
     standard deviations: the model of 1000 y is then 1000 times the model of y, as it is for the other families by themselves.
     """
-    from gapless import SVR, BaggingRegressor, DecisionTreeRegressor, LinearRegression, Ridge
 
     def bagged() -> Any:
-        return BaggingRegressor(
-            DecisionTreeRegressor(min_samples_leaf=5, random_state=0), n_estimators=50, random_state=0, n_jobs=-1
+        return gapless.BaggingRegressor(
+            gapless.DecisionTreeRegressor(min_samples_leaf=5, random_state=0),
+            n_estimators=50,
+            random_state=0,
+            n_jobs=-1,
         )
 
     def tube(C: float) -> Any:
-        return SVR(C=C * spread, epsilon=0.1 * spread)
+        return gapless.SVR(C=C * spread, epsilon=0.1 * spread)
 
     return (
-        Family("least squares", (Setting("no penalty", LinearRegression),)),
-        Family("ridge", tuple(Setting(f"alpha={a:g}", partial(Ridge, alpha=a)) for a in (1.0, 10.0, 100.0))),
+        Family("least squares", (Setting("no penalty", gapless.LinearRegression),)),
+        Family("ridge", tuple(Setting(f"alpha={a:g}", partial(gapless.Ridge, alpha=a)) for a in (1.0, 10.0, 100.0))),
         Family("bagging", (Setting("50 trees", bagged),)),
         Family("RBF SVR", tuple(Setting(f"C={C:g} sd(y)", partial(tube, C)) for C in (1.0, 10.0))),
     )
@@ -241,8 +244,6 @@ def compare(
     told: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
     """Try every family; a family gets what is left of the time, in equal shares."""
-    from gapless import config_context
-
     cuts, validation = folds(y, seed, labels)
     classes = np.unique(y) if labels else None
     if classes is not None and len(classes) < 2:
@@ -258,7 +259,7 @@ def compare(
         result.rarest = _rarest(y, classes)
         families = families if result.rarest is None else (*families, *balanced(families))
     end = now() + seconds
-    with config_context(convergence="ignore"), warnings.catch_warnings():
+    with gapless.config_context(convergence="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for k, family in enumerate(families):
             left = end - now()
@@ -374,8 +375,6 @@ def _fit(setting: Setting, X: Any, y: np.ndarray, weights: np.ndarray | None, se
 
 def judge_by(result: Comparison, X: Any, y: np.ndarray) -> None:
     """Errors on rows that chose nothing, and what bounds all true errors together."""
-    from gapless.cli.interval import Errors, errors_of, upper_bound
-
     for each in (result.baseline, *result.tried):
         each.answers = Answers.of(each.model, X, y, result.classes, result.scoring, ranks=True)
         each.test = errors_of(each.answers.predicted, y, labels=result.classes is not None)

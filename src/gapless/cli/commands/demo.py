@@ -17,9 +17,11 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
+from gapless._runtime.clock import Stopwatch
 from gapless.cli import options
-from gapless.cli.guard import FALSE, INTERRUPTED, guarded, say
-from gapless.cli.output import LABEL, WIDTH, line, title
+from gapless.cli.guard import FALSE, INTERRUPTED, guarded, run_line, say
+from gapless.cli.output import LABEL, WIDTH, print_line, print_title
 
 FOLDER = Path("gapless-demo")
 TABLE, MODEL, PAGE, STOPPED = "cancer.csv", "cancer.gapless", "cancer.html", "stopped.gapless"
@@ -29,29 +31,27 @@ SHOWN_CLAIMS = ("data", "dual feasible", "primal", "dual", "gap", "relative gap"
 
 @guarded
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table, the model and the report.")] = FOLDER,
     debug: options.Debug = False,
 ) -> None:
     """Make a CSV of data that scikit-learn ships; choose, prove, save, load, check and forge a model of it."""
-    import gapless
-    from gapless._runtime.clock import Stopwatch
-
-    title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
+    print_title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
     watch = Stopwatch()
     home = _folder(out)
     table = _write_table(home / TABLE)
-    title(f"1. One command: gapless train {TABLE} --target diagnosis")
-    good = _train(home)
-    title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
+    print_title(f"1. One command: gapless train {TABLE} --target diagnosis")
+    good = _train(home, context)
+    print_title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
     good &= _judge_as_stranger(home)
-    title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
+    print_title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
     good &= _load_and_damage(home, table)
-    title("4. A linear SVM stopped on purpose after one pass says how far it got")
+    print_title("4. A linear SVM stopped on purpose after one pass says how far it got")
     good &= _stop_early(home)
-    title("5. A forger rewrites that file, checksum and all: converged, no gap")
+    print_title("5. A forger rewrites that file, checksum and all: converged, no gap")
     good &= _forge(home)
     compiling = f"; {watch.compile_seconds:.1f} s of compiling, once" if watch.compile_seconds else ""
-    title(f"Done in {watch.seconds:.1f} s of work{compiling}")
+    print_title(f"Done in {watch.seconds:.1f} s of work{compiling}")
     _tell_next(home)
     if not good:
         say("the demo did not go as it should: this is a bug, please report it")
@@ -87,16 +87,14 @@ def _write_table(path: Path) -> Path:
     return path
 
 
-def _train(home: Path) -> bool:
+def _train(home: Path, context: typer.Context) -> bool:
     """Run the command itself in the demo's folder, so that the paths it prints are short."""
     train_seconds = 20.0  # of work for all five kinds of models; they need about one
-    from gapless.cli.app import main
-
     here = Path.cwd()
     os.chdir(home)
     try:
         names = ["--target", "diagnosis", "--out", MODEL, "--report", PAGE]
-        code = main(["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
+        code = run_line(context.find_root().command, ["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
         if code == INTERRUPTED:  # it has said so
             raise typer.Exit(code)
         return code == 0
@@ -126,14 +124,14 @@ def _show_claims(rows: list[str], mark: str, names: tuple[str, ...] = SHOWN_CLAI
         print(f"{'':<{LABEL}}{sign}  {name:<14}  claimed {claimed:<20}  recomputed {recomputed}"[:WIDTH])
     rest = len(claims) - len(shown)
     if rest:
-        line("", f"... and {rest} more")
+        print_line("", f"... and {rest} more")
 
 
 def _judge_as_stranger(home: Path) -> bool:
     code, rows = _judge(home, MODEL)
-    line("judge", rows[0])
+    print_line("judge", rows[0])
     _show_claims(rows, "ok")
-    line("", f"exit code {code}: {'every claim holds' if code == 0 else 'REFUSED'}")
+    print_line("", f"exit code {code}: {'every claim holds' if code == 0 else 'REFUSED'}")
     return code == 0
 
 
@@ -141,18 +139,15 @@ def _load_and_damage(home: Path, table: Path) -> bool:
     """Load the file, predict from the raw table; change one bit of a copy, which is then refused."""
     import numpy as np
 
-    import gapless
-    from gapless.files import Expected, read_data
-
     path = home / MODEL
-    line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
+    print_line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
     first, again = gapless.load(path), gapless.load(path)
-    raw = read_data(table, expected=Expected.of(first))
+    raw = gapless.read_data(table, expected=gapless.files.Expected.from_model(first))
     X, y = first.encoding_.transform(raw), np.asarray(raw.y)
     same = bool(np.array_equal(first.predict(X), again.predict(X)))
     wrong = int((again.predict(X) != y).sum())
-    line("loaded", "predictions are the same bits" if same else "PREDICTIONS DIFFER")
-    line("", f"{wrong} of {len(y)} rows wrong, training rows among them")
+    print_line("loaded", "predictions are the same bits" if same else "PREDICTIONS DIFFER")
+    print_line("", f"{wrong} of {len(y)} rows wrong, training rows among them")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     with tempfile.TemporaryDirectory(prefix="gapless-demo-") as folder:
@@ -162,41 +157,39 @@ def _load_and_damage(home: Path, table: Path) -> bool:
             gapless.load(damaged)
         except gapless.ModelFileError as error:
             told = str(error).replace(folder + os.sep, "")
-            line("tampered", f"one bit changed, and the file is refused: {told}")
+            print_line("tampered", f"one bit changed, and the file is refused: {told}")
             return same
-    line("tampered", "one bit changed, and the file is ACCEPTED")
+    print_line("tampered", "one bit changed, and the file is ACCEPTED")
     return False
 
 
 def _stop_early(home: Path) -> bool:
     """Fit to the end, so that the optimum is known; then stop after one pass, and compare what is said with the truth."""
-    from gapless import LinearSVC, save, verify
     from gapless.errors import short
-    from gapless.files import Encoding, read_csv
 
-    table = read_csv(home / TABLE, target="diagnosis", typed=True)
-    encoding = Encoding.fit(table)
+    table = gapless.files.read_csv(home / TABLE, target="diagnosis", typed=True)
+    encoding = gapless.Encoding.fit(table)
     X, y = encoding.transform(table), table.y
-    best = LinearSVC(loss="hinge").fit(X, y)
+    best = gapless.LinearSVC(loss="hinge").fit(X, y)
     proof = best.certificate_
-    line("objective", best.objective_)
-    line("full fit", f"primal {proof.primal:.12g}, dual {proof.dual:.12g}, relative gap {proof.relative_gap:.1e}")
-    agreed = verify(best, X, y)
-    line("judge", _verdict(agreed))
-    model = LinearSVC(loss="hinge", max_iter=1, solver="coordinate_descent")
+    print_line("objective", best.objective_)
+    print_line("full fit", f"primal {proof.primal:.12g}, dual {proof.dual:.12g}, relative gap {proof.relative_gap:.1e}")
+    agreed = gapless.verify(best, X, y)
+    print_line("judge", _verdict(agreed))
+    model = gapless.LinearSVC(loss="hinge", max_iter=1, solver="coordinate_descent")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
     early, optimum = model.certificate_, proof.primal
     for warning in caught:
-        line("warning", warning.message)
+        print_line("warning", warning.message)
     above = 100.0 * (early.primal - optimum) / optimum
     within = early.dual <= optimum <= early.primal
     held = "within what it says" if within else "MORE than it says"
-    line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
-    verdict = verify(model, X, y)
-    line("judge", _verdict(verdict))
-    save(model, home / STOPPED, target="diagnosis", encoding=encoding)
+    print_line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
+    verdict = gapless.verify(model, X, y)
+    print_line("judge", _verdict(verdict))
+    gapless.save(model, home / STOPPED, target="diagnosis", encoding=encoding)
     return bool(agreed) and bool(verdict) and within and early.status != "converged"
 
 
@@ -216,9 +209,9 @@ def _forge(home: Path) -> bool:
     sealed = path.read_bytes()[:-64]
     path.write_bytes(sealed + hashlib.sha256(sealed).hexdigest().encode())
     code, rows = _judge(home, STOPPED)
-    line("judge", rows[0])
+    print_line("judge", rows[0])
     _show_claims(rows, "NO")
-    line("", f"exit code {code}: {'the forgery is found' if code == FALSE else 'THE FORGERY PASSED'}")
+    print_line("", f"exit code {code}: {'the forgery is found' if code == FALSE else 'THE FORGERY PASSED'}")
     path.unlink()
     return code == FALSE
 
@@ -233,15 +226,15 @@ def _verdict(verdict: Any) -> str:
 def _tell_next(home: Path) -> None:
     """Three commands that work as they stand, and where the report lies."""
     command, table, model, page = _command(), home / TABLE, home / MODEL, home / PAGE
-    title("Try next")
+    print_title("Try next")
     print(f"{command} predict {model} {table}")
     print(f"{command} verify {model} {table} --rigorous")
     print(f"{command} train YOUR.csv --target COLUMN")
     print()
     if page.is_file():
-        line("report", f"{page}: open it in a browser")
+        print_line("report", f"{page}: open it in a browser")
     else:
-        line("report", "not written: pip install 'gapless[report]', then run the demo again")
+        print_line("report", "not written: pip install 'gapless[report]', then run the demo again")
 
 
 def _command() -> str:
@@ -258,8 +251,6 @@ def _command() -> str:
 
 def _with_this_gapless() -> dict[str, str]:
     """The environment in which a child finds the same gapless, installed or not."""
-    import gapless
-
     here = str(Path(gapless.__file__).resolve().parent.parent)
     known = os.environ.get("PYTHONPATH")
     return {

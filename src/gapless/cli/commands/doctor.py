@@ -12,9 +12,10 @@ from typing import Any
 
 import typer
 
+import gapless
 from gapless.cli import options
 from gapless.cli.guard import FALSE, guarded, one_line
-from gapless.cli.output import figures, line, print_json, title
+from gapless.cli.output import certificate_figures, print_json, print_line, print_title
 
 # extra -> the modules it brings
 EXTRAS = {
@@ -45,15 +46,15 @@ def doctor(json: options.Json = False, debug: options.Debug = False) -> None:
         print_json({"command": "doctor", **facts, "self_test": test, "exit": code})
         raise typer.Exit(code)
     for group, entries in facts.items():
-        title(group)
+        print_title(group)
         width = max(map(len, entries))
         for name, value in entries.items():
             print(f"  {name:<{width}}  {value}")
-    title("self-test")
+    print_title("self-test")
     for name, text in (("fit", test.get("sentence")), ("judge", test["judge"])):
         if text:
-            line(f"  {name}", text)
-    line("  result", "all is well" if test["ok"] else "FAILED")
+            print_line(f"  {name}", text)
+    print_line("  result", "all is well" if test["ok"] else "FAILED")
     raise typer.Exit(code)
 
 
@@ -138,8 +139,6 @@ def _self_test() -> dict[str, Any]:
     import numpy as np
 
     try:
-        import gapless
-
         t = np.linspace(0.0, 1.0, 200)
         X = np.column_stack([np.sin(7 * t), np.cos(11 * t), t])
         y = np.where(X[:, 0] + X[:, 1] + 0.3 * np.sin(50 * t) > 0.2, "yes", "no")
@@ -148,6 +147,6 @@ def _self_test() -> dict[str, Any]:
         proof = model.certificate_
         ok = bool(verdict) and proof.status == "converged"
         judged = f"{'true' if verdict else 'FALSE'}, {len(verdict.claims)} claims recomputed"
-        return {"ok": ok, "sentence": str(proof), "judge": judged, "certificate": figures(proof)}
+        return {"ok": ok, "sentence": str(proof), "judge": judged, "certificate": certificate_figures(proof)}
     except Exception as error:
         return {"ok": False, "judge": f"the fit failed: {type(error).__name__}: {one_line(error)}"}

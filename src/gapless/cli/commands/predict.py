@@ -11,13 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import options
 from gapless.cli.guard import guarded, say
+from gapless.cli.interval import Split
 from gapless.cli.output import print_json
 
 
 @guarded
 def predict(
+    context: typer.Context,
     model: options.Model,
     data: options.Data,
     out: Annotated[
@@ -37,37 +40,19 @@ def predict(
 ) -> None:
     """Predict the label of every row. Columns are matched by the model's names; labels are not needed."""
     from gapless.files.atomic_write import write_whole
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
 
-    estimator = load(model)
+    estimator = gapless.load(model)
     if proba and not hasattr(estimator, "predict_proba"):
         raise typer.BadParameter(
             f"--proba: {type(estimator).__name__} gives no probabilities; train with --model logistic"
         )
-    rows = options.read(
-        data,
-        target=target,
-        drop=drop,
-        header=header,
-        format=format,
-        index_base=index_base,
-        labels="optional",
-        encoding=encoding,
-        decimal=decimal,
-        date_order=date_order,
-        expected=Expected.of(estimator),
-    )
-    labels = estimator.predict(rows.X)
-    classes = getattr(estimator, "classes_", None)
+    reading = options.Reading.from_command(context)
+    rows = options.read(data, reading, labels="optional", expected=gapless.files.Expected.from_model(estimator))
+    labels, classes = estimator.predict(rows.X), getattr(estimator, "classes_", None)
     chances = estimator.predict_proba(rows.X) if proba else None
-    errors: Any = None
-    if rows.y is not None:
-        from gapless.cli.interval import Split
-
-        errors = Split.of(estimator, rows.X, rows.y, labels)
+    errors = None if rows.y is None else Split.from_model(estimator, rows.X, rows.y, labels)
     if out is not None:
-        write_whole(out, _table(labels, chances, classes).encode("utf-8"))
+        write_whole(out, _to_csv(labels, chances, classes).encode("utf-8"))
     if json:
         document: dict[str, Any] = {
             "command": "predict",
@@ -78,21 +63,25 @@ def predict(
             "predictions": labels.tolist() if out is None else None,
             "out": None if out is None else os.fspath(out),
             **({"test": None} if errors is None else errors.document()),
+            **({} if chances is None or out is not None else {"probabilities": chances.tolist()}),
         }
-        if chances is not None and out is None:
-            document["probabilities"] = chances.tolist()
         print_json(document)
         return
+    _tell(_to_csv(labels, chances, classes), rows.n_rows, out, errors)
+
+
+def _tell(predictions: str, n_rows: int, out: Path | None, errors: Any) -> None:
+    """Print the predictions, or where they are; the errors, where the file has labels."""
     if out is None:
-        sys.stdout.write(_table(labels, chances, classes))
+        sys.stdout.write(predictions)
         sys.stdout.flush()
     else:
-        say(f"{rows.n_rows} predictions written to {out}")
+        say(f"{n_rows} predictions written to {out}")
     if errors is not None:
         say(f"the file has labels: {errors}")
 
 
-def _table(labels: Any, chances: Any, classes: Any) -> str:
+def _to_csv(labels: Any, chances: Any, classes: Any) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     heads = ["prediction"] if labels.ndim == 1 else [f"prediction {k + 1}" for k in range(labels.shape[1])]

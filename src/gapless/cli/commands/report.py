@@ -9,9 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options
+from gapless.cli.commands import fit_options
 from gapless.cli.guard import guarded
-from gapless.cli.output import line, print_json
+from gapless.cli.holdout import split_rows
+from gapless.cli.origin import READING, make_command, place, typed
+from gapless.cli.output import print_json, print_line
 
 
 @guarded
@@ -20,7 +24,7 @@ def report(
     model: options.Model,
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the page goes.")] = Path("report.html"),
-    test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
+    test: fit_options.TestFile = None,
     delta: numbers.Delta = 0.05,
     tried: Annotated[int, typer.Option(help="Settings that the training rows chose among.", min=1)] = 1,
     tested: Annotated[int, typer.Option(help="Models that the test rows compared.", min=1)] = 1,
@@ -43,47 +47,30 @@ def report(
     """Write one self-contained HTML page: the model, both gaps, errors, bounds, features, and how to check it all."""
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    from gapless.files.dataset import Expected
-    from gapless.files.model_file import load
-    from gapless.pages.report import report as tell
-
-    estimator = load(model)
-    expected = Expected.of(estimator)
-    reading: dict[str, Any] = {
-        "header": header, "format": format, "index_base": index_base, "encoding": encoding, "expected": expected,
-        "decimal": decimal, "date_order": date_order,
-    }  # fmt: skip
-    rows = options.read(data, target=target, weights=weights, drop=drop, **reading)
-    rows, tested_on = options.parts(rows, expected, holdout, seed)
+    estimator = gapless.load(model)
+    expected, reading = gapless.files.Expected.from_model(estimator), options.Reading.from_command(context)
+    rows = options.read(data, reading, expected=expected)
+    rows, new = split_rows(rows, expected, holdout, seed)
     if test is not None:
-        left = [*(drop or []), *([weights] if weights is not None else [])]
-        tested_on = options.read(test, target=target, drop=left, **reading)
-    page = tell(
+        new = options.read(test, reading.without_weights(), expected=expected)
+    page = gapless.report(
         estimator, rows.X, rows.y,
-        X_test=None if tested_on is None else tested_on.X,
-        y_test=None if tested_on is None else tested_on.y,
+        X_test=None if new is None else new.X,
+        y_test=None if new is None else new.y,
         sample_weight=rows.weights, file=out, title=title, feature_names=rows.names, delta=delta, tried=tried, tested=tested,
-        pictures=pictures, data_name=options.name_of(data), test_name=None if test is None else os.fspath(test),
+        pictures=pictures, data_name=options.file_name(data), test_name=None if test is None else os.fspath(test),
         commands=_commands(context, estimator, model, data, out),
     )  # fmt: skip
     size = len(page.html.encode("utf-8"))
     if json:
-        print_json(
-            {
-                "command": "report",
-                "model": os.fspath(model),
-                "data": os.fspath(data),
-                "out": os.fspath(out),
-                "bytes": size,
-            }
-        )
-        return
-    line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
+        files = {"model": os.fspath(model), "data": os.fspath(data), "out": os.fspath(out)}
+        print_json({"command": "report", **files, "bytes": size})
+    else:
+        print_line("page", f"{out}: {size:,} bytes, opens in any browser, asks no host for anything")
 
 
 def _commands(context: typer.Context, estimator: Any, model: Path, data: Path, out: Path) -> tuple[str, str, str]:
     """How to make such a model again, by the command that did or in Python; how to check this one; how to make this page."""
-    from gapless.cli.origin import READING, make_command, place, typed
     from gapless.pages.sections.origin import call_of
 
     told = typed(context, (*READING, "target", "drop", "holdout", "seed"))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers, options, origin, progress, table
-from gapless.cli.copies import without_copies
+from gapless.cli.commands import fit_options
 from gapless.cli.guard import INTERRUPTED, OK, guarded, stop
-from gapless.cli.output import figures, line, print_json
+from gapless.cli.interval import errors_of
+from gapless.cli.output import certificate_figures, print_json, print_line
 
 
 class Kind(StrEnum):
@@ -29,15 +32,23 @@ class Method(StrEnum):
     random = "random"
 
 
-ESTIMATORS = {Kind.kernel: "SVC", Kind.svm: "LinearSVC", Kind.logistic: "LogisticRegression", Kind.ridge: "Ridge"}
+@dataclass(frozen=True)
+class Request:
+    """A search as it was asked for, checked as far as it can be before a file is read."""
 
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grid", help="name=v1,v2,... or name=low:high:points (equal ratios); repeat it [default: C, gamma, alpha].",
-        show_default=False,
-    ),
-]  # fmt: skip
+    context: typer.Context
+    data: Path
+    model: Kind
+    reading: options.Reading
+    test: Path | None
+    holdout: float | None
+    seed: int
+    scale: bool | None
+    scoring: str | None
+    out: Path | None
+    quiet: bool
+    json: bool
+    search: dict[str, Any]  # more arguments of `gapless.tune`
 
 
 @guarded
@@ -47,36 +58,16 @@ def tune(
     model: Annotated[
         Kind, typer.Option(help="SVC (Gaussian kernel), LinearSVC, LogisticRegression, Ridge.")
     ] = Kind.kernel,
-    grid: Values = None,
+    grid: fit_options.Values = None,
     method: Annotated[Method, typer.Option(help="bayes needs the extra gapless[tune].")] = Method.grid,
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.", min=2)] = 5,
-    n_iter: Annotated[
-        int | None,
-        typer.Option(help="Candidates that bayes and random visit [default: a quarter].", min=1, show_default=False),
-    ] = None,
-    scale: Annotated[
-        bool | None,
-        typer.Option(
-            "--scale/--no-scale",
-            help="Standardise the columns [default: where there are texts or missing cells].",
-            show_default=False,
-        ),
-    ] = None,
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            help="What chooses: error, balanced_error, auc, log_loss; rmse, mae, r2; or a scorer of scikit-learn by name.",
-            show_default="error, r2",
-        ),
-    ] = None,
+    folds: fit_options.Folds = 5,
+    n_iter: fit_options.Visits = None,
+    scale: fit_options.Scale = None,
+    scoring: fit_options.SearchScoring = None,
     time_limit: numbers.SearchSeconds = None,
-    file: Annotated[
-        Path | None, typer.Option(help="Keeps the scores; a killed search goes on from it.", show_default=False)
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write the model.", show_default=False)
-    ] = None,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1: all cores.")] = -1,
+    file: fit_options.Scores = None,
+    out: fit_options.OptionalModelOut = None,
+    n_jobs: fit_options.Jobs = -1,
     target: options.Target = None,
     weights: options.Weights = None,
     drop: options.Drop = None,
@@ -86,10 +77,10 @@ def tune(
     decimal: options.Decimal = None,
     date_order: options.DateOrder = None,
     missing: options.Missing = None,
-    test: Annotated[Path | None, typer.Option(help="File with rows to test on.", show_default=False)] = None,
+    test: fit_options.TestFile = None,
     holdout: options.Holdout = None,
-    seed: Annotated[int, typer.Option(help="Draws the folds, and the rows of --holdout.", min=0, max=2**32 - 1)] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+    seed: fit_options.SearchSeed = 0,
+    quiet: fit_options.Quiet = False,
     header: options.Header = None,
     format: options.Format = "auto",
     index_base: options.IndexBase = None,
@@ -99,116 +90,139 @@ def tune(
     debug: options.Debug = False,
 ) -> None:
     """Choose C, gamma or alpha by cross-validation; fit, certify, save. Ctrl-C fits the best so far."""
-    most_apart = 100.0  # times that columns differ in size before it is said
     if test is not None and holdout is not None:
         raise typer.BadParameter("--test and --holdout exclude each other")
-    candidates = _grid(grid)
-    if scoring is not None:
-        from gapless.cli.scoring import scikit_name
-
-        scoring = scikit_name(scoring, labels=model is not Kind.ridge)
+    search: dict[str, Any] = {"param_grid": _parse_grid(grid), "method": method.value, "cv": folds, "n_iter": n_iter}
+    search |= {"time_limit": time_limit, "file": file, "seed": seed, "n_jobs": n_jobs}
+    reading, scoring = options.Reading.from_command(context), _scoring(scoring, model)
     if out is not None:
         options.check_out(out)
-    import gapless
-    from gapless.cli.interval import errors_of
+    request = Request(context, data, model, reading, test, holdout, seed, scale, scoring, out, quiet, json, search)
+    whole, rows = _read(request)
+    found = _search(request, rows)
+    new = _save(request, whole, rows, found)
+    (_tell_json if json else _tell)(request, whole, rows, found, new)
+    raise typer.Exit(_exit_code(found))
 
-    reading: dict[str, Any] = {
-        "weights": weights, "drop": drop, "header": header, "format": format, "index_base": index_base,
-        "encoding": encoding, "float32": float32, "number": number, "keep": keep, "decimal": decimal, "date_order": date_order,
-        "missing": missing,
-    }  # fmt: skip
-    whole = options.read(data, target=target, typed=True, category=category, **reading)
-    _check_target(whole, model)
-    if scale and hasattr(whole.X, "indptr"):
+
+def _scoring(name: str | None, model: Kind) -> str | None:
+    """scikit-learn's name of a scoring; a name that no scoring has is an error before a file is read."""
+    if name is None:
+        return None
+    from gapless.cli.scoring import scikit_name
+
+    return scikit_name(name, labels=model is not Kind.ridge)
+
+
+def _read(request: Request) -> tuple[Any, table.Rows]:
+    """Read the table, and make features of its rows to search and to test on."""
+    whole = options.read(request.data, request.reading, typed=True)
+    _check_target(whole, request.model)
+    if request.scale and hasattr(whole.X, "indptr"):
         raise typer.BadParameter("--scale: the rows are sparse, and would not be after it; scale them in the file")
-    rows = table.prepared(whole, data, scale=scale, reading=reading, test=test, holdout=holdout, seed=seed)
-    if test is not None:
-        rows = rows._replace(tested=without_copies(rows.data, rows.tested, os.fspath(test)))
-    if not json:
-        what = "features" if rows.encoding is None else f"columns, {rows.data.n_features} features"
-        said = ", ".join([*whole.notes, *table.types(whole)])
-        line("data", f"{data}: {whole.n_rows} rows, {whole.n_features} {what} ({said})")
-        if holdout is not None:
-            line("split", f"{rows.data.n_rows} rows to search and train, {rows.tested.n_rows} held out (seed {seed})")
-        for told in whole.told:
-            line("read", told)
-        for told in rows.left_out:
-            line("left out", told)
-        if scale is None and rows.encoding is None and (differ := _sizes(rows.data.X)) > most_apart:
-            line(
-                "scale",
-                f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them",
-            )
+    rows = table.prepare(
+        whole, request.data, scale=request.scale, reading=request.reading, test=request.test, holdout=request.holdout,
+        seed=request.seed,
+    )  # fmt: skip
+    if request.json:
+        return whole, rows
+    what = "features" if rows.encoding is None else f"columns, {rows.data.n_features} features"
+    table.tell_table(request.data, whole, rows, what, "search and train")
+    most_apart = 100.0  # times that columns differ in size before it is said
+    if request.scale is None and rows.encoding is None and (differ := _size_ratio(rows.data.X)) > most_apart:
+        text = f"the columns differ {differ:.0e} times in size, and the large ones decide: --scale standardises them"
+        print_line("scale", text)
+    return whole, rows
+
+
+def _search(request: Request, rows: table.Rows) -> Any:
+    """Search, with progress on stderr; the fitted estimator."""
+    estimators = {Kind.kernel: gapless.SVC, Kind.svm: gapless.LinearSVC, Kind.logistic: gapless.LogisticRegression}
+    estimator = estimators.get(request.model, gapless.Ridge)()
     try:
-        with progress.search(quiet or json) as told_of:
-            found = gapless.tune(
-                getattr(gapless, ESTIMATORS[model])(), rows.data.X, rows.data.y, candidates, method=method.value, cv=folds,
-                scoring=scoring, sample_weight=rows.data.weights, n_iter=n_iter, time_limit=time_limit,
-                progress=told_of or False, file=file, seed=seed, n_jobs=n_jobs,
+        with progress.search(request.quiet or request.json) as tell_progress:
+            return gapless.tune(
+                estimator, rows.data.X, rows.data.y, sample_weight=rows.data.weights, scoring=request.scoring,
+                progress=tell_progress or False, **request.search,
             )  # fmt: skip
     except TimeoutError:
         stop(
-            f"--time-limit {time_limit:g}: no candidate was scored on all folds; give more time, fewer --folds or --model svm"
+            f"--time-limit {request.search['time_limit']:g}: no candidate was scored on all folds; give more time, "
+            "fewer --folds or --model svm"
         )
-    tuning, certificate = found.tuning_, found.certificate_
-    if rows.encoding is None and rows.data.names is not None:
-        import numpy as np
 
+
+def _save(request: Request, whole: Any, rows: table.Rows, found: Any) -> Any:
+    """Write the model file, if one was asked for; the errors on the rows to test on, None where there are none."""
+    import numpy as np
+
+    if rows.encoding is None and rows.data.names is not None:
         found.feature_names_in_ = np.asarray(rows.data.names, dtype=object)
-    if out is not None:
-        origin.remember(found, context, rows)
-        gapless.save(found, out, target=whole.target, encoding=rows.encoding)
-    new = None
-    if rows.tested is not None:
-        new = errors_of(found.predict(rows.tested.X), rows.tested.y, hasattr(found, "classes_"))
-    code = INTERRUPTED if tuning.status == "interrupted" else OK
-    if json:
-        print_json(
-            {
-                "command": "tune",
-                "data": os.fspath(data),
-                "rows": rows.data.n_rows,
-                "features": rows.data.n_features,
-                "target": whole.target,
-                "notes": [*whole.notes, *table.types(whole), *whole.told],
-                "left_out": rows.left_out,
-                "estimator": type(found).__name__,
-                "method": tuning.method,
-                "status": tuning.status,
-                "candidates": tuning.n_candidates,
-                "visited": tuning.n_visited,
-                "fits": tuning.n_fits,
-                "seconds": tuning.seconds,
-                "params": tuning.best_params,
-                "score": tuning.best_score,
-                "table": tuning.table,
-                "certificate": figures(certificate),
-                "test": None if new is None else new.document(interval=True),
-                "model": None if out is None else os.fspath(out),
-                "exit": code,
-            }
-        )
-        raise typer.Exit(code)
-    score = "R2" if model is Kind.ridge else "share of right answers"
+    if request.out is not None:
+        origin.remember(found, request.context, rows)
+        gapless.save(found, request.out, target=whole.target, encoding=rows.encoding)
+    if rows.tested is None:
+        return None
+    return errors_of(found.predict(rows.tested.X), rows.tested.y, hasattr(found, "classes_"))
+
+
+def _exit_code(found: Any) -> int:
+    return INTERRUPTED if found.tuning_.status == "interrupted" else OK
+
+
+def _tell_json(request: Request, whole: Any, rows: table.Rows, found: Any, new: Any) -> None:
+    """Print one JSON object."""
+    tuning = found.tuning_
+    print_json(
+        {
+            "command": "tune",
+            "data": os.fspath(request.data),
+            "rows": rows.data.n_rows,
+            "features": rows.data.n_features,
+            "target": whole.target,
+            "notes": [*whole.notes, *table.column_kinds(whole), *whole.told],
+            "left_out": rows.left_out,
+            "estimator": type(found).__name__,
+            "method": tuning.method,
+            "status": tuning.status,
+            "candidates": tuning.n_candidates,
+            "visited": tuning.n_visited,
+            "fits": tuning.n_fits,
+            "seconds": tuning.seconds,
+            "params": tuning.best_params,
+            "score": tuning.best_score,
+            "table": tuning.table,
+            "certificate": certificate_figures(found.certificate_),
+            "test": None if new is None else new.document(interval=True),
+            "model": None if request.out is None else os.fspath(request.out),
+            "exit": _exit_code(found),
+        }
+    )
+
+
+def _tell(request: Request, whole: Any, rows: table.Rows, found: Any, new: Any) -> None:
+    """Print what was chosen, the next best candidates, the certificate, and what to do next."""
+    tuning, certificate = found.tuning_, found.certificate_
+    score = "R2" if request.model is Kind.ridge else "share of right answers"
     first, *others = str(tuning).splitlines()
-    line("chosen", f"{first} ({score if scoring is None else scoring})")
+    print_line("chosen", f"{first} ({score if request.scoring is None else request.scoring})")
     for label, text in zip(("search", "", ""), others):
-        line(label, text)
+        print_line(label, text)
     for row in tuning.table[1:4]:
         told = ", ".join(f"{k}={v:.6g}" if isinstance(v, float) else f"{k}={v}" for k, v in row["params"].items())
-        line("next best", f"{row['score']:.6g} at {told}")
-    line("certificate", certificate)
+        print_line("next best", f"{row['score']:.6g} at {told}")
+    print_line("certificate", certificate)
     if new is not None:
-        line("test", f"error {new.with_interval()}, of the rows {'held out' if test is None else f'of {test}'}")
-    if out is not None:
-        line("saved", f"{out} (status {certificate.status})")
-        line("next", origin.check_command(context, out, data, whole, rows))
-    else:
-        line("next", "add --out FILE to keep the model")
-    raise typer.Exit(code)
+        which = "held out" if request.test is None else f"of {request.test}"
+        print_line("test", f"error {new.with_interval()}, of the rows {which}")
+    if request.out is None:
+        print_line("next", "add --out FILE to keep the model")
+        return
+    print_line("saved", f"{request.out} (status {certificate.status})")
+    print_line("next", origin.check_command(request.context, request.out, request.data, whole, rows))
 
 
-def _sizes(X: Any) -> float:
+def _size_ratio(X: Any) -> float:
     """How many times larger the standard deviation of a column is than that of another; 1 of sparse rows."""
     if hasattr(X, "indptr"):
         return 1.0
@@ -221,12 +235,12 @@ def _check_target(whole: Any, model: Kind) -> None:
     """Numbers for a regression, classes for the others."""
     if model is Kind.ridge:
         if whole.y.dtype.kind not in "fiu":
-            raise typer.BadParameter(f"--model ridge: {table.name_of(whole)} does not hold numbers")
-    elif not table.holds_classes(whole) and table.fractions(whole):
-        raise ValueError(f"{table.name_of(whole)} holds numbers with fractions: a regression; --model ridge")
+            raise typer.BadParameter(f"--model ridge: {table.target_name(whole)} does not hold numbers")
+    elif not table.holds_classes(whole) and table.has_fractions(whole):
+        raise ValueError(f"{table.target_name(whole)} holds numbers with fractions: a regression; --model ridge")
 
 
-def _grid(given: list[str] | None) -> dict[str, list[Any]] | None:
+def _parse_grid(given: list[str] | None) -> dict[str, list[Any]] | None:
     """name=v1,v2 or name=low:high:points, as numbers where they are."""
     if not given:
         return None
@@ -236,13 +250,13 @@ def _grid(given: list[str] | None) -> dict[str, list[Any]] | None:
         if not sign or not name or not values:
             raise typer.BadParameter(f"--grid {text}: write name=v1,v2,... or name=low:high:points")
         try:
-            found[name] = _range(values) if ":" in values else [_value(v) for v in values.split(",")]
+            found[name] = _parse_range(values) if ":" in values else [_parse_value(v) for v in values.split(",")]
         except ValueError as error:
             raise typer.BadParameter(f"--grid {text}: {error}") from None
     return found
 
 
-def _range(values: str) -> list[float]:
+def _parse_range(values: str) -> list[float]:
     """low:high:points, equal ratios apart; a ValueError for other texts."""
     import numpy as np
 
@@ -253,7 +267,7 @@ def _range(values: str) -> list[float]:
     return np.geomspace(low, high, int(points[0])).tolist()
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """A value of the grid: a whole number, a number, a word of Python, or a text."""
     try:
         float(text)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json as json_module
 import os
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import options
 from gapless.cli.guard import FALSE, guarded
+from gapless.cli.holdout import split_rows
 from gapless.cli.output import print_json
 
 
 @guarded
 def verify(
+    context: typer.Context,
     model: options.Model,
     data: options.Data,
     rigorous: Annotated[
@@ -39,36 +43,15 @@ def verify(
     """Check a model against its training data: the judge recomputes primal, dual and gap by itself."""
     if rigorous and exact:
         raise typer.BadParameter("--rigorous and --exact exclude each other")
-    from gapless import judge
-    from gapless.files.dataset import Expected
-
-    document, arrays = judge.read(model)
-    expected = Expected.by(document)
-    rows = options.read(
-        data,
-        target=target,
-        weights=weights,
-        drop=drop,
-        header=header,
-        format=format,
-        index_base=index_base,
-        encoding=encoding,
-        decimal=decimal,
-        date_order=date_order,
-        expected=expected,
-    )
-    new = None
-    if test is not None:
-        reading = {
-            "target": target, "drop": drop, "header": header, "format": format, "index_base": index_base, "encoding": encoding,
-            "decimal": decimal, "date_order": date_order,
-        }  # fmt: skip
-        new = options.read(test, **reading, expected=Expected.by(document))  # type: ignore[arg-type]
-    rows, held = options.parts(rows, expected, holdout, seed)
+    document, arrays = gapless.judge.read(model)
+    expected, reading = gapless.files.Expected.from_document(document), options.Reading.from_command(context)
+    rows = options.read(data, reading, expected=expected)
+    new = None if test is None else options.read(test, replace(reading, weights=None), expected=expected)
+    rows, held = split_rows(rows, expected, holdout, seed)
     new = held if new is None else new
     tier: Any = "exact" if exact else rigorous
     fresh = (None, None) if new is None else (new.X, new.y)
-    verdict = judge.check(document, arrays, rows.X, rows.y, rows.weights, tier, *fresh)
+    verdict = gapless.judge.check(document, arrays, rows.X, rows.y, rows.weights, tier, *fresh)
     if json:
         told = verdict.to_json()
         told = json_module.loads(told) if isinstance(told, str) else told

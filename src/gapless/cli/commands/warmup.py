@@ -39,16 +39,16 @@ def warmup(
 
     from gapless._compile import kernel_store as store
     from gapless._runtime.threads import available_cores
-    from gapless._warmup import KINDS, known, known_rows
-    from gapless._warmup import warmup as compile_kernels
+    from gapless._warmup.compile_ahead import warmup as compile_ahead
+    from gapless._warmup.names import KINDS, parse_names, parse_rows
 
-    asked = None if names is None else known(names)
-    kinds = KINDS if rows is None else known_rows(rows)
+    asked = None if names is None else parse_names(names)
+    kinds = KINDS if rows is None else parse_rows(rows)
     parts = 1 if available_cores() > 1 else len(kinds)
     mine, others = kinds[:parts], kinds[parts:]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(compile_kernels, asked, kinds=(kind,)) for kind in others]
-        seconds = _shown(lambda progress: compile_kernels(asked, progress=progress, kinds=mine))
+        waiting = [pool.submit(compile_ahead, asked, kinds=(kind,)) for kind in others]
+        seconds = _shown(lambda progress: compile_ahead(asked, progress=progress, kinds=mine))
         seconds = max([seconds, *(other.result() for other in waiting)])
     what = "all kernels" if asked is None else f"the kernels of {', '.join(asked)}"
     what += "" if rows is None else f" for rows that are {' and '.join(kinds)}"

@@ -21,8 +21,10 @@ from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.pairs import pairs_of_classes
 from gapless.errors import IllConditionedWarning, short
-from gapless.fits.kernel import KernelFitted, KernelTask, fit_kernel
+from gapless.fits.kernel import KernelFit, fit_kernel
+from gapless.fits.kernel_encode import KernelRequest
 from gapless.gram.predict import predict_scores_by_part
+from gapless.kernels.named import named_kernel
 from gapless.solvers.loop import Stop, interruptible
 
 from .certified_model import DualModel, history_of
@@ -62,10 +64,10 @@ class KernelMachine(DualModel, BaseEstimator):
         if getattr(self, "C", 1.0) == inf and self._kind != "c_svc":
             raise ValueError(f"{type(self).__name__} has no hard form: C=inf is for SVC. Use a large finite C.")
 
-    def _task(self) -> KernelTask:
+    def _task(self) -> KernelRequest:
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
-        return KernelTask(
+        return KernelRequest(
             estimator=type(self).__name__,
             parameters=parameters,
             kind=self._kind,
@@ -150,7 +152,7 @@ class KernelMachine(DualModel, BaseEstimator):
             )
         return X, y, judged
 
-    def _take(self, fitted: KernelFitted, X: Any) -> None:
+    def _take(self, fitted: KernelFit, X: Any) -> None:
         """scikit-learn's attributes from the dual point."""
         self.certificate_ = fitted.certificate
         self.history_ = history_of(fitted.history)
@@ -209,7 +211,7 @@ class KernelMachine(DualModel, BaseEstimator):
         """dual_coef_ and intercept_ in scikit-learn's layout."""
         raise NotImplementedError
 
-    def _warn(self, fitted: KernelFitted, stacklevel: int = 4) -> None:
+    def _warn(self, fitted: KernelFit, stacklevel: int = 4) -> None:
         """One warning a fit, last."""
         if getattr(self, "probability", "deprecated") != "deprecated":
             name = type(self).__name__
@@ -338,13 +340,7 @@ class KernelMachine(DualModel, BaseEstimator):
         model.certificate_ = KernelCertificate.from_document(document, arrays)
         model.history_ = []
         model._gamma = decode_float(block["gamma"])
-        model._kernel_ = {
-            "linear": lambda: kernels.Linear(),
-            "poly": lambda: kernels.Polynomial(block["degree"], model._gamma, decode_float(block["coef0"])),
-            "rbf": lambda: kernels.RBF(model._gamma),
-            "sigmoid": lambda: kernels.Sigmoid(model._gamma, decode_float(block["coef0"])),
-            "precomputed": lambda: kernels.Precomputed(),
-        }[block["name"]]()
+        model._kernel_ = named_kernel(block["name"], block["degree"], model._gamma, decode_float(block["coef0"]))
         weight = document["problem"]["class_weight"]
         model.class_weight_ = np.array([decode_float(w) for w in weight]) if weight is not None else np.empty(0)
         dual = arrays["dual"]

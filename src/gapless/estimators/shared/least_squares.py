@@ -19,7 +19,7 @@ from gapless.errors import IllConditionedWarning, listed
 from gapless.fits.least_squares import TRUSTED_CONDITION, LeastSquaresData, LeastSquaresTask, fit_least_squares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import PASSES
-from gapless.solvers.least_squares.solve import Answer
+from gapless.solvers.least_squares.answer import Answer
 from gapless.solvers.loop import Interruption
 
 from .certified_model import CoefficientModel, OptimisedModel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any
@@ -248,13 +248,24 @@ def _refuse_second_header(plan: Plan, table: Table) -> None:
         return
     with open(plan.path, encoding=plan.encoding, errors="replace", newline="") as stream:
         reader = csv.reader(stream, delimiter=plan.separator, skipinitialspace=True)
-        for cells in reader:
+        for cells in _records(reader):
             if reader.line_num >= plan.line and all(j < len(cells) and cells[j].strip() == names[j] for j in seen):
                 raise data_error(
                     "the header stands again, as where tables are put one behind the other; take such lines out",
                     plan.path,
                     reader.line_num,
                 )
+
+
+def _records(reader: Any) -> Iterator[list[str]]:
+    """The records that Python's reader can take; it refuses cells of more than 131,072 characters, and no header has one."""
+    while True:
+        try:
+            yield next(reader)
+        except csv.Error:
+            continue
+        except StopIteration:
+            return
 
 
 def _emptied(plan: Plan, table: Table) -> list[str]:

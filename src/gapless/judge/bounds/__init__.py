@@ -15,88 +15,86 @@ What nobody can see in a file, that rows are independent and settings were fixed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from ..arithmetic.compare import at_most
-from ..document import number
 from ..errors import CertificateError
-from ..verdict import Claim, Verdict
-from .claims import CLAIMS, Case
-from .document import flaw
+from ..form.entries import number
+from ..verdict import Verdict
+from .case import BoundsCase
+from .claims import CLAIMS
 from .leave_one_out import leave_one_out
 
-__all__ = ["flaw", "judged"]
-
-#: What nobody can see in a file, whatever its own words are.
-INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
-ASSUMED = {
-    "held-out": "the test rows chose nothing, or among the models tested",
-    "compression": "C, kernel, weights and scaling were fixed without the training rows, or are among the settings tried",
-    "PAC-Bayes": "the columns of X have units that were fixed without the training rows",
-    "votes": "a bagging's setting is among those tried, and a pool of cuts was fixed without the training rows",
-}
+__all__ = ["judge_bounds"]
 
 
-def judged(
+def judge_bounds(
     verdict: Verdict,
-    block: Any,
-    document: Mapping[str, Any],
-    arrays: Mapping[str, Any],
+    document: dict[str, Any],
+    arrays: dict[str, np.ndarray],
     data: tuple[Any, Any, Any],
+    check: Callable[..., Any],
     test: tuple[Any, Any] | None = None,
     by_rows: bool = False,
 ) -> Verdict:
     """The verdict with the claims of the entry ``bounds``; ``data`` is (X, y, sample_weight) of the fit, ``test`` (X, y).
 
     ``by_rows``: the training rows had a part in how the features were made, which leaves nothing but test rows to count on.
+    ``check`` judges the documents of members.
     """
-    found = flaw(block)
-    if found:
-        raise CertificateError(f"the certificate cannot be read: {found}")
-    classes, mark = document["classes"], document["certificate"]["fingerprint"]
+    classes, mark, block = document["classes"], document["certificate"]["fingerprint"], document["bounds"]
     if classes is None or len(classes["values"]) < 2 or not mark["n_rows"]:
         raise CertificateError("the certificate cannot be read: there are bounds, and no classes to be wrong about")
-    claims, unchecked = _shares(block, document), list(verdict.unchecked)
-    case = Case(
-        document, arrays, *data, test=test, tried=block["tried"], tested=block["tested"], shared=block["shared"]
-    )
+    case = BoundsCase(document, arrays, data, test, check)
+    _share_claims(case)
     for row in block["rows"]:
         if by_rows and row["method"] != "held-out":
-            name = f"bounds: {row['method']}, columns"
-            claims.append(Claim(name, "units of their own", "scaled, filled or coded by the rows", False))
-        if row["delta"] is None:
-            claims += leave_one_out(case, row) if row["method"] == "leave-one-out" else []
-            unchecked.append(f"bounds: {row['method']} on these rows: it holds in expectation only")
+            case.claim(f"{row['method']}, columns", "units of their own", "scaled, filled or coded by the rows", False)
+        if row["delta"] is not None:
+            CLAIMS[row["method"]](case, row)
             continue
-        made, rest = CLAIMS[row["method"]](case, row)
-        claims += made
-        unchecked += rest
+        if row["method"] == "leave-one-out":
+            leave_one_out(case, row)
+        case.unchecked.append(f"bounds: {row['method']} on these rows: it holds in expectation only")
+    unchecked = [*verdict.unchecked, *case.unchecked, *_assumptions(block, test is None)]
+    return Verdict([*verdict.claims, *case.claims], unchecked, verdict.bounds, verdict.tier)
+
+
+def _assumptions(block: dict[str, Any], without_test: bool) -> list[str]:
+    """What nobody can see in a file, whatever its own words are."""
     methods = [row["method"] for row in block["rows"]]
-    if "held-out" in methods and test is None and block["shared"] is not None:
-        which = "which share of the test rows occurs in training (give the judge these rows too)"
-        unchecked.append(f"bounds: shared: {which}")
-    unchecked += [f"bounds: that {text}" for name, text in ASSUMED.items() if name in methods]
-    unchecked += [f"bounds: that {INDEPENDENT}", "bounds: the words beside the values"] if methods else []
-    unchecked += [f"bounds: why {str(name)[:40]} was refused" for name in block["refused"]]
-    claims = [claim._replace(holds=bool(claim.holds)) for claim in claims]
-    return Verdict([*verdict.claims, *claims], unchecked, verdict.bounds, verdict.tier)
+    assumed = {
+        "held-out": "the test rows chose nothing, or among the models tested",
+        "compression": "C, kernel, weights and scaling were fixed without the training rows, or are among the settings tried",
+        "PAC-Bayes": "the columns of X have units that were fixed without the training rows",
+        "votes": "a bagging's setting is among those tried, and a pool of cuts was fixed without the training rows",
+    }
+    texts = []
+    if "held-out" in methods and without_test and block["shared"] is not None:
+        texts.append("shared: which share of the test rows occurs in training (give the judge these rows too)")
+    texts += [f"that {text}" for name, text in assumed.items() if name in methods]
+    if methods:
+        texts.append("that the rows are independent draws from one distribution, and so are the new ones")
+        texts.append("the words beside the values")
+    texts += [f"why {str(name)[:40]} was refused" for name in block["refused"]]
+    return [f"bounds: {text}" for text in texts]
 
 
-def _shares(block: dict[str, Any], document: Mapping[str, Any]) -> list[Claim]:
-    delta = number(block["delta"])
-    total = sum((Fraction(number(row["delta"])) for row in block["rows"] if row["delta"] is not None), Fraction(0))
-    fits = total <= Fraction(delta)  # exactly
-    claims = [Claim("bounds: delta", delta, float(total), fits, "the shares of all bounds together")]
-    expected = {row["method"] for row in block["rows"] if row["delta"] is None}
-    claims.append(Claim("bounds: in expectation", sorted(expected), None, expected <= {"leave-one-out"}))
-    candidates = (document.get("tuning") or {}).get("candidates", 1)  # the rows may have chosen among so many
+def _share_claims(case: BoundsCase) -> None:
+    block = case.block
+    delta, rows = number(block["delta"]), block["rows"]
+    total = sum((Fraction(number(row["delta"])) for row in rows if row["delta"] is not None), Fraction(0))
+    case.claim("delta", delta, float(total), total <= Fraction(delta), "the shares of all bounds together")  # exactly
+    expected = {row["method"] for row in rows if row["delta"] is None}
+    case.claim("in expectation", sorted(expected), None, expected <= {"leave-one-out"})
+    candidates = (case.document.get("tuning") or {}).get("candidates", 1)  # the rows may have chosen among so many
     counts = at_most(candidates, block["tried"])
-    claims.append(Claim("bounds: tried", [block["tried"], block["tested"]], None, counts, "settings, models tested"))
-    values = [number(row["value"]) for row in block["rows"]]
-    claims.append(Claim("bounds: order", "tightest first", None, values == sorted(values)))
-    if not any(row["method"] == "held-out" for row in block["rows"]):
-        none = block["shared"] is None
-        claims.append(Claim("bounds: shared", block["shared"], None, none, "there are no test rows"))
-    return claims
+    case.claim("tried", [block["tried"], block["tested"]], None, counts, "settings, models tested")
+    values = [number(row["value"]) for row in rows]
+    case.claim("order", "tightest first", None, values == sorted(values))
+    if not any(row["method"] == "held-out" for row in rows):
+        case.claim("shared", block["shared"], None, block["shared"] is None, "there are no test rows")

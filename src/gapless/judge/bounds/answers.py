@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..form.learners import arrays_of_learner
 from ..kernel.values import Values
 from ..linear.recompute import score_bounds
-from ..rows import Rows, as_rows, filled
+from ..rows import Rows, as_dense, as_rows, filled
 
 
 class Answers(NamedTuple):
@@ -71,10 +72,10 @@ def _mean_of_trees(document: Mapping[str, Any], arrays: Mapping[str, Any], rows:
     learners, K = document.get("learners"), len(document["classes"]["values"])
     if not learners or any(each["estimator"] != "DecisionTreeClassifier" for each in learners):
         return None
-    X = np.vstack([filled(block) for block in rows.blocks()])
+    X = as_dense(rows)
     total = np.zeros((X.shape[0], K))
     for j, learner in enumerate(learners):
-        own = {key.partition(".")[2]: a for key, a in arrays.items() if key.startswith(f"{j}.")}
+        own = arrays_of_learner(dict(arrays), j)
         known = [int(value) for value in learner["classes"]["values"]]
         part = as_rows(X[:, np.asarray(arrays["feature_lists"][j], dtype=np.int64)])
         total[:, known] += np.asarray(own["value"])[leaves(learner, own, part)]
@@ -82,7 +83,7 @@ def _mean_of_trees(document: Mapping[str, Any], arrays: Mapping[str, Any], rows:
 
 
 def _vote_of_stumps(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows) -> Answers:
-    X = np.vstack([filled(block) for block in rows.blocks()]).astype(np.float32)
+    X = as_dense(rows).astype(np.float32)
     total, every = np.zeros((X.shape[0], len(document["classes"]["values"]))), np.arange(X.shape[0])
     stumps = zip(arrays["feature"], arrays["threshold"], arrays["classes"], arrays["stage_weights"], strict=True)
     for j, t, (left, right), a in stumps:
@@ -112,7 +113,7 @@ def _kernel(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows) 
         return None
     d, u = rows.shape[1], np.asarray(arrays["dual"])[0]
     vectors = _vectors(document, arrays, d)
-    X = np.vstack([*(filled(block) for block in rows.blocks()), vectors])
+    X = np.vstack([as_dense(rows), vectors])
     n, m = rows.shape[0], vectors.shape[0]
     weights = np.concatenate((np.zeros(n), u[u != 0.0]))
     if weights.size != n + m:

@@ -3,120 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..arithmetic.compare import at_most, between, equal
 from ..arithmetic.rounding import Interval, exactly, gamma, total_of
-from ..classes import label_index, weights_of_rows
-from ..document import number
+from ..classes import label_index
 from ..fingerprint import digest, row_hashes
+from ..form.entries import number
 from ..kernel.labels import safe_sides
 from ..kernel.values import Values
 from ..linear.labels import gap_safe_labels
-from ..linear.recompute import row_weights
 from ..rows import as_rows, filled
-from ..verdict import Claim
 from . import binomial, divergence
 from .answers import answers, hyperplane, scores
-from .votes import grown, recount
+from .case import BoundsCase
+from .votes import members_claim, recount
 
-#: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
-LOOSE = 1e-6
-#: Test errors, or right answers, beyond which no tail is summed.
-MOST_COUNTED = 20_000_000
-#: Up to this relative gap support vectors are counted as they stand; alpha within FREE of 0 or c is at its bound.
+#: Up to this relative gap support vectors are counted as they stand.
 EXACT_GAP = 1e-9
-FREE = 1e-9
-
-Found = tuple[list[Claim], list[str]]
-
-
-class Case:
-    """The document, its data and, if there are any, the test rows."""
-
-    def __init__(
-        self,
-        document: Mapping[str, Any],
-        arrays: Mapping[str, Any],
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        *,
-        test: tuple[Any, Any] | None,
-        tried: int,
-        tested: int,
-        shared: Any = None,
-    ) -> None:
-        self.document, self.arrays, self.test, self.shared = document, arrays, test, shared
-        self.parameters, self.problem = document["parameters"], document["problem"]
-        self.rows, self.tried, self.tested = as_rows(X), max(1, tried), max(1, tested)
-        self.n = self.rows.shape[0]
-        self.index = label_index(y, document["classes"], self.n)
-        self.alike = bool((weights_of_rows(sample_weight, self.n) == 1.0).all())
-
-    def share(self, row: dict[str, Any], parts: int) -> Fraction:
-        return Fraction(number(row["delta"])) / parts
-
-
-def _value(row: dict[str, Any], found: float, proved: bool | None = None, note: str = "") -> Claim:
-    claimed = number(row["value"])
-    enough = proved is True or at_most(found, claimed)
-    close = at_most(claimed, found, LOOSE * found) or (claimed == 1.0 and at_most(1.0, found, LOOSE))
-    holds = at_most(claimed, 1.0) and enough and close
-    return Claim(f"bounds: {row['method']}", claimed, min(1.0, found), holds, note)
-
-
-def _count(row: dict[str, Any], name: str, found: Any, holds: bool, note: str = "") -> Claim:
-    return Claim(f"bounds: {row['method']}, {name}", row["figures"][name], found, holds, note)
-
-
-def _not_randomised(row: dict[str, Any]) -> list[Claim]:
-    drawn = row["randomised"]
-    return [] if drawn is None else [Claim(f"bounds: {row['method']}, randomised", drawn, None, False)]
-
-
-def _half(row: dict[str, Any], found: float) -> Claim:
-    """The claim for the hypothesis that is drawn."""
-    claimed = row["randomised"]
-    holds = claimed is not None and between(number(claimed), found, found * (1.0 + LOOSE))
-    return Claim(f"bounds: {row['method']}, randomised", claimed, found, holds, "for one that is drawn")
 
 
 # -- held out
 
 
-def held_out(case: Case, row: dict[str, Any]) -> Found:
+def held_out(case: BoundsCase, row: dict[str, Any]) -> None:
     figures = row["figures"]
-    k, n, delta = figures["errors"], figures["n"], case.share(row, case.tested)
-    if not 0 <= k <= n or n == 0 or min(k, n - k) > MOST_COUNTED:
-        return [_count(row, "errors", None, False)], []
+    k, n, delta = figures["errors"], figures["n"], case.delta(row, case.block["tested"])
+    if not 0 <= k <= n or n == 0 or min(k, n - k) > 20_000_000:  # beyond, no tail is summed
+        case.count_claim(row, "errors", None, False)
+        return
     proved = at_most(number(row["value"]), 1.0) and binomial.held_out_holds(k, n, number(row["value"]), delta)
     note = "P(Bin <= k) <= delta, in integers" if n <= binomial.EXACT else "P(Bin <= k) <= delta, rounded outward"
-    claims = [_value(row, binomial.held_out(k, n, float(delta)), proved, note), *_not_randomised(row)]
+    case.value_claim(row, binomial.held_out(k, n, float(delta)), proved, note)
+    case.drawn_claim(row)
     if case.test is None:
         other = figures["rows"] != case.document["certificate"]["fingerprint"]["rows"]
-        claims.append(_count(row, "rows", None, other, "test rows that are not those of the fit"))
-        open_ = "bounds: errors on the test rows, and how many occur in training (give the judge these rows too)"
-        return claims, [open_]
+        case.count_claim(row, "rows", None, other, "test rows that are not those of the fit")
+        what = "errors on the test rows, and how many occur in training (give the judge these rows too)"
+        case.unchecked.append(f"bounds: {what}")
+        return
     rows = as_rows(case.test[0])
     index = label_index(case.test[1], case.document["classes"], rows.shape[0])
     same = digest(row_hashes(rows), "<u8") == figures["rows"] and digest(index, "<i8") == figures["labels"]
-    claims.append(_count(row, "n", rows.shape[0], same and n == rows.shape[0], "the test rows are those of the count"))
-    if rows.shape[1] == case.rows.shape[1] and rows.shape[0] > 0:
-        claims += _new_rows(case, rows, row)
-    told = answers(case.document, case.arrays, rows) if rows.shape[1] == case.rows.shape[1] else None
+    case.count_claim(row, "n", rows.shape[0], same and n == rows.shape[0], "the test rows are those of the count")
+    fitting = rows.shape[1] == case.rows.shape[1]
+    if fitting and rows.shape[0] > 0:
+        _new_rows_claims(case, rows, row)
+    told = answers(case.document, case.arrays, rows) if fitting else None
     if told is None:
-        return claims, [f"bounds: errors on the test rows (the judge cannot run {case.document['estimator']})"]
+        case.unchecked.append(f"bounds: errors on the test rows (the judge cannot run {case.document['estimator']})")
+        return
     wrong = int(np.count_nonzero(told.classes != index))
-    claims.append(_count(row, "errors", wrong, equal(k, wrong, int(told.open.sum())), "counted anew"))
-    return claims, []
+    case.count_claim(row, "errors", wrong, equal(k, wrong, int(told.open.sum())), "counted anew")
 
 
-def _new_rows(case: Case, rows: Any, row: dict[str, Any]) -> list[Claim]:
+def _new_rows_claims(case: BoundsCase, rows: Any, row: dict[str, Any]) -> None:
     """That the test rows are neither the training rows nor taken from them, and the share that occurs there."""
     known, new = (np.ascontiguousarray(row_hashes(part)).view("V16").ravel() for part in (case.rows, rows))
     n, m = known.size, new.size
@@ -127,40 +70,37 @@ def _new_rows(case: Case, rows: Any, row: dict[str, Any]) -> list[Claim]:
     if share == 1.0 and m >= 10 and np.unique(new).size == m:  # once in both: independent rows coincide twice too
         values, times = np.unique(known, return_counts=True)
         taken = taken or bool(np.isin(new, values[times == 1]).all())
-    note = "test rows that are neither those of the fit nor taken from them"
-    same = case.shared is not None and equal(number(case.shared), share, 1e-12)
-    return [
-        _count(row, "rows", None, not taken, note),
-        Claim("bounds: shared", case.shared, share, same, "test rows that occur in training"),
-    ]
+    shared = case.block["shared"]
+    same = shared is not None and equal(number(shared), share, 1e-12)
+    case.count_claim(row, "rows", None, not taken, "test rows that are neither those of the fit nor taken from them")
+    case.claim("shared", shared, share, same, "test rows that occur in training")
 
 
 # -- compression
 
 
-def compression(case: Case, row: dict[str, Any]) -> Found:
-    figures = row["figures"]
-    k, n = figures["k"], figures["n"]
+def compression(case: BoundsCase, row: dict[str, Any]) -> None:
+    k, n = row["figures"]["k"], row["figures"]["n"]
     broken = _broken(case)
-    claims = [Claim("bounds: compression, conditions", "kept", broken or "kept", broken is None), *_not_randomised(row)]
-    if broken is not None:
-        return claims, []
+    kept = case.claim("compression, conditions", "kept", broken or "kept", broken is None)
+    case.drawn_claim(row)
+    if not kept:
+        return
     least, how = _kept(case, k)
-    claims.append(_count(row, "k", least, between(k, least, n), how))
-    claims.append(_count(row, "n", case.n, n == case.n))
+    case.count_claim(row, "k", least, between(k, least, n), how)
+    case.count_claim(row, "n", case.n, n == case.n)
     if k > n or n != case.n:
-        return claims, []
-    delta = case.share(row, case.tried)
+        return
+    delta = case.delta(row, case.block["tried"])
     proved = at_most(number(row["value"]), 1.0) and binomial.change_holds(k, n, number(row["value"]), delta)
     note = "in integers" if n <= binomial.EXACT else "rounded outward"
-    claims.append(_value(row, binomial.change(k, n, float(delta)), proved, f"Campi and Garatti's sum, {note}"))
-    return claims, []
+    case.value_claim(row, binomial.change(k, n, float(delta)), proved, f"Campi and Garatti's sum, {note}")
 
 
-def _broken(case: Case) -> str | None:
+def _broken(case: BoundsCase) -> str | None:
     """The condition that the document itself shows to be broken."""
     name, p, block = case.document["estimator"], case.parameters, case.document["certificate"]
-    if name not in ("LinearSVC", "SVC") or len(case.document["classes"]["values"]) != 2:
+    if name not in ("LinearSVC", "SVC") or case.K != 2:
         return "a support vector machine of two classes"
     if block["kind"] != "gap" or block["status"] not in ("converged", "stalled"):
         return "an optimum"
@@ -176,32 +116,25 @@ def _broken(case: Case) -> str | None:
     return None
 
 
-def _kept(case: Case, k: int) -> tuple[int, str]:
+def _kept(case: BoundsCase, k: int) -> tuple[int, str]:
     """How many rows determine the model, at least, and how that is known."""
-    alpha = np.abs(np.asarray(case.arrays["dual"])[0])
-    weight = np.array([number(w) for w in case.problem["class_weight"]])
-    C = number(case.problem["C"])
-    c = row_weights(C if math.isfinite(C) else 1.0, np.ones(case.n), weight, case.index)
-    linear = case.document["estimator"] == "LinearSVC"
-    squared = linear and case.problem["loss"] == "squared_hinge"
-    hard = C == math.inf
-    tied = squared or hard or (linear and case.problem["offset"] != "free")  # the offset needs no row of its own
-    inner = (alpha > FREE * c) & (alpha < (1.0 - FREE) * c)
-    ends = 0 if tied or bool(inner.any()) else 2
+    alpha, c, _, inner = case.multipliers()
+    linear, hard = case.document["estimator"] == "LinearSVC", number(case.problem["C"]) == math.inf
+    # The squared hinge, the hard margin and a penalised offset need no row of the offset's own.
+    tied = hard or (linear and (case.problem["loss"] == "squared_hinge" or case.problem["offset"] != "free"))
+    ends = 0 if tied or inner else 2
     support = int(np.count_nonzero(alpha > 0.0)) + ends
     sub = case.document["certificate"]["subproblems"][0]
     if sub["relative_gap"] is not None and at_most(number(sub["relative_gap"]), EXACT_GAP) and support <= k:
         return min(case.n, support), "rows with alpha > 0 at a gap of rounding size"
     if hard:
         return case.n, "no row of a hard margin is proved to be free of it"
-    sign = np.where(case.index == 1, 1.0, -1.0)
+    sign, u = np.where(case.index == 1, 1.0, -1.0), case.arrays["dual"][0]
     if linear:
-        w, b = np.asarray(case.arrays["coef"], float)[0], float(np.asarray(case.arrays["intercept"])[0])
+        w, b = case.arrays["coef"].astype(np.float64)[0], float(case.arrays["intercept"][0])
         loss, offset, scale = case.problem["loss"], case.problem["offset"], number(case.problem["offset_scale"])
-        u = np.asarray(case.arrays["dual"])[0]
         side = -gap_safe_labels(case.rows, sign, c, loss, offset, w, b, u, scale).side
     else:
-        u = np.asarray(case.arrays["dual"])[0]
         values = Values(case.rows, case.problem["kernel"], np.arange(case.n), False)
         f, off = values.sums(u)
         radius = math.sqrt(abs(number(sub["gap"])) + abs(number(sub["rounding"])))
@@ -213,26 +146,27 @@ def _kept(case: Case, k: int) -> tuple[int, str]:
 # -- PAC-Bayes
 
 
-def _plane(case: Case) -> tuple[np.ndarray, float | None] | None:
+def _plane(case: BoundsCase) -> tuple[np.ndarray, float | None] | None:
     """(w, b), b None where the model has no offset; of a linear SVC w is put together."""
     found = hyperplane(case.document, case.arrays)
     if found is not None:
         return (found[0], None) if case.parameters.get("fit_intercept", True) is False else found
     linear = case.document["estimator"] == "SVC" and case.problem["kernel"]["name"] == "linear"
-    if not linear or len(case.document["classes"]["values"]) != 2:
+    if not linear or case.K != 2:
         return None
-    u, w = np.asarray(case.arrays["dual"])[0], np.zeros(case.rows.shape[1])
+    u, w = case.arrays["dual"][0], np.zeros(case.rows.shape[1])
     for block in case.rows.blocks():
         w += u[block.start : block.start + block.n] @ filled(block)
-    return w, float(np.asarray(case.arrays["scalars"])[0, 0])
+    return w, float(case.arrays["scalars"][0, 0])
 
 
-def pac_bayes(case: Case, row: dict[str, Any]) -> Found:
+def pac_bayes(case: BoundsCase, row: dict[str, Any]) -> None:
     plane, mu = _plane(case), number(row["figures"]["mu"])
-    claims = [Claim("bounds: PAC-Bayes, conditions", "kept", None, plane is not None, "a hyperplane, two classes")]
-    claims.append(_count(row, "n", case.n, row["figures"]["n"] == case.n))
+    case.claim("PAC-Bayes, conditions", "kept", None, plane is not None, "a hyperplane, two classes")
+    case.count_claim(row, "n", case.n, row["figures"]["n"] == case.n)
     if plane is None or not 0.0 < mu < 1e8:
-        return [*claims, _count(row, "mu", None, False)], []
+        case.count_claim(row, "mu", None, False)
+        return
     w, b = plane
     size = math.sqrt(total_of(w * w) + (0.0 if b is None else b * b))
     low, high = scores(case.rows, w, 0.0 if b is None else b)
@@ -248,19 +182,20 @@ def pac_bayes(case: Case, row: dict[str, Any]) -> Found:
     kl = exactly(mu).square() * exactly(0.5)
     delta = Interval.outward(number(row["delta"]), number(row["delta"]))
     drawn = divergence.kl_upper(seen, divergence.budget(case.n, kl, delta))
-    claims += [_half(row, drawn), _value(row, min(1.0, 2.0 * drawn), None, "kl inequality, from the margins")]
-    return claims, []
+    case.drawn_claim(row, drawn)
+    case.value_claim(row, min(1.0, 2.0 * drawn), None, "kl inequality, from the margins")
 
 
 # -- VC
 
 
-def vc(case: Case, row: dict[str, Any]) -> Found:
+def vc(case: BoundsCase, row: dict[str, Any]) -> None:
     plane, figures, n = _plane(case), row["figures"], case.n
-    claims = [Claim("bounds: VC, conditions", "kept", None, plane is not None, "a hyperplane, two classes")]
-    claims += [_count(row, "n", n, figures["n"] == n), *_not_randomised(row)]
+    case.claim("VC, conditions", "kept", None, plane is not None, "a hyperplane, two classes")
+    case.count_claim(row, "n", n, figures["n"] == n)
+    case.drawn_claim(row)
     if plane is None:
-        return claims, []
+        return
     w, b = plane
     low, high = scores(case.rows, w, 0.0 if b is None else b)
     wrong = int(np.count_nonzero((low + high > 0.0) != (case.index == 1)))
@@ -268,12 +203,11 @@ def vc(case: Case, row: dict[str, Any]) -> Found:
     near = (low <= 0.0) & (high >= 0.0) if "coef" in case.arrays else np.abs(low + high) < 1e-9
     k = figures["errors"]
     counted = equal(k, wrong, np.count_nonzero(near)) and at_most(k, n)
-    claims.append(_count(row, "errors", wrong, counted, "counted anew"))
+    case.count_claim(row, "errors", wrong, counted, "counted anew")
     dimension = w.size + (b is not None)
-    claims.append(_count(row, "dimension", dimension, figures["dimension"] == dimension))
+    case.count_claim(row, "dimension", dimension, figures["dimension"] == dimension)
     omega = 1.0 if n <= 2 else _devroye(n, dimension, number(row["delta"]))
-    claims.append(_value(row, min(1.0, float(np.nextafter(k / n, 2.0)) + omega), None, "Devroye's form, Cover's count"))
-    return claims, []
+    case.value_claim(row, min(1.0, float(np.nextafter(k / n, 2.0)) + omega), None, "Devroye's form, Cover's count")
 
 
 def _devroye(n: int, dimension: int, delta: float) -> float:
@@ -292,33 +226,28 @@ def _devroye(n: int, dimension: int, delta: float) -> float:
 # -- votes
 
 
-def votes(case: Case, row: dict[str, Any]) -> Found:
-    figures = row["figures"]
-    unchecked: list[str] = []
-    found = recount(case, figures)
-    claims: list[Claim] = []
-    two = len(case.document["classes"]["values"]) == 2
-    plain = {"first order", "tandem"} | ({"disagreement", "Chebyshev-Cantelli", "C-bound"} if two else set())
+def votes(case: BoundsCase, row: dict[str, Any]) -> None:
+    figures, found = row["figures"], recount(case, row["figures"])
     orders = figures["orders"]
-    claims.append(_count(row, "orders", sorted(plain), set(orders) <= plain and len(set(orders)) == len(orders)))
+    plain = {"first order", "tandem"} | ({"disagreement", "Chebyshev-Cantelli", "C-bound"} if case.K == 2 else set())
+    fitting = set(orders) <= plain and len(set(orders)) == len(orders)
+    case.count_claim(row, "orders", sorted(plain), fitting)
     if isinstance(found, str):
-        unchecked.append(f"bounds: errors of the voters ({found})")
+        case.unchecked.append(f"bounds: errors of the voters ({found})")
     else:
         for name, fresh in found.items():
-            claimed = number(figures[name])
-            near = equal(claimed, fresh, 1e-9 * (1.0 + abs(fresh)))
-            claims.append(_count(row, name, fresh, near, "counted anew"))
-        made, rest = grown(case)
-        claims += made
-        unchecked += rest
-    g, t, d = (number(figures[name]) for name in ("gibbs", "tandem", "disagreement"))
+            near = equal(number(figures[name]), fresh, 1e-9 * (1.0 + abs(fresh)))
+            case.count_claim(row, name, fresh, near, "counted anew")
+        members_claim(case)
+    means = (number(figures["gibbs"]), number(figures["tandem"]), number(figures["disagreement"]))
     n, pairs, kl = figures["n"], figures["pairs"], number(figures["divergence"])
-    good = between((g, t, d), 0.0, 1.0) and at_most(1, pairs)
-    if not good or not claims[0].holds:
-        return [*claims, _count(row, "n", None, False)], unchecked
-    values, drawn = _orders(orders, (g, t, d), n, pairs, kl, float(case.share(row, case.tried * len(orders))))
-    claims += [_half(row, drawn), _value(row, min(1.0, *values.values()), None, "kl inequality, from these counts")]
-    return claims, unchecked
+    if not (between(means, 0.0, 1.0) and at_most(1, pairs) and fitting):
+        case.count_claim(row, "n", None, False)
+        return
+    delta = float(case.delta(row, max(1, case.block["tried"]) * len(orders)))
+    values, drawn = _orders(orders, means, n, pairs, kl, delta)
+    case.drawn_claim(row, drawn)
+    case.value_claim(row, min(1.0, *values.values()), None, "kl inequality, from these counts")
 
 
 def _orders(
@@ -353,12 +282,16 @@ def _orders(
     return found, drawn
 
 
-CLAIMS: dict[str, Callable[[Case, dict[str, Any]], Found]] = {
+def certain_leave_one_out(case: BoundsCase, row: dict[str, Any]) -> None:
+    """A leave-one-out count cannot hold with high probability: a delta beside it is a false claim."""
+    case.claim("leave-one-out", "with probability", None, False)
+
+
+CLAIMS = {
     "held-out": held_out,
     "compression": compression,
     "PAC-Bayes": pac_bayes,
     "VC": vc,
     "votes": votes,
-    # It cannot hold with high probability: a delta beside it is a false claim.
-    "leave-one-out": lambda case, row: ([Claim("bounds: leave-one-out", "with probability", None, False)], []),
+    "leave-one-out": certain_leave_one_out,
 }

@@ -7,61 +7,43 @@ Jaakkola-Haussler   y_i f(x_i) <= alpha_i K(x_i, x_i)                           
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..arithmetic.compare import between, equal
-from ..document import number
-from ..linear.recompute import row_weights
-from ..rows import filled
-from ..verdict import Claim
+from ..form.entries import number
+from ..rows import as_dense
 from .answers import scores
-
-if TYPE_CHECKING:
-    from .claims import Case
-
-#: alpha within this share of c from 0 and from c is at its bound.
-FREE = 1e-9
-#: Rows of which a kernel matrix is made; there are no claims of more.
-MOST = 4_000
+from .case import BoundsCase
 
 
-def leave_one_out(case: Case, row: dict[str, Any]) -> list[Claim]:
+def leave_one_out(case: BoundsCase, row: dict[str, Any]) -> None:
     """The claims of the row; that they say nothing with high probability stands elsewhere."""
-    count, n = row["figures"]["count"], row["figures"]["n"]
-    name, linear = "bounds: leave-one-out", case.document["estimator"] == "LinearSVC"
+    count, n, most_rows = row["figures"]["count"], row["figures"]["n"], 4_000  # of which a kernel matrix is made
+    linear = case.document["estimator"] == "LinearSVC"
     machine = (linear and case.problem["loss"] == "hinge") or case.document["estimator"] == "SVC"
-    kept = machine and len(case.document["classes"]["values"]) == 2 and case.alike and n == case.n <= MOST
-    kept = kept and row["randomised"] is None
+    kept = machine and case.K == 2 and case.alike and n == case.n <= most_rows and row["randomised"] is None
     note = "a support vector machine, few rows that count alike; nothing is drawn"
-    claims = [Claim(f"{name}, conditions", "kept", None, bool(kept), note)]
-    if not kept:
-        return claims
-    alpha = np.abs(np.asarray(case.arrays["dual"])[0])
-    C = number(case.problem["C"])
-    weight = np.array([number(w) for w in case.problem["class_weight"]])
-    c = row_weights(C if math.isfinite(C) else 1.0, np.ones(n), weight, case.index)
-    c = c if math.isfinite(C) else np.full(n, 2.0 * float(alpha.max(initial=1.0)))  # the hard margin bounds none
-    used = alpha > FREE * c
+    if not case.claim("leave-one-out, conditions", "kept", None, kept, note):
+        return
+    alpha, _, used, inner = case.multipliers()
     least = most = int(np.count_nonzero(used))
     if linear and case.problem["offset"] != "free":
         least, most = _without_offset(case, alpha, used)
-    elif not bool((used & (alpha < (1.0 - FREE) * c)).any()):
+    elif not inner:
         most += 2
-    claims.append(Claim(f"{name}, count", count, least, between(count, least, most), "counted anew"))
+    case.claim("leave-one-out, count", count, least, between(count, least, most), "counted anew")
     value = number(row["value"])
-    claims.append(Claim(name, value, count / n, equal(value, count / n, 1e-12), "in expectation only"))
-    return claims
+    case.claim("leave-one-out", value, count / n, equal(value, count / n, 1e-12), "in expectation only")
 
 
-def _without_offset(case: Case, alpha: np.ndarray, used: np.ndarray) -> tuple[int, int]:
+def _without_offset(case: BoundsCase, alpha: np.ndarray, used: np.ndarray) -> tuple[int, int]:
     """The smallest of the three counts; between two numbers where rounding leaves rows open."""
-    w, b = np.asarray(case.arrays["coef"], float)[0], float(np.asarray(case.arrays["intercept"])[0])
+    w, b = case.arrays["coef"].astype(np.float64)[0], float(case.arrays["intercept"][0])
     low, high = scores(case.rows, w, b)
     margin = np.where(case.index == 1, 1.0, -1.0) * 0.5 * (low + high)
-    X = np.vstack([filled(block) for block in case.rows.blocks()])
+    X = as_dense(case.rows)
     K = X @ X.T
     if case.problem["offset"] == "penalised":
         K += number(case.problem["offset_scale"]) ** 2

@@ -9,23 +9,19 @@ two constants; KL is that of their weights from equal ones over all of the pool.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..document import number
 from ..errors import CertificateError
-from ..verdict import Claim
+from ..form.entries import number
+from ..form.learners import arrays_of_learner, members_of
+from ..rows import as_dense
 from .answers import answers
-
-if TYPE_CHECKING:
-    from .claims import Case
-
-#: Rows times features times members whose certificates are judged on their bags: some ten seconds.
-MOST = 4_000_000
+from .case import BoundsCase
 
 
-def recount(case: Case, figures: dict[str, Any]) -> dict[str, float] | str:
+def recount(case: BoundsCase, figures: dict[str, Any]) -> dict[str, float] | str:
     """gibbs, tandem, disagreement, n, pairs, voters and divergence; or why the judge cannot count."""
     name = case.document["estimator"]
     if name == "BaggingClassifier" and figures["pool"] is None:
@@ -35,7 +31,7 @@ def recount(case: Case, figures: dict[str, Any]) -> dict[str, float] | str:
     return {"voters": -1.0}  # nothing else has voters
 
 
-def _bagging(case: Case) -> dict[str, float] | str:
+def _bagging(case: BoundsCase) -> dict[str, float] | str:
     problem, learners = case.problem, case.document.get("learners")
     if learners is None:
         return "the members are not in the document: a model file has them"
@@ -44,12 +40,12 @@ def _bagging(case: Case) -> dict[str, float] | str:
         return "how these bags are drawn is another library's"
     n, m = case.n, len(learners)
     wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
-    X = _dense(case)
+    X = as_dense(case.rows)
     for j, learner in enumerate(learners):
         seen = np.zeros(n, dtype=bool)
         seen[_bag(case, j)] = True
         out = np.flatnonzero(~seen)
-        told = answers(learner, _arrays(case, j), X[out][:, _features(case, j)])
+        told = answers(learner, arrays_of_learner(case.arrays, j), X[out][:, _features(case, j)])
         if told is None:
             return f"the judge cannot run {learner['estimator']}"
         # Members know classes by their numbers, of those that their bag held.
@@ -58,51 +54,47 @@ def _bagging(case: Case) -> dict[str, float] | str:
     return _means(wrong, counted, np.full(m, 1.0 / m), 0.0)
 
 
-def grown(case: Case) -> tuple[list[Claim], list[str]]:
-    """That the members of a bagging are what their bags make of them: each by its own certificate, on its bag alone."""
-    learners = case.document.get("learners")
+def members_claim(case: BoundsCase) -> None:
+    """Claim that the members of a bagging are what their bags make of them: each by its own certificate, on its bag alone."""
+    learners = members_of(case.document)
     if case.document["estimator"] != "BaggingClassifier" or not learners:
-        return [], []
-    from ..check import check
-
-    X, bad, open_splits = _dense(case), [], 0
-    few = min(len(learners), max(1, MOST // max(1, case.n * case.problem["features"])))
+        return
+    X, bad, open_splits = as_dense(case.rows), [], 0
+    # Rows times features times members whose certificates are judged on their bags: some ten seconds.
+    few = min(len(learners), max(1, 4_000_000 // max(1, case.n * case.problem["features"])))
     for j in range(few):
-        bag, part = _bag(case, j), X[:, _features(case, j)]
+        bag, part, arrays = _bag(case, j), X[:, _features(case, j)], arrays_of_learner(case.arrays, j)
         times = np.bincount(bag, minlength=case.n).astype(np.float64)
         try:
             if learners[j]["certificate"]["fingerprint"]["n_rows"] == case.n:
-                verdict = check(learners[j], _arrays(case, j), part, case.index, times)
+                verdict = case.check(learners[j], arrays, part, case.index, times)
             else:
-                verdict = check(learners[j], _arrays(case, j), part[bag], case.index[bag])
+                verdict = case.check(learners[j], arrays, part[bag], case.index[bag])
         except (CertificateError, KeyError, TypeError):
             bad.append(j)
             continue
         bad += [] if verdict else [j]
         open_splits += any("whether splits are the best" in text for text in verdict.unchecked)
-    unchecked = [f"bounds: that the members after {few} saw their bags alone"] if few < len(learners) else []
-    unchecked += ["bounds: that splits were chosen by their bags alone (not all were tried)"] if open_splits else []
-    told = f"{few} of their bags", f"{few - len(bad)}"
-    return [Claim("bounds: votes, members", *told, not bad, "by their certificates")], unchecked
+    if few < len(learners):
+        case.unchecked.append(f"bounds: that the members after {few} saw their bags alone")
+    if open_splits:
+        case.unchecked.append("bounds: that splits were chosen by their bags alone (not all were tried)")
+    case.claim("votes, members", f"{few} of their bags", f"{few - len(bad)}", not bad, "by their certificates")
 
 
-def _bag(case: Case, j: int) -> np.ndarray:
-    random = np.random.RandomState(int(np.asarray(case.arrays["seeds"])[j]))
+def _bag(case: BoundsCase, j: int) -> np.ndarray:
+    random = np.random.RandomState(int(case.arrays["seeds"][j]))
     if case.problem["features_replacement"]:
         random.randint(0, case.document["n_features"], case.problem["features"])
     return random.randint(0, case.n, case.problem["draws"])
 
 
-def _features(case: Case, j: int) -> np.ndarray:
-    return np.asarray(case.arrays["feature_lists"][j], dtype=np.int64)
+def _features(case: BoundsCase, j: int) -> np.ndarray:
+    return case.arrays["feature_lists"][j].astype(np.int64)
 
 
-def _arrays(case: Case, j: int) -> dict[str, Any]:
-    return {key.partition(".")[2]: a for key, a in case.arrays.items() if key.startswith(f"{j}.")}
-
-
-def _boosting(case: Case, pool: Any) -> dict[str, float] | str:
-    if case.problem["learner"] != "stump" or pool is None or len(case.document["classes"]["values"]) != 2:
+def _boosting(case: BoundsCase, pool: Any) -> dict[str, float] | str:
+    if case.problem["learner"] != "stump" or pool is None or case.K != 2:
         return {"voters": -1.0}  # voters that saw every row
     cuts = {(int(j), number(t)) for j, t in pool}
     weight: dict[tuple[int, float, int], float] = {}
@@ -112,7 +104,7 @@ def _boosting(case: Case, pool: Any) -> dict[str, float] | str:
             return {"voters": -1.0}
         key = (-1, 0.0, int(left)) if j < 0 or left == right else (int(j), float(t), int(left))
         weight[key] = weight.get(key, 0.0) + float(a)
-    X = _dense(case)
+    X = as_dense(case.rows)
     rho = np.array(list(weight.values()))
     rho = rho / rho.sum()
     wrong = np.empty((case.n, len(weight)), dtype=bool)
@@ -121,12 +113,6 @@ def _boosting(case: Case, pool: Any) -> dict[str, float] | str:
         wrong[:, v] = told != case.index
     divergence = math.fsum((rho * np.log(rho * (2.0 * len(cuts) + 2.0))).tolist())
     return _means(wrong, np.ones_like(wrong), rho, max(0.0, divergence))
-
-
-def _dense(case: Case) -> np.ndarray:
-    from ..rows import filled
-
-    return np.vstack([filled(block) for block in case.rows.blocks()])
 
 
 def _means(wrong: np.ndarray, counted: np.ndarray, rho: np.ndarray, divergence: float) -> dict[str, float]:

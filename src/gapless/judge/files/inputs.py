@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..document import (
-    flaw_of,
+from ..form.entries import (
     is_count,
     is_dict,
     is_finite,
@@ -27,7 +26,7 @@ from ..document import (
     one_of,
     or_none,
 )
-from ..schema import Entry, Table, Test, optional, unchecked
+from ..form.schema import Choice, Entry, Table, Test, optional, unchecked
 from .cells import days, numbers, parts_of
 
 
@@ -45,22 +44,8 @@ _WRITTEN: Table = {
     "decimal": optional(_told(one_of(".", ","))),
     "unit": optional(_told(lambda value: is_text(value) and value != "")),
 }
-_COLUMNS: dict[str, Table] = {
-    "number": {**_COLUMN, **_SCALED, **_WRITTEN, "indicator": _told(is_flag)},
-    "category": {
-        **_COLUMN,
-        "levels": _told(lambda value: list_of(is_text)(value) and len(set(value)) == len(value)),
-        "missing": _told(is_flag),
-    },
-    "date": {
-        **_COLUMN,
-        "order": _told(one_of("dmy", "mdy")),
-        "parts": _told(lambda value: isinstance(value, list) and len(value) > 0),
-        "indicator": _told(is_flag),
-    },
-}
 #: For the schema of every document.
-TABLES: dict[str, Table] = {
+TABLES: dict[str, Table | Choice] = {
     "input.": {
         "columns": _told(lambda value: isinstance(value, list) and len(value) > 0),
         "dtype": _told(one_of("float64", "float32")),
@@ -68,7 +53,23 @@ TABLES: dict[str, Table] = {
         "target": optional(_told(is_dict)),
         "missing": optional(_told(list_of(is_text))),
     },
-    "input.columns[].": {key: entry for table in _COLUMNS.values() for key, entry in table.items()},
+    "input.columns[].": Choice(
+        lambda block, column: column.get("kind"),
+        {
+            "number": {**_COLUMN, **_SCALED, **_WRITTEN, "indicator": _told(is_flag)},
+            "category": {
+                **_COLUMN,
+                "levels": _told(lambda value: list_of(is_text)(value) and len(set(value)) == len(value)),
+                "missing": _told(is_flag),
+            },
+            "date": {
+                **_COLUMN,
+                "order": _told(one_of("dmy", "mdy")),
+                "parts": _told(lambda value: isinstance(value, list) and len(value) > 0),
+                "indicator": _told(is_flag),
+            },
+        },
+    ),
     "input.columns[].parts[].": {"part": _told(one_of("year", "month", "weekday", "hour", "days")), **_SCALED},
     "input.target.": {**_WRITTEN, "decimal": _told(one_of(".", ","))},
     "origin.": {
@@ -85,49 +86,17 @@ TABLES: dict[str, Table] = {
 }
 
 
-def flaw_of_input(document: dict[str, Any]) -> str | None:
-    """What is wrong with the entry ``input``; None where nothing is, or there is no such entry."""
-    if "input" not in document:
+def defect(document: dict[str, Any]) -> str | None:
+    """What is wrong with the entry ``input`` as a whole; None where nothing is, or there is no such entry."""
+    block = document.get("input")
+    if block is None:
         return None
-    block = document["input"]
-    found = _flaw_of_block(block, TABLES["input."], "input")
-    if found:
-        return found
     if ("target" in block) != ("missing" in block):
         return "of the entries input.target and input.missing one is missing"
-    found = _flaw_of_block(block["target"], TABLES["input.target."], "input.target") if "target" in block else None
-    for k, column in enumerate(block["columns"]):
-        where = f"input.columns[{k}]"
-        table = _COLUMNS.get(str(column.get("kind")) if is_dict(column) else "", _COLUMNS["number"])
-        found = found or _flaw_of_block(column, table, where)
-        for i, part in enumerate([] if found else column.get("parts", [])):
-            found = found or _flaw_of_block(part, TABLES["input.columns[].parts[]."], f"{where}.parts[{i}]")
-    if found:
-        return found
     width = sum(map(width_of, block["columns"]))
-    if width != document.get("n_features"):
-        return f"input gives {width} features, the model has {document.get('n_features')}"
+    if width != document["n_features"]:
+        return f"input gives {width} features, the model has {document['n_features']}"
     return None
-
-
-def flaw_of_origin(document: Any) -> str | None:
-    """What is wrong with the entry that says how a model was made of a file."""
-    if not isinstance(document, dict) or "origin" not in document:
-        return None
-    block = document["origin"]
-    found = _flaw_of_block(block, TABLES["origin."], "origin")
-    if found is None and block["split"] is not None:
-        found = _flaw_of_block(block["split"], TABLES["origin.split."], "origin.split")
-    return found
-
-
-def _flaw_of_block(block: Any, table: Table, where: str) -> str | None:
-    return flaw_of(block, table, where + ".") if is_dict(block) else f"the entry {where} is no object"
-
-
-def without_input(document: dict[str, Any]) -> dict[str, Any]:
-    """The document as it stands without the entry: what is claimed of the features themselves."""
-    return {key: value for key, value in document.items() if key != "input"}
 
 
 def learned(columns: Any) -> bool:

@@ -18,9 +18,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..document import is_count, newer_schema
 from ..errors import ModelFileError
-from ..forms import array_forms, flaw, flaw_of_arrays
+from ..form.document import newer_schema
+from ..form.entries import is_count
+from ..kinds import array_shapes, defect, defect_of_arrays
 
 COMMENT_BYTES = 64
 #: model.json has at most these bytes more than 4 times the file: its arrays are about as long as what it says of them.
@@ -93,10 +94,10 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         newer = newer_schema(document)
         if newer:
             raise ModelFileError(f"{where}: was {newer}")
-        found = flaw(document)
+        found = defect(document)
         if found:
             raise ModelFileError(f"{where}: {found}")
-        implied = array_forms(document)
+        implied = array_shapes(document)
         expected = {"model.json", *(f"{name}.bin" for name in implied)}
         if members.keys() != expected:
             odd = sorted(members.keys() ^ expected)[0]
@@ -110,7 +111,7 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         for name, (dtype, shape) in shapes.items():
             flat = np.frombuffer(_bytes(archive, members[f"{name}.bin"], MOST_ARRAY_BYTES, where), dtype=dtype)
             arrays[name] = flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)
-    found = flaw_of_arrays(document, arrays)
+    found = defect_of_arrays(document, arrays)
     if found:
         raise ModelFileError(f"{where}: {found}")
     document.pop("arrays")

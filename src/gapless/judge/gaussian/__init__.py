@@ -15,21 +15,20 @@ distance of W'SW from I for a rule that is given by a whitening W.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arithmetic.compare import between, capped, equal, worst
 from ..arithmetic.rounding import UNIT, gamma
+from ..case import Case, Rigour
 from ..classes import label_index, sorted_unique
-from ..document import is_number, number, read_arrays
 from ..errors import CertificateError
+from ..form.entries import is_number, number
+from ..form.schema import Kind
 from ..rows import DenseBlock, as_rows
-from ..schema import Kind
-from ..statement import same_rows, same_targets
-from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, LINEAR, QUADRATIC, TABLES, array_forms, flaw
+from ..same_data import same_rows, same_targets
+from .document import GAUSSIAN, LINEAR, QUADRATIC, TABLES, array_shapes, defect
 
 #: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a unit
 #: covariance, or of its logarithm: where rounding is larger, the rule is not what it is claimed to be.
@@ -38,24 +37,7 @@ SHARE = 0.01
 NEAR = 1e-3
 
 
-def check(
-    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
-) -> Verdict:
-    """Judge the moments and the rule of a document; the verdict and the errors are those of ``judge.check``."""
-    case = _Case(document, arrays, X, y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
-    if case.statement_claims(claims):
-        case.moment_claims(claims)
-        case.rule_claims(claims)
-    p, unchecked = document["parameters"], []
-    if document["problem"]["rule"] == "spherical":
-        unchecked.append("parameter shrinkage: a sphere is not shrunk")
-    if document["estimator"] == LINEAR and p.get("solver") != "svd":
-        unchecked.append("parameter tol: the solver svd alone has one")
-    return Verdict(claims, unchecked, [], "float64")
-
-
-class _Moments(NamedTuple):
+class Moments(NamedTuple):
     mass: float
     rows: int
     mean: np.ndarray
@@ -66,52 +48,69 @@ class _Moments(NamedTuple):
     target: np.ndarray  # its diagonal
 
 
-class _Case:
-    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
-        self.document, self.block = document, document["certificate"]
-        self.parameters, self.problem = document["parameters"], document["problem"]
-        self.K, self.d = len(document["classes"]["values"]), document["n_features"]
-        rows = as_rows(X)
-        n = rows.shape[0]
-        self.weights = same_rows(document, rows, sample_weight)
+class View(NamedTuple):
+    """A covariance with its features scaled to unit variance: the scale, eigenvalues falling, eigenvectors."""
+
+    scale: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(cls, S: np.ndarray, least: Any = 0.0) -> View:
+        deviation = np.sqrt(np.maximum(np.diag(S), 0.0))
+        flat = deviation <= least
+        scale = np.where(flat | (deviation == 0.0), 1.0, deviation)
+        values, vectors = np.linalg.eigh(np.where(np.logical_or.outer(flat, flat), 0.0, S / np.outer(scale, scale)))
+        return cls(scale, values[::-1], vectors[:, ::-1])
+
+
+class GaussianCase(Case):
+    """Moments and rule in float64; index is -1 of rows without weight."""
+
+    def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.rows = as_rows(X)
+        n = self.rows.shape[0]
+        self.weights = same_rows(self.document, self.rows, sample_weight)
         # A row of weight 0 is no row, and its label counts for nothing.
         labels, there = np.asarray(y), self.weights > 0
         if labels.shape != (n,):
             raise CertificateError(f"other labels: y has shape {labels.shape}, X has {n} rows")
         self.index = np.full(n, -1, dtype=np.int64)
-        self.index[there] = label_index(labels[there], document["classes"], int(there.sum()))
-        same_targets(document, self.index, "<i8")
-        self.rows = rows
-        self.unit = 2.0**-24 if document["dtype"] == "float32" else UNIT
-        forms = array_forms(document)
-        self.arrays = {name: a.astype(np.float64) for name, a in read_arrays(document, arrays, forms).items()}
+        self.index[there] = label_index(labels[there], self.document["classes"], int(there.sum()))
+        same_targets(self.document, self.index, "<i8")
+        self.unit = 2.0**-24 if self.document["dtype"] == "float32" else UNIT
+        self.arrays = {name: a.astype(np.float64) for name, a in self.arrays.items()}
 
-    # -- what was asked for
+    def judge(self, rigorous: Rigour) -> None:
+        if self._statement_claims():
+            self._moment_claims()
+            self._rule_claims()
+        if self.problem["rule"] == "spherical":
+            self.unchecked.append("parameter shrinkage: a sphere is not shrunk")
+        if self.document["estimator"] == LINEAR and self.parameters.get("solver") != "svd":
+            self.unchecked.append("parameter tol: the solver svd alone has one")
 
-    def statement_claims(self, claims: list[Claim]) -> bool:
-        p, values = self.parameters, self.document["classes"]["values"]
-        rule = self.problem["rule"]
-        if self.document["estimator"] == "GaussianDiscriminant":
-            claims.append(Claim("covariance", rule, p.get("covariance"), rule == p.get("covariance")))
+    # -- parameters
+
+    def _statement_claims(self) -> bool:
+        p, rule, pooled, status = self.parameters, self.problem["rule"], self.problem["pooled_by"], self.block["status"]
+        if self.document["estimator"] == GAUSSIAN:
+            self.claim("covariance", rule, p.get("covariance"), rule == p.get("covariance"))
         by = "priors" if self.document["estimator"] == LINEAR and p.get("solver") != "svd" else "shares"
-        pooled = self.problem["pooled_by"]
-        claims.append(Claim("pooled by", pooled, by, pooled == by))
+        self.claim("pooled by", pooled, by, pooled == by)
         none = p.get("covariance_estimator") is None
-        claims.append(Claim("covariance estimator", None, None, none, "" if none else "cannot be recomputed"))
-        claims.append(Claim("classes", f"{self.K} classes", None, sorted_unique(values), "sorted, each once"))
+        self.claim("covariance estimator", None, None, none, "" if none else "cannot be recomputed")
+        once = sorted_unique(self.document["classes"]["values"])
+        self.claim("classes", f"{self.K} classes", None, once, "sorted, each once")
         present = all(bool((self.index == k).any()) for k in range(self.K))
-        claims.append(Claim("classes of y", self.K, None, present, "each has a row with weight"))
-        finite = all(bool(np.isfinite(a).all()) for name, a in self.arrays.items() if name != "intercept")
-        claims.append(Claim("finite", "moments and rule", None, finite))
-        status = self.block["status"]
-        claims.append(Claim("status", status, "converged", status == "converged", "a closed form"))
-        weighty = np.isfinite(self.weights.sum())
-        claims.append(Claim("row weights", "finite", None, bool(weighty)))
-        return present and finite and bool(weighty)
+        self.claim("classes of y", self.K, None, present, "each has a row with weight")
+        finite = self.finite_claim("moments and rule", *(a for name, a in self.arrays.items() if name != "intercept"))
+        self.claim("status", status, "converged", status == "converged", "a closed form")
+        return self.claim("row weights", "finite", None, np.isfinite(self.weights.sum())) and present and finite
 
     # -- moments
 
-    def _class(self, k: int) -> _Moments:
+    def _class(self, k: int) -> Moments:
         """Mean and covariance of class k in two passes, and bounds on what rounding did to them."""
         d, mass, count = self.d, 0.0, 0
         total, largest = np.zeros(d), np.zeros(d)
@@ -145,7 +144,7 @@ class _Case:
         beta, delta = (fourth / mass - square) / (d * mass), (square - d * share**2) / d
         beta = max(min(beta, delta), 0.0)
         auto = beta / delta if beta > 0 and d > 1 and count > 1 else 0.0
-        return _Moments(mass, count, mean, S, largest, 8.0 * spread, auto, share * unit**2)
+        return Moments(mass, count, mean, S, largest, 8.0 * spread, auto, share * unit**2)
 
     def _parts(self, k: int) -> Any:
         for block in self.rows.blocks():
@@ -156,12 +155,12 @@ class _Case:
                 assert isinstance(taken, DenseBlock)
                 yield taken.values, self.weights[part][keep]
 
-    def moment_claims(self, claims: list[Claim]) -> None:
+    def _moment_claims(self) -> None:
         d, K, p = self.d, self.K, self.parameters
         found = [self._class(k) for k in range(K)]
         self.found = found
         room = np.array([(32.0 * UNIT + 2.0 * self.unit + gamma(1024 + m.rows / 256)) * m.largest for m in found])
-        claims.append(_within("means", self.arrays["means"], np.array([m.mean for m in found]), room))
+        self._within("means", self.arrays["means"], np.array([m.mean for m in found]), room)
         mass = np.array([m.mass for m in found])
         share = mass / mass.sum()
         wanted = share
@@ -169,17 +168,17 @@ class _Case:
             wanted = np.array([number(v) for v in p["priors"]])
             wanted = wanted / wanted.sum()
         room = (2.0 * self.unit + gamma(sum(m.rows for m in found) + K)) * wanted
-        claims.append(_within("priors", self.arrays["priors"], wanted, room))
+        self._within("priors", self.arrays["priors"], wanted, room)
         s = np.array([number(v) for v in self.problem["shrinkage"]])
         asked = p.get("shrinkage")
         spherical = self.problem["rule"] == "spherical"
         if asked == "auto" and not spherical:
             auto = np.array([m.auto for m in found])
-            claims.append(_within("shrinkage", s, auto, 1e-6, f"auto: {auto.tolist()}"))
+            self._within("shrinkage", s, auto, 1e-6, f"auto: {auto.tolist()}")
         else:
             value = 0.0 if asked is None or spherical else asked
             good = is_number(value) and bool((s == number(value)).all())
-            claims.append(Claim("shrinkage", s.tolist(), value, good))
+            self.claim("shrinkage", s.tolist(), value, good)
         regular = number(p.get("reg_param") or 0.0)
         each, spread = [], []
         for k, m in enumerate(found):
@@ -193,22 +192,22 @@ class _Case:
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
             S, room = np.tensordot(by, each, 1), np.tensordot(by, spread, 1)
-            room = _no_more(room, S, found)
+            room = _capped_covariance(room, S, found)
             if spherical:
                 S, room = np.array([[np.trace(S) / d]]), np.array([[np.trace(room) / d]])
-            claims.append(_within("covariance", claimed[0], S, room))
+            self._within("covariance", claimed[0], S, room)
         else:
-            spread = [_no_more(room, S, found) for room, S in zip(spread, each, strict=True)]
-            claims.append(_within("covariances", claimed, np.array(each), np.array(spread)))
+            spread = [_capped_covariance(room, S, found) for room, S in zip(spread, each, strict=True)]
+            self._within("covariances", claimed, np.array(each), np.array(spread))
 
     # -- the rule
 
-    def rule_claims(self, claims: list[Claim]) -> None:
+    def _rule_claims(self) -> None:
         claimed, ranks, d = self.arrays["covariance"], self.block["rank"], self.d
         largest = np.max([m.largest for m in self.found], axis=0)
         # With one covariance for all classes columns that are constant but for rounding count for nothing.
         shared = self.problem["rule"] == "shared"
-        views = [_View.of(S, 8.0 * self.unit * largest * shared) for S in claimed]
+        views = [View.of(S, 8.0 * self.unit * largest * shared) for S in claimed]
         tol = number(self.parameters.get("tol") or 0.0) if self.document["estimator"] == LINEAR else 0.0
         tol = tol if self.parameters.get("solver") == "svd" else 0.0
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
@@ -222,22 +221,22 @@ class _Case:
             most = d if full else int((view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)).sum())
             which = f"[{k}] " if len(ranks) > 1 else ""
             good = between(rank, max(1, sure), most)
-            claims.append(Claim(which + "rank", rank, None, good, f"between {sure} and {most}"))
-        if not all(claim.holds for claim in claims):  # the rule of other moments is not asked for
+            self.claim(which + "rank", rank, None, good, f"between {sure} and {most}")
+        if not self.all_hold():  # the rule of other moments is not asked for
             return
         if "coef" in self.arrays:
-            self._linear_claims(claims, views[0])
+            self._linear_claims(views[0])
         else:
-            self._quadratic_claims(claims, views)
+            self._quadratic_claims(views)
 
-    def _linear_claims(self, claims: list[Claim], view: _View) -> None:
+    def _linear_claims(self, view: View) -> None:
         """Differences of scores: what all scores have in common is no part of the rule, nor of any room."""
         d, K, means, priors = self.d, self.K, self.arrays["means"], self.arrays["priors"]
         if self.document["dtype"] == "float32":  # the rule was made of means that float32 does not hold
             means = np.array([m.mean for m in self.found])
         coef, intercept = self.arrays["coef"], self.arrays["intercept"]
         if self.problem["rule"] == "spherical":
-            view = _View(np.full(d, math.sqrt(self.arrays["covariance"][0, 0, 0])), np.ones(d), np.eye(d))
+            view = View(np.full(d, math.sqrt(self.arrays["covariance"][0, 0, 0])), np.ones(d), np.eye(d))
         rank = self.block["rank"][0]
         V, values = view.vectors[:, :rank], view.values[:rank]
         first = 0 if K == 2 else int(np.argmax(priors))
@@ -266,12 +265,12 @@ class _Case:
         scaled = lines * view.scale
         turned, choices = scaled @ V * np.sqrt(values), self._between(white, first)
         white = next((each for each in choices if equal(turned, each, room)), choices[-1])
-        claims.append(_within("coefficients", turned, white, room))
+        self._within("coefficients", turned, white, room)
         if rank < d:
             t = lines / view.scale if plain else scaled
             inside = float(np.abs(t @ V).max(initial=0.0))
             most = max(noise, 1e-6) * inside + float(capped(1e-9 * largest, 1.0 + inside, SHARE))
-            claims.append(_within("no coefficients outside the range", t, t @ V @ V.T, most))
+            self._within("no coefficients outside the range", t, t @ V @ V.T, most)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(priors[others]) - np.log(priors[first])
         known = np.isfinite(logs)  # a class without a prior has a score of minus infinity
@@ -282,8 +281,9 @@ class _Case:
         # What it takes to store the lines, and the means, from the middle of the classes is no share of anything.
         stored = (8.0 * self.unit + 2.0 * d * UNIT) * float((np.abs(own).max(axis=0) * far).sum())
         reach = capped(reach, 1.0 + size * size + np.abs(logs), SHARE) + stored
-        sure = _within("intercept", steps[known], wanted[known], reach[known])
-        claims.append(sure._replace(holds=sure.holds and bool((steps[~known] == logs[~known]).all())))
+        self._within(
+            "intercept", steps[known], wanted[known], reach[known], also=bool((steps[~known] == logs[~known]).all())
+        )
 
     def _between(self, white: np.ndarray, first: int) -> list[np.ndarray]:
         """The rule with the directions that the "svd" solver keeps: those whose part of the variation between classes is
@@ -297,7 +297,7 @@ class _Case:
         sure, most = (int((S > edge * least).sum()) for edge in (1.0 + NEAR, 1.0 - NEAR))
         return [white @ Vt[:kept].T @ Vt[:kept] for kept in range(sure, most + 1)]
 
-    def _quadratic_claims(self, claims: list[Claim], views: list[_View]) -> None:
+    def _quadratic_claims(self, views: list[View]) -> None:
         d = self.d
         for k, view in enumerate(views):
             if self.problem["rule"] == "per_class":
@@ -315,41 +315,25 @@ class _Case:
             noise = d * (256.0 * UNIT * condition + 16.0 * self.unit * math.sqrt(condition))
             noise = float(capped(noise, 1.0, SHARE))
             which = f"[{k}] "
-            claims.append(_within(which + "whitening", scaled.T @ R @ scaled, np.eye(d), noise, "W'SW = I"))
+            self._within(which + "whitening", scaled.T @ R @ scaled, np.eye(d), noise, "W'SW = I")
             wanted = float(np.log(view.values).sum() + 2.0 * np.log(view.scale).sum())
             reach = float(capped(d * noise, 1.0, SHARE)) + 64.0 * d * self.unit * (abs(wanted) + 1.0)
-            claims.append(Claim(which + "log determinant", log_det, wanted, equal(log_det, wanted, reach)))
+            self.claim(which + "log determinant", log_det, wanted, equal(log_det, wanted, reach))
+
+    def _within(self, name: str, claimed: Any, found: Any, room: Any, note: str = "", also: bool = True) -> bool:
+        """Entry by entry; shown is the largest distance in units of what rounding allows."""
+        shown = note or "the largest difference over what rounding allows"
+        holds = also and equal(claimed, found, room)
+        return self.claim(name, "as recomputed", worst(claimed, found, room), holds, shown)
 
 
-class _View(NamedTuple):
-    """A covariance with its features scaled to unit variance: the scale, eigenvalues falling, eigenvectors."""
-
-    scale: np.ndarray
-    values: np.ndarray
-    vectors: np.ndarray
-
-    @classmethod
-    def of(cls, S: np.ndarray, least: Any = 0.0) -> _View:
-        deviation = np.sqrt(np.maximum(np.diag(S), 0.0))
-        flat = deviation <= least
-        scale = np.where(flat | (deviation == 0.0), 1.0, deviation)
-        values, vectors = np.linalg.eigh(np.where(np.logical_or.outer(flat, flat), 0.0, S / np.outer(scale, scale)))
-        return cls(scale, values[::-1], vectors[:, ::-1])
-
-
-def _no_more(room: np.ndarray, S: np.ndarray, found: list[_Moments]) -> np.ndarray:
+def _capped_covariance(room: np.ndarray, S: np.ndarray, found: list[Moments]) -> np.ndarray:
     """A room for a covariance, at most a share of the deviations, and what the means may be off by themselves."""
     deviation, off = np.sqrt(np.diag(S)), 8.0 * UNIT * np.max([m.largest for m in found], axis=0)
     return np.asarray(capped(room, np.outer(deviation, deviation) + np.outer(off, off) / SHARE, SHARE))
 
 
-def _within(name: str, claimed: Any, found: Any, room: Any, note: str = "") -> Claim:
-    """Entry by entry; shown is the largest distance in units of what rounding allows."""
-    shown = note or "the largest difference over what rounding allows"
-    return Claim(name, "as recomputed", worst(claimed, found, room), equal(claimed, found, room), shown)
-
-
 KIND = Kind(
-    "Gaussian classes", ESTIMATORS, ("moments",), TABLES, flaw, array_forms, check,
-    ("what all scores have in common",),
+    "Gaussian classes", (GAUSSIAN, LINEAR, QUADRATIC), ("moments",), TABLES, GaussianCase, array_shapes, defect,
+    unchecked=("what all scores have in common",),
 )  # fmt: skip

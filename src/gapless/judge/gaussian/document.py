@@ -4,94 +4,64 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import (
-    CLOCK,
-    REALS,
-    SHARED,
-    STATUSES,
-    TOP,
-    Arrays,
-    Table,
-    agree,
-    free,
-    is_count,
-    is_dict,
-    is_finite,
-    is_number,
-    is_size,
-    list_of,
-    number,
-    one_of,
-)
-from ..schema import derived, optional, recomputed, unchecked
+from ..form.document import PARTS, REALS, SHARED, STATUSES, agree, free
+from ..form.entries import is_count, is_dict, is_number, is_share, is_size, list_of, number, one_of
+from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
 GAUSSIAN, LINEAR, QUADRATIC = "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
-ESTIMATORS = (GAUSSIAN, LINEAR, QUADRATIC)
-#: The rules of each estimator.
-RULES = {GAUSSIAN: ("spherical", "shared", "per_class"), LINEAR: ("shared",), QUADRATIC: ("axes",)}
-
-
-def _share(value: Any) -> bool:
-    return is_finite(value) and 0.0 <= number(value) <= 1.0
-
-
-_TOP: Table = {**TOP, "estimator": derived(one_of(*ESTIMATORS), "the rule, the parameters")}
-_PROBLEM: Table = {
-    "rule": derived(one_of("spherical", "shared", "per_class", "axes"), "estimator, parameter covariance"),
-    "shrinkage": recomputed(list_of(_share, 1), "parameter shrinkage; auto: Ledoit and Wolf, from the rows"),
-    "pooled_by": derived(one_of("shares", "priors"), "estimator, parameter solver"),
-    "directions": derived(is_count, "the columns of the array scalings"),
-    "components": derived(is_count, "the entries of the array ratio"),
-}
-_CERTIFICATE: Table = {
-    "kind": derived(one_of("moments"), "the estimator"),
-    "status": derived(one_of(*STATUSES), "a closed form has no other ending"),
-    "rank": recomputed(list_of(is_count, 1), "the eigenvalues of the covariance, between two numbers"),
-    "condition": unchecked(list_of(is_number, 1), "it decides nothing: rooms come from the judge's own eigenvalues"),
-    **CLOCK,
-    "fingerprint": derived(is_dict, "entry by entry below"),
-}
 _AXES = "the axes of transform decide no answer of predict"
-_ARRAYS: Table = {
-    "means": recomputed(is_dict, "the rows of each class"),
-    "priors": recomputed(is_dict, "the weights of the classes, or the parameter priors"),
-    "covariance": recomputed(is_dict, "the rows of each class, shrunk and pooled"),
-    "coef": recomputed(is_dict, "covariance and means; but for what all scores have in common"),
-    "intercept": recomputed(is_dict, "coef, means and priors; but for what all scores have in common"),
-    "whitening": recomputed(is_dict, "W'SW = I"),
-    "log_det": recomputed(is_dict, "the eigenvalues of the covariance"),
-    "rotations": recomputed(is_dict, "W'SW = I, with scalings"),
-    "scalings": unchecked(is_dict, _AXES + "; those of QuadraticDiscriminantAnalysis are recomputed"),
-    "ratio": unchecked(is_dict, _AXES),
-    "xbar": unchecked(is_dict, _AXES),
-}
-_COST = "it changes what is stored, not what is true"
-_PARAMETERS: dict[str, Table] = {
-    GAUSSIAN: agree("covariance", "shrinkage", "priors"),
-    LINEAR: {
+TABLES: dict[str, Table] = {
+    **SHARED,
+    "": {**SHARED[""], "estimator": derived(one_of(GAUSSIAN, LINEAR, QUADRATIC), "the rule, the parameters")},
+    f"{GAUSSIAN}.parameters.": agree("covariance", "shrinkage", "priors"),
+    f"{LINEAR}.parameters.": {
         **agree("shrinkage", "priors", "covariance_estimator"),
         "solver": optional(derived(one_of("svd", "lsqr", "eigen"), "pooled_by; svd: the arrays")),
         "tol": optional(derived(is_size, "the rank, where the solver is svd")),
-        **free("n_components", "store_covariance", why=_COST),
+        **free("n_components", "store_covariance", why="it changes what is stored, not what is true"),
     },
-    QUADRATIC: agree("shrinkage", "priors", "reg_param", "covariance_estimator")
-    | free("solver", "store_covariance", "tol", why=_COST),
-}
-TABLES: dict[str, Table] = {
-    "": _TOP,
-    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
-    "problem.": _PROBLEM,
-    "certificate.": _CERTIFICATE,
-    "arrays.": _ARRAYS,
-    **SHARED,
+    f"{QUADRATIC}.parameters.": {
+        **agree("shrinkage", "priors", "reg_param", "covariance_estimator"),
+        **free("solver", "store_covariance", "tol", why="it changes what is stored, not what is true"),
+    },
+    "problem.": {
+        "rule": derived(one_of("spherical", "shared", "per_class", "axes"), "estimator, parameter covariance"),
+        "shrinkage": recomputed(list_of(is_share, 1), "parameter shrinkage; auto: Ledoit and Wolf, from the rows"),
+        "pooled_by": derived(one_of("shares", "priors"), "estimator, parameter solver"),
+        "directions": derived(is_count, "the columns of the array scalings"),
+        "components": derived(is_count, "the entries of the array ratio"),
+    },
+    "certificate.": {
+        "kind": derived(one_of("moments"), "the estimator"),
+        "status": derived(one_of(*STATUSES), "a closed form has no other ending"),
+        "rank": recomputed(list_of(is_count, 1), "the eigenvalues of the covariance, between two numbers"),
+        "condition": unchecked(
+            list_of(is_number, 1), "it decides nothing: rooms come from the judge's own eigenvalues"
+        ),
+        **PARTS["clock"],
+        "fingerprint": derived(is_dict, "entry by entry below"),
+    },
+    "arrays.": {
+        "means": recomputed(is_dict, "the rows of each class"),
+        "priors": recomputed(is_dict, "the weights of the classes, or the parameter priors"),
+        "covariance": recomputed(is_dict, "the rows of each class, shrunk and pooled"),
+        "coef": recomputed(is_dict, "covariance and means; but for what all scores have in common"),
+        "intercept": recomputed(is_dict, "coef, means and priors; but for what all scores have in common"),
+        "whitening": recomputed(is_dict, "W'SW = I"),
+        "log_det": recomputed(is_dict, "the eigenvalues of the covariance"),
+        "rotations": recomputed(is_dict, "W'SW = I, with scalings"),
+        "scalings": unchecked(is_dict, _AXES + "; those of QuadraticDiscriminantAnalysis are recomputed"),
+        **dict.fromkeys(("ratio", "xbar"), unchecked(is_dict, _AXES)),
+    },
 }
 
 
-def flaw(document: Any) -> str | None:
+def defect(document: Any) -> str | None:
     """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem, d = document["certificate"], document["problem"], document["n_features"]
     K = len(document["classes"]["values"])
-    if problem["rule"] not in RULES[document["estimator"]]:
+    rules = {GAUSSIAN: ("spherical", "shared", "per_class"), LINEAR: ("shared",), QUADRATIC: ("axes",)}
+    if problem["rule"] not in rules[document["estimator"]]:
         return f"problem.rule is not one of {document['estimator']}"
     if len(problem["shrinkage"]) != K:
         return "problem.shrinkage has not one number for each class"
@@ -107,7 +77,7 @@ def flaw(document: Any) -> str | None:
         return "problem.directions are of transform, and there are no components"
     for name in ("shrinkage", "reg_param"):
         value = document["parameters"].get(name)
-        if not (value is None or (name == "shrinkage" and value == "auto") or _share(value)):
+        if not (value is None or (name == "shrinkage" and value == "auto") or is_share(value)):
             return f"the parameter {name} is no share"
     priors = document["parameters"].get("priors")
     if priors is not None and not (list_of(is_size, K)(priors) and len(priors) == K and sum(map(number, priors)) > 0.0):
@@ -115,20 +85,20 @@ def flaw(document: Any) -> str | None:
     return None
 
 
-def array_forms(document: dict[str, Any]) -> Arrays:
+def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document."""
     name, problem, d = document["estimator"], document["problem"], document["n_features"]
     K, rule, real = len(document["classes"]["values"]), problem["rule"], REALS[document["dtype"]]
     M, side = (K if rule in ("per_class", "axes") else 1), (1 if rule == "spherical" else d)
-    forms: Arrays = {"means": (real, [K, d]), "priors": (real if name == LINEAR else "<f8", [K])}
-    forms |= {"covariance": ("<f8", [M, side, side])}
+    shapes: Arrays = {"means": (real, [K, d]), "priors": (real if name == LINEAR else "<f8", [K])}
+    shapes |= {"covariance": ("<f8", [M, side, side])}
     if rule == "per_class":
-        return {**forms, "whitening": ("<f8", [K, d, d]), "log_det": ("<f8", [K])}
+        return {**shapes, "whitening": ("<f8", [K, d, d]), "log_det": ("<f8", [K])}
     if rule == "axes":
-        return {**forms, "rotations": (real, [K, d, d]), "scalings": (real, [K, d])}
+        return {**shapes, "rotations": (real, [K, d, d]), "scalings": (real, [K, d])}
     lines = 1 if K == 2 else K
-    forms |= {"coef": (real, [lines, d]), "intercept": (real, [lines])}
+    shapes |= {"coef": (real, [lines, d]), "intercept": (real, [lines])}
     if problem["components"]:
-        forms |= {"scalings": (real, [d, problem["directions"]]), "ratio": (real, [problem["components"]])}
-        forms |= {"xbar": (real, [d])}
-    return forms
+        shapes |= {"scalings": (real, [d, problem["directions"]]), "ratio": (real, [problem["components"]])}
+        shapes |= {"xbar": (real, [d])}
+    return shapes

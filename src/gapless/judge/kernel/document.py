@@ -7,73 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..document import (
-    CLOCK,
-    HOW,
-    SHARED,
-    STATUS,
-    TOP,
-    Arrays,
-    Table,
-    agree,
-    flaw_of,
-    flaw_of_each,
-    free,
-    is_count,
-    is_dict,
-    is_finite,
-    is_number,
-    is_size,
-    list_of,
-    number,
-    one_of,
-    or_none,
-)
-from ..schema import derived, optional, recomputed
+from ..form.document import PARTS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_finite, is_number, is_size, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, optional, recomputed
 
 #: Estimators and the problems they pose.
-ESTIMATORS = {
-    "SVC": "c_svc",
-    "NuSVC": "nu_svc",
-    "SVR": "epsilon_svr",
-    "NuSVR": "nu_svr",
-    "OneClassSVM": "one_class",
-}
-CLASSIFIERS = ("SVC", "NuSVC")
-NU_FORMS = ("nu_svc", "nu_svr")
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed", "callable")
+ESTIMATORS = {"SVC": "c_svc", "NuSVC": "nu_svc", "SVR": "epsilon_svr", "NuSVR": "nu_svr", "OneClassSVM": "one_class"}
 #: Kernels that are given as a matrix of the training rows.
 MATRICES = ("precomputed", "callable")
 
-_TOP: Table = {
-    **TOP,
-    "estimator": derived(one_of(*ESTIMATORS), "the kind of problem, the parameters"),
-    "classes": derived(or_none(is_dict), "entry by entry below"),
-    "dtype": derived(one_of("float64"), "the only one"),
-}
-_PROBLEM: Table = {
-    "kind": derived(one_of(*ESTIMATORS.values()), "the estimator"),
-    "kernel": derived(is_dict, "entry by entry below"),
-    "C": derived(lambda v: is_number(v) and number(v) > 0.0, "parameter C"),
-    "nu": derived(is_size, "parameter nu"),
-    "epsilon": derived(is_size, "parameter epsilon"),
-    "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
-    "support": derived(is_dict, "entry by entry below"),
-}
-_KERNEL: Table = {
-    "name": derived(one_of(*KERNELS), "parameter kernel"),
-    "degree": derived(lambda v: is_count(v) and v <= 10_000, "parameter degree; 0 of kernels that have none"),
-    "gamma": recomputed(is_size, "parameter gamma; scale: the variance of X; 0 of kernels that have none"),
-    "coef0": derived(is_finite, "parameter coef0; 0 of kernels that have none"),
-    "shift": recomputed(is_size, "a matrix needs it to be proved positive semidefinite, and no smaller one does"),
-}
-_SUPPORT: Table = {
-    "rows": derived(is_count, "rows of the dual that are not 0"),
-    "stored": derived(one_of("dense", "csr", "none"), "the arrays"),
-    "values": derived(is_count, "the arrays"),
-}
-#: None where there is no dual bound.
-GAP_FIGURES = ("dual", "gap", "relative_gap")
 _GAP: Table = {
     "primal": recomputed(is_number, "dual point, scalars and data"),
     "dual": recomputed(or_none(is_number), "dual point and data; null where the kernel is not positive semidefinite"),
@@ -81,59 +23,81 @@ _GAP: Table = {
     "relative_gap": derived(or_none(is_number), "gap, primal and dual; null with the dual"),
     "rounding": recomputed(is_number, "at most what float64 sums of this size can need"),
 }
-_CERTIFICATE: Table = {
-    "kind": recomputed(one_of("gap", "heuristic"), "a gap needs a kernel that is proved positive semidefinite"),
-    "tol": derived(lambda v: is_finite(v) and number(v) > 0.0, "parameter tol"),
-    "status": STATUS,
-    **_GAP,
-    **CLOCK,
-    **HOW,
-    "fingerprint": derived(is_dict, "entry by entry below"),
-    "subproblems": derived(list_of(is_dict, 1), "one for each pair of classes"),
-}
-_SUBPROBLEM: Table = {
-    "positive": derived(or_none(is_count), "the pairs of classes, in order"),
-    "negative": derived(or_none(is_count), "the pairs of classes, in order"),
-    "status": STATUS,
-    **_GAP,
-    "seconds": CLOCK["seconds"],
-    "violation": recomputed(is_number, "dual point and data"),
-    **HOW,
-}
-_ARRAYS: Table = {
-    "dual": recomputed(is_dict, "primal and dual: feasible without rounding"),
-    "scalars": recomputed(is_dict, "the primal"),
-    "vectors": recomputed(is_dict, "rows of X"),
-    "vector_values": recomputed(is_dict, "rows of X"),
-    "vector_columns": recomputed(is_dict, "rows of X"),
-    "vector_starts": recomputed(is_dict, "rows of X"),
-}
-_WIDTH = "has to agree with the problem, where the kernel has one"
-_SHAPE: Table = {
+_PARAMETERS: Table = {
     **agree("kernel", "tol"),
-    "degree": optional(derived(is_size, _WIDTH)),
-    "gamma": optional(derived(lambda v: v in ("scale", "auto") or is_size(v), _WIDTH)),
-    "coef0": optional(derived(is_finite, _WIDTH)),
+    "degree": optional(derived(is_size, "has to agree with the problem, where the kernel has one")),
+    "gamma": optional(
+        derived(
+            lambda v: v in ("scale", "auto") or is_size(v), "has to agree with the problem, where the kernel has one"
+        )
+    ),
+    "coef0": optional(derived(is_finite, "has to agree with the problem, where the kernel has one")),
+    **free("shrinking", "cache_size", "verbose", "max_iter", "time_limit", "warm_start", "init", "n_jobs", "device"),
 }
-_FREE = ("shrinking", "cache_size", "verbose", "max_iter", "time_limit", "warm_start", "init", "n_jobs", "device")
-_ANSWERS = ("probability", "decision_function_shape", "break_ties", "random_state")
-_PARAMETERS: dict[str, Table] = {
-    "SVC": _SHAPE | agree("C", "class_weight") | free(*_FREE, *_ANSWERS),
-    "NuSVC": _SHAPE | agree("nu", "class_weight") | free(*_FREE, *_ANSWERS),
-    "SVR": _SHAPE | agree("C", "epsilon") | free(*_FREE),
-    "NuSVR": _SHAPE | agree("C", "nu") | free(*_FREE),
-    "OneClassSVM": _SHAPE | agree("nu") | free(*_FREE),
-}
+_OF_CLASSES: Table = agree("class_weight") | free(
+    "probability", "decision_function_shape", "break_ties", "random_state"
+)
 TABLES: dict[str, Table] = {
-    "": _TOP,
-    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
-    "problem.": _PROBLEM,
-    "problem.kernel.": _KERNEL,
-    "problem.support.": _SUPPORT,
-    "certificate.": _CERTIFICATE,
-    "certificate.subproblems[].": _SUBPROBLEM,
-    "arrays.": _ARRAYS,
     **SHARED,
+    "": {
+        **SHARED[""],
+        "estimator": derived(one_of(*ESTIMATORS), "the kind of problem, the parameters"),
+        "classes": derived(or_none(is_dict), "entry by entry below"),
+        "dtype": derived(one_of("float64"), "the only one"),
+    },
+    "SVC.parameters.": agree("C") | _OF_CLASSES | _PARAMETERS,
+    "NuSVC.parameters.": agree("nu") | _OF_CLASSES | _PARAMETERS,
+    "SVR.parameters.": agree("C", "epsilon") | _PARAMETERS,
+    "NuSVR.parameters.": agree("C", "nu") | _PARAMETERS,
+    "OneClassSVM.parameters.": agree("nu") | _PARAMETERS,
+    "problem.": {
+        "kind": derived(one_of(*ESTIMATORS.values()), "the estimator"),
+        "kernel": derived(is_dict, "entry by entry below"),
+        "C": derived(lambda v: is_number(v) and number(v) > 0.0, "parameter C"),
+        "nu": derived(is_size, "parameter nu"),
+        "epsilon": derived(is_size, "parameter epsilon"),
+        "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
+        "support": derived(is_dict, "entry by entry below"),
+    },
+    "problem.kernel.": {
+        "name": derived(one_of("linear", "poly", "rbf", "sigmoid", *MATRICES), "parameter kernel"),
+        "degree": derived(lambda v: is_count(v) and v <= 10_000, "parameter degree; 0 of kernels that have none"),
+        "gamma": recomputed(is_size, "parameter gamma; scale: the variance of X; 0 of kernels that have none"),
+        "coef0": derived(is_finite, "parameter coef0; 0 of kernels that have none"),
+        "shift": recomputed(is_size, "a matrix needs it to be proved positive semidefinite, and no smaller one does"),
+    },
+    "problem.support.": {
+        "rows": derived(is_count, "rows of the dual that are not 0"),
+        "stored": derived(one_of("dense", "csr", "none"), "the arrays"),
+        "values": derived(is_count, "the arrays"),
+    },
+    "certificate.": {
+        "kind": recomputed(one_of("gap", "heuristic"), "a gap needs a kernel that is proved positive semidefinite"),
+        "tol": derived(lambda v: is_finite(v) and number(v) > 0.0, "parameter tol"),
+        "status": STATUS,
+        **_GAP,
+        **PARTS["clock"],
+        **PARTS["way"],
+        "fingerprint": derived(is_dict, "entry by entry below"),
+        "subproblems": derived(list_of(is_dict, 1), "one for each pair of classes"),
+    },
+    "certificate.subproblems[].": {
+        "positive": derived(or_none(is_count), "the pairs of classes, in order"),
+        "negative": derived(or_none(is_count), "the pairs of classes, in order"),
+        "status": STATUS,
+        **_GAP,
+        "seconds": PARTS["clock"]["seconds"],
+        "violation": recomputed(is_number, "dual point and data"),
+        **PARTS["way"],
+    },
+    "arrays.": {
+        "dual": recomputed(is_dict, "primal and dual: feasible without rounding"),
+        "scalars": recomputed(is_dict, "the primal"),
+        "vectors": recomputed(is_dict, "rows of X"),
+        "vector_values": recomputed(is_dict, "rows of X"),
+        "vector_columns": recomputed(is_dict, "rows of X"),
+        "vector_starts": recomputed(is_dict, "rows of X"),
+    },
 }
 
 
@@ -142,21 +106,18 @@ def pairs_of(K: int) -> list[tuple[int, int]]:
     return [(1, 0)] if K == 2 else [(i, j) for i in range(K) for j in range(i + 1, K)]
 
 
-def flaw(document: Any) -> str | None:
+def defect(document: Any) -> str | None:
     """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     problem, certificate, classes = document["problem"], document["certificate"], document["classes"]
-    found = flaw_of(problem["kernel"], _KERNEL, "problem.kernel.")
-    found = found or flaw_of(problem["support"], _SUPPORT, "problem.support.")
-    found = found or flaw_of_each(certificate["subproblems"], _SUBPROBLEM, "certificate.subproblems")
-    if found:
-        return found
-    figures = [part[name] for part in (certificate, *certificate["subproblems"]) for name in GAP_FIGURES]
+    figures = [
+        part[name] for part in (certificate, *certificate["subproblems"]) for name in ("dual", "gap", "relative_gap")
+    ]
     none = (None, "nan") if certificate["kind"] == "heuristic" else ()  # "nan" in files of before
     if any(value not in none if none else value is None for value in figures):
         return "dual, gap and relative_gap are null for the kind heuristic, and for no other"
     if problem["kind"] != ESTIMATORS[document["estimator"]]:
         return f"problem.kind is not that of {document['estimator']}"
-    if (document["estimator"] in CLASSIFIERS) != (classes is not None):
+    if (document["estimator"] in ("SVC", "NuSVC")) != (classes is not None):
         return "classes do not go with the estimator"
     if document["parameters"].get("kernel") != problem["kernel"]["name"] != "callable":
         return "problem.kernel.name is not the parameter kernel"
@@ -177,7 +138,7 @@ def flaw(document: Any) -> str | None:
     return None if len(pairs_of(K)) == S else f"{K} classes do not go with {S} subproblems"
 
 
-def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
     """Whether the stored rows are not as many as the dual has, or sparse ones name columns that there are not."""
     support, d = document["problem"]["support"], document["n_features"]
     if np.count_nonzero(arrays["dual"].any(axis=0)) != support["rows"]:
@@ -194,16 +155,16 @@ def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str |
     return None if rises.all() else "the array vector_columns does not rise within a row"
 
 
-def array_forms(document: dict[str, Any]) -> Arrays:
+def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document."""
     problem, certificate = document["problem"], document["certificate"]
     S, d, n = len(certificate["subproblems"]), document["n_features"], certificate["fingerprint"]["n_rows"]
-    scalars = 2 if problem["kind"] in NU_FORMS else 1
-    forms: Arrays = {"dual": ("<f8", [S, n]), "scalars": ("<f8", [S, scalars])}
+    scalars = 2 if problem["kind"] in ("nu_svc", "nu_svr") else 1
+    shapes: Arrays = {"dual": ("<f8", [S, n]), "scalars": ("<f8", [S, scalars])}
     support = problem["support"]
     if support["stored"] == "dense":
-        forms["vectors"] = ("<f8", [support["rows"], d])
+        shapes["vectors"] = ("<f8", [support["rows"], d])
     elif support["stored"] == "csr":
-        forms |= {"vector_values": ("<f8", [support["values"]]), "vector_columns": ("<i8", [support["values"]])}
-        forms |= {"vector_starts": ("<i8", [support["rows"] + 1])}
-    return forms
+        shapes |= {"vector_values": ("<f8", [support["values"]]), "vector_columns": ("<i8", [support["values"]])}
+        shapes |= {"vector_starts": ("<i8", [support["rows"] + 1])}
+    return shapes

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arithmetic.elementary import EXP_ERROR, _exp_minus
 from ..arithmetic.rounding import TINY, UNIT, ratio_up, total_of, up
+from ..form.entries import number
 from ..rows import DenseRows, Rows, filled
 
 #: Rows of X that are looked at together, and support vectors.
@@ -33,7 +34,6 @@ class Values:
     """K of the rows that count: ``sums`` gives what scores are made of."""
 
     def __init__(self, rows: Rows, kernel: dict[str, Any], keep: np.ndarray, proved: bool) -> None:
-        from ..document import number
 
         self.name, self.degree = kernel["name"], int(kernel["degree"])
         self.gamma, self.coef0, self.shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))

@@ -7,48 +7,34 @@ At the optimum g = 0, and F - F* = g'(A'A + alpha I)^-1 g: `proof` bounds it, `e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..linear.case import TIERS, Rigour
-from ..schema import Kind
-from ..verdict import Claim, Verdict
-from .case import Case
-from .document import ESTIMATORS, TABLES, array_forms, flaw
+from ..case import Rigour
+from ..form.schema import Kind
+from .data import SquaresData
+from .document import ESTIMATORS, TABLES, array_shapes, defect
 from .exact import exact_targets
-from .figures import gap_claims, rank_claim, recompute, target_claims, total_claims
-from .proof import Bounds, prove
+from .figures import ending_claims, gap_claims, rank_claim, recompute, target_claims
+from .proof import prove
 
 
-def check(
-    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Rigour
-) -> Verdict:
-    """Judge a least squares certificate; the verdict and the errors are those of ``judge.check``."""
-    case = Case(document, arrays, X, y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, targets and weights are those of the fit")]
-    bounds: list[Bounds] = []
-    if case.statement_claims(claims):
-        bounds = _figure_claims(claims, case, rigorous)
-    total_claims(claims, case)
-    return Verdict(claims, [], bounds if rigorous else [], TIERS[rigorous])
+class SquaresCase(SquaresData):
+    """Residuals, their orthogonality or the gap, and the rank."""
 
-
-def _figure_claims(claims: list[Claim], case: Case, rigorous: Rigour) -> list[Bounds]:
-    figures = recompute(case)
-    exact = exact_targets(case) if rigorous == "exact" else None
-    bounds: list[Bounds] = []
-    if case.kind == "gap":
-        bounds = gap_claims(claims, case, figures, rigorous == "exact")
-    elif exact is not None and all(target.excess is not None for target in exact):
-        bounds = [target.bounds for target in exact]
-    elif rigorous:
-        bounds = prove(case)
-    target_claims(claims, case, figures, exact)
-    rank_claim(claims, case, figures.rows)
-    return bounds
+    def judge(self, rigorous: Rigour) -> None:
+        if self.statement_claims():
+            figures = recompute(self)
+            exact = exact_targets(self) if rigorous == "exact" else None
+            if self.kind == "gap":
+                gap_claims(self, figures, rigorous == "exact")
+            elif exact is not None and all(target.excess is not None for target in exact):
+                self.bounds = [target.bounds for target in exact]
+            elif rigorous:
+                self.bounds = prove(self)
+            target_claims(self, figures, exact)
+            rank_claim(self, figures.rows)
+        ending_claims(self)
 
 
 KIND = Kind(
-    "Least squares", ESTIMATORS, ("gap", "orthogonality"), TABLES, flaw, array_forms, check,
-    ("which ending, if not converged", "whether y was a vector or one column"),
+    "Least squares", ESTIMATORS, ("gap", "orthogonality"), TABLES, SquaresCase, array_shapes, defect,
+    unchecked=("which ending, if not converged", "whether y was a vector or one column"),
 )  # fmt: skip

@@ -4,100 +4,74 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..document import (
-    CLOCK,
-    HOW,
-    REALS,
-    SHARED,
-    STATUS,
-    TOP,
-    Arrays,
-    Table,
-    agree,
-    flaw_of_each,
-    free,
-    is_count,
-    is_dict,
-    is_number,
-    is_size,
-    list_of,
-    one_of,
-    or_none,
-)
-from ..schema import derived, recomputed, unchecked
+from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
+from ..form.entries import is_count, is_dict, is_number, is_size, list_of, one_of, or_none
+from ..form.schema import Arrays, Choice, Table, derived, recomputed, unchecked
 
 ESTIMATORS = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
-GAP = ("primal", "dual", "gap", "relative_gap")
 
 
-_TOP: Table = {
-    **TOP,
-    "estimator": derived(one_of(*ESTIMATORS), "the parameters; LinearRegression has no penalty"),
-    "classes": derived(or_none(is_dict), "entry by entry below"),
+_PARAMETERS: Table = {
+    **agree("fit_intercept", "tol"),
+    **free("copy_X", "time_limit", "n_jobs", "device", "max_iter", "solver", "schedule", "random_state"),
 }
-_PROBLEM: Table = {
-    "loss": derived(one_of("squared"), "the only one"),
-    "offset": derived(one_of("free", "none"), "parameter fit_intercept"),
-    "alpha": derived(list_of(is_size, 1), "parameter alpha; 0 of LinearRegression"),
-    "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
-    "columns_of_y": derived(
-        or_none(lambda v: is_count(v) and v > 0), "the columns of y; null: y was a vector, or one column"
-    ),
-}
-_CERTIFICATE: Table = {
-    "kind": derived(one_of("gap", "orthogonality"), "a gap where every alpha > 0"),
-    "tol": derived(is_size, "parameter tol"),
-    "status": STATUS,
-    "rank": recomputed(or_none(is_count), "the columns, between two numbers"),
-    "condition": unchecked(is_number, "it decides nothing: rooms come from the judge's own figures"),
-    **HOW,
-    **CLOCK,
-    "fingerprint": derived(is_dict, "entry by entry below"),
-    "targets": derived(list_of(is_dict, 1), "entry by entry below"),
-}
-_TARGET: Table = {
-    "status": STATUS,
+_SQUARES: Table = {
     "rss": recomputed(is_number, "model and data"),
     "r2": recomputed(is_number, "model and data"),
     "rounding": recomputed(is_number, "at most what float64 needs on these data"),
 }
-_OF_KIND: dict[str, Table] = {
-    "gap": {
-        "primal": recomputed(is_number, "model and data"),
-        "dual": recomputed(is_number, "dual point and data"),
-        "gap": recomputed(is_number, "model, dual point and data"),
-        "relative_gap": derived(is_number, "gap, primal and dual"),
-    },
-    "orthogonality": {"orthogonality": recomputed(is_number, "model and data: the largest cosine")},
-}
-_ARRAYS: Table = {
-    "coef": recomputed(is_dict, "the residuals"),
-    "intercept": recomputed(is_dict, "the residuals"),
-    "dual": recomputed(is_dict, "the dual"),
-}
-_FREE = ("copy_X", "time_limit", "n_jobs", "device", "max_iter", "solver", "schedule", "random_state")
-_PARAMETERS: dict[str, Table] = {
-    "LinearRegression": agree("fit_intercept", "tol", "positive") | free(*_FREE),
-    "Ridge": agree("alpha", "fit_intercept", "tol", "positive") | free(*_FREE),
-    "LeastSquaresClassifier": agree("alpha", "fit_intercept", "tol", "class_weight") | free(*_FREE),
-}
-TABLES: dict[str, Table] = {
-    "": _TOP,
-    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
-    "problem.": _PROBLEM,
-    "certificate.": _CERTIFICATE,
-    "certificate.targets[].": {**_TARGET, **_OF_KIND["gap"], **_OF_KIND["orthogonality"]},
-    "arrays.": _ARRAYS,
+TABLES: dict[str, Table | Choice] = {
     **SHARED,
+    "": {
+        **SHARED[""],
+        "estimator": derived(one_of(*ESTIMATORS), "the parameters; LinearRegression has no penalty"),
+        "classes": derived(or_none(is_dict), "entry by entry below"),
+    },
+    "LinearRegression.parameters.": agree("positive") | _PARAMETERS,
+    "Ridge.parameters.": agree("alpha", "positive") | _PARAMETERS,
+    "LeastSquaresClassifier.parameters.": agree("alpha", "class_weight") | _PARAMETERS,
+    "problem.": {
+        "loss": derived(one_of("squared"), "the only one"),
+        "offset": derived(one_of("free", "none"), "parameter fit_intercept"),
+        "alpha": derived(list_of(is_size, 1), "parameter alpha; 0 of LinearRegression"),
+        "class_weight": recomputed(or_none(list_of(is_size, 1)), "parameter class_weight and the labels"),
+        "columns_of_y": derived(
+            or_none(lambda v: is_count(v) and v > 0), "the columns of y; null: y was a vector, or one column"
+        ),
+    },
+    "certificate.": {
+        "kind": derived(one_of("gap", "orthogonality"), "a gap where every alpha > 0"),
+        "tol": derived(is_size, "parameter tol"),
+        "status": STATUS,
+        "rank": recomputed(or_none(is_count), "the columns, between two numbers"),
+        "condition": unchecked(is_number, "it decides nothing: rooms come from the judge's own figures"),
+        **PARTS["way"],
+        **PARTS["clock"],
+        "fingerprint": derived(is_dict, "entry by entry below"),
+        "targets": derived(list_of(is_dict, 1), "entry by entry below"),
+    },
+    "certificate.targets[].": Choice(
+        lambda certificate, target: certificate["kind"],
+        {
+            "gap": {"status": STATUS, **PARTS["gap"], **_SQUARES},
+            "orthogonality": {
+                "status": STATUS,
+                "orthogonality": recomputed(is_number, "model and data: the largest cosine"),
+                **_SQUARES,
+            },
+        },
+    ),
+    "arrays.": {
+        "coef": recomputed(is_dict, "the residuals"),
+        "intercept": recomputed(is_dict, "the residuals"),
+        "dual": recomputed(is_dict, "the dual"),
+    },
 }
 
 
-def flaw(document: Any) -> str | None:
+def defect(document: Any) -> str | None:
     """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem = document["certificate"], document["problem"]
-    wanted = {**_TARGET, **_OF_KIND[certificate["kind"]]}
-    if found := flaw_of_each(certificate["targets"], wanted, "certificate.targets"):
-        return found
     S, classes, weights = len(certificate["targets"]), document["classes"], problem["class_weight"]
     if len(problem["alpha"]) != S:
         return "problem.alpha has not one number for each target"
@@ -115,10 +89,10 @@ def flaw(document: Any) -> str | None:
     return None
 
 
-def array_forms(document: dict[str, Any]) -> Arrays:
+def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document; without a gap there is no dual."""
     certificate = document["certificate"]
     S, d, n = len(certificate["targets"]), document["n_features"], certificate["fingerprint"]["n_rows"]
     real = REALS[document["dtype"]]
-    forms: Arrays = {"coef": (real, [S, d]), "intercept": (real, [S])}
-    return {**forms, "dual": ("<f8", [S, n])} if certificate["kind"] == "gap" else forms
+    shapes: Arrays = {"coef": (real, [S, d]), "intercept": (real, [S])}
+    return {**shapes, "dual": ("<f8", [S, n])} if certificate["kind"] == "gap" else shapes

@@ -17,7 +17,7 @@ import numpy as np
 from ..arithmetic.exact_elementary import sqrt_fractions
 from ..linear.recompute import Task
 from ..linear.rigorous import dyadic, float_interval, integer_rows, integer_scores, scaled
-from .case import Case
+from .data import SquaresData
 
 #: Columns up to which F* is computed: integers of some hundred bits a column, in cubic time.
 MOST_COLUMNS = 100
@@ -43,7 +43,7 @@ class ExactTarget(NamedTuple):
         return high.up, low.low, gap.up
 
 
-def exact_targets(case: Case) -> list[ExactTarget]:
+def exact_targets(case: SquaresData) -> list[ExactTarget]:
     """Every target of a document of kind "orthogonality"."""
     task = Task(case.rows, case.Y, case.s, "squared", "none")
     keep, sparse, exponent = integer_rows(task)
@@ -90,7 +90,7 @@ def exact_targets(case: Case) -> list[ExactTarget]:
 
 
 def _largest_cosine(
-    case: Case,
+    case: SquaresData,
     gradient: list[Fraction],
     offset: Fraction,
     rss: Fraction,

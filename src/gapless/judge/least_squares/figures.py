@@ -10,19 +10,15 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, between, capped, equal
 from ..arithmetic.rounding import UNIT, gamma
-from ..document import number
-from ..linear.case import ending_claim, inside, size_of, status_claim
+from ..case import ROUNDING_FACTOR, size_of
+from ..form.entries import number
 from ..linear.recompute import Task, evaluate
 from ..linear.rigorous import ExactFigures, exact_figures, float_interval
 from ..rows import Block, DenseBlock
-from ..verdict import Claim
-from .case import MOST_COLUMNS, Case
-from .document import GAP
-from .exact import ExactTarget
-from .proof import Bounds, most_rank, sure_rank, visible
+from .data import SquaresData
+from .exact import MOST_COLUMNS, ExactTarget
+from .proof import most_rank, sure_rank, visible
 
-#: A certificate may admit at most this many times the judge's own bound for its rounding.
-ROUNDING_FACTOR = 4.0
 #: A column that varies by less than this part of its length is constant up to rounding.
 CONSTANT = 2.0**-44
 #: No room is wider than this share: of the sum of squares of the targets for residuals, of 1 for cosines and R2.  The cosines
@@ -45,7 +41,7 @@ class Figures(NamedTuple):
     noise: np.ndarray  # what the cosine of this model may be off by
 
 
-def recompute(case: Case) -> Figures:
+def recompute(case: SquaresData) -> Figures:
     """One pass for the means, one for the residuals about them."""
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
@@ -105,7 +101,7 @@ def recompute(case: Case) -> Figures:
     return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise)
 
 
-def _seen(case: Case, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
+def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
     """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset."""
     W, root = case.W, math.sqrt(mass)
     if case.d <= MOST_COLUMNS:
@@ -115,58 +111,58 @@ def _seen(case: Case, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.
     return np.abs(W) @ raw + (sizes + np.abs(W) @ np.abs(mean) * root if case.free else 0.0)
 
 
-def target_claims(claims: list[Claim], case: Case, found: Figures, exact: list[ExactTarget] | None) -> None:
+def target_claims(case: SquaresData, found: Figures, exact: list[ExactTarget] | None) -> None:
     """Residual sums of squares, R2 and orthogonality; ``exact`` figures take the place of those in float64."""
-    for k, target in enumerate(case.targets):
+    for k, target in enumerate(case.parts):
         which = case.which(k)
         rss, tss, cosine = (float(a[k]) for a in (found.rss, found.tss, found.cosine))
         if exact is not None:
             rss, tss, cosine = exact[k].rss, exact[k].tss, exact[k].cosine
         claimed = number(target["rss"])
         near = equal(claimed, rss, 4.0 * found.rss_room[k])
-        claims.append(Claim(which + "residual sum of squares", claimed, rss, near))
-        claims.append(_r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass))
+        case.claim(which + "residual sum of squares", claimed, rss, near)
+        _r2_claim(case, k, rss, tss, float(found.rss_room[k]), found.mass)
         if case.kind == "gap":
             continue
         limit, room = number(target["rounding"]), float(found.room[k])
         honest = between(limit, 0.0, ROUNDING_FACTOR * room)
-        claims.append(Claim(which + "rounding", limit, room, honest, "is at most what rounding can need"))
+        case.claim(which + "rounding", limit, room, honest, "is at most what rounding can need")
         claimed = number(target["orthogonality"])
         near = equal(claimed, cosine, 4.0 * float(found.noise[k]) + 1e-9 * cosine)
-        claims.append(Claim(which + "orthogonality", claimed, cosine, near))
+        case.claim(which + "orthogonality", claimed, cosine, near)
 
 
-def _r2_claim(case: Case, k: int, rss: float, tss: float, room: float, mass: float) -> Claim:
-    name, claimed = case.which(k) + "R2", number(case.targets[k]["r2"])
+def _r2_claim(case: SquaresData, k: int, rss: float, tss: float, room: float, mass: float) -> bool:
+    name, claimed = case.which(k) + "R2", number(case.parts[k]["r2"])
     size = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
     edge, predicted = mass * (size * 2.0**-50) ** 2, mass * (size * 2.0**-20) ** 2
     if math.isnan(claimed) and at_most(tss, 4.0 * edge):
-        return Claim(name, claimed, None, True, "of a constant target: files of 0.1.0 say that it is not defined")
+        return case.claim(name, claimed, None, True, "of a constant target: files of 0.1.0 say that it is not defined")
     if claimed in (0.0, 1.0) and at_most(tss, 4.0 * edge):
         holds = at_most(rss, 4.0 * predicted) if claimed else at_most(0.25 * predicted, rss)
-        return Claim(name, claimed, None, holds, "of a constant target: 1 where it is predicted, else 0")
+        return case.claim(name, claimed, None, holds, "of a constant target: 1 where it is predicted, else 0")
     if not at_most(0.25 * edge, tss) or tss == 0.0:
-        return Claim(name, claimed, None, False, "of a constant target: neither 1 nor 0")
+        return case.claim(name, claimed, None, False, "of a constant target: neither 1 nor 0")
     found = 1.0 - rss / tss
     # The mean of y is known to some ulps, which count where y hardly varies.
     loose = capped(1e-9 + 8.0 * math.sqrt(edge / tss), 1.0, 1.0)
-    return Claim(name, claimed, found, equal(claimed, found, 8.0 * room / tss + loose * (1.0 + rss / tss)))
+    return case.claim(name, claimed, found, equal(claimed, found, 8.0 * room / tss + loose * (1.0 + rss / tss)))
 
 
-def rank_claim(claims: list[Claim], case: Case, count: int) -> None:
+def rank_claim(case: SquaresData, count: int) -> None:
     rank = case.block["rank"]
     if rank is None:
         return
     most = max(min(count - case.free, case.d), 0) if count else 0
     sure, most = sure_rank(case), min(most, most_rank(case))
-    claims.append(Claim("rank", rank, None, between(rank, sure, most), f"between {sure} and {most}"))
+    case.claim("rank", rank, None, between(rank, sure, most), f"between {sure} and {most}")
 
 
-def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: bool) -> list[Bounds]:
+def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
     """P, D and the gap of each target, as of the squared loss with c = s / alpha: these floats define the problem."""
     assert case.U is not None
-    tol, bounds = number(case.block["tol"]), []
-    for k, target in enumerate(case.targets):
+    tol = number(case.block["tol"])
+    for k, target in enumerate(case.parts):
         which, one = case.which(k), slice(k, k + 1)
         task = Task(case.rows, case.Y[one], case.s / case.alpha[k], "squared", "free" if case.free else "none")
         found = evaluate(task, case.W[one], case.b[one], case.U[one])[0]
@@ -176,36 +172,30 @@ def gap_claims(claims: list[Claim], case: Case, figures: Figures, in_fractions: 
             if exact.dual is not None:
                 primal, dual = float_interval(exact.primal), float_interval(exact.dual)
                 gap = float_interval((exact.primal[0] - exact.dual[1], exact.primal[1] - exact.dual[0]))
-        values = {name: number(target[name]) for name in (*GAP, "rounding")}
-        size = size_of(primal, dual)
+        values = {name: number(target[name]) for name in ("primal", "dual", "gap", "relative_gap", "rounding")}
+        size, null = size_of(primal, dual), figures.size2[k] / case.alpha[k]
         rough, own = _rough(case, k, figures, found.gap.up)
         most = ROUNDING_FACTOR * (found.textbook + rough)
-        honest = found.finite and between(values["rounding"], 0.0, most)
-        claims.append(Claim(which + "rounding", values["rounding"], most, honest, "is at most what float64 can need"))
-        room = (values["rounding"] if honest else 0.0) + 4.0 * UNIT * size
-        null = figures.size2[k] / case.alpha[k]
+        stated = case.rounding_claim(which, values["rounding"], most, found.finite)
+        room = stated + 4.0 * UNIT * size
         near = min(room, ROUNDING_FACTOR * (found.own + own) + 4.0 * UNIT * (size_of(primal, primal) + null))
         for name, interval in (("primal", primal), ("dual", dual), ("gap", gap)):
-            holds = found.finite and inside(values[name], interval, near if name == "primal" else room, size + null)
-            claims.append(Claim(which + name, values[name], 0.5 * interval.low + 0.5 * interval.up, holds))
+            reach = near if name == "primal" else room
+            case.figure_claim(which + name, values[name], interval, reach, size + null, found.finite)
         scale = max(abs(values["primal"]), abs(values["dual"]))
-        relative = values["gap"] / scale if scale != 0.0 else 0.0
-        holds = equal(values["relative_gap"], relative, 8.0 * UNIT * abs(relative))
-        claims.append(Claim(which + "relative gap", values["relative_gap"], relative, holds))
-        bounds.append((primal.up, dual.low, gap.up))
-        if honest:
-            # A gap below its rounding is none, unless that is large against the targets: mass |y|^2 / alpha >= 2 P(0).
-            largest = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
-            limit = tol * figures.mass * largest**2 / case.alpha[k]
-            within = at_most(values["gap"], values["rounding"])
-            reached = at_most(values["relative_gap"], tol) or (within and at_most(values["rounding"], limit))
-            if within and equal(values["rounding"], limit, 1e-9 * limit):  # the limit itself is rounded
-                reached = target["status"] == "converged"
-            claims.append(ending_claim(which, target["status"], reached))
-    return bounds
+        case.relative_claim(which, values["relative_gap"], values["gap"], scale)
+        case.bounds.append((primal.up, dual.low, gap.up))
+        # A gap below its rounding is none, unless that is large against the targets: mass |y|^2 / alpha >= 2 P(0).
+        largest = float(np.abs(case.Y[k][case.s > 0]).max(initial=0.0))
+        limit = tol * figures.mass * largest**2 / case.alpha[k]
+        within = at_most(values["gap"], values["rounding"])
+        reached = at_most(values["relative_gap"], tol) or (within and at_most(values["rounding"], limit))
+        if within and equal(values["rounding"], limit, 1e-9 * limit):  # the limit itself is rounded
+            reached = target["status"] == "converged"
+        case.ending_claim(which, target["status"], reached)
 
 
-def _rough(case: Case, k: int, figures: Figures, gap: float) -> tuple[float, float]:
+def _rough(case: SquaresData, k: int, figures: Figures, gap: float) -> tuple[float, float]:
     """What P - D, and P by itself, may be off by where lengths stand for the products of rows and model: a cap, no proof."""
     assert case.U is not None
     keep = case.s > 0
@@ -220,14 +210,14 @@ def _rough(case: Case, k: int, figures: Figures, gap: float) -> tuple[float, flo
     return own + off * (combined + off), own
 
 
-def total_claims(claims: list[Claim], case: Case) -> None:
+def ending_claims(case: SquaresData) -> None:
     """The status of each target follows from its figures, and that of the whole from theirs."""
     tol = number(case.block["tol"])
     if case.kind == "orthogonality":
-        for k, target in enumerate(case.targets):
+        for k, target in enumerate(case.parts):
             reached = at_most(number(target["orthogonality"]), tol, number(target["rounding"]))
-            claims.append(ending_claim(case.which(k), target["status"], reached))
-    status_claim(claims, case.block["status"], [target["status"] for target in case.targets])
+            case.ending_claim(case.which(k), target["status"], reached)
+    case.status_claim()
 
 
 def _times(block: Block, U: np.ndarray) -> np.ndarray:

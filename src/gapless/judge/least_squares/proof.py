@@ -14,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..arithmetic.rounding import UNIT, Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..case import Bounds
 from ..linear.recompute import Combination, score_bounds
 from ..rows import filled
-from .case import MOST_COLUMNS, Case
+from .data import SquaresData
+from .exact import MOST_COLUMNS
 
-Bounds = tuple[float, float, float]
 #: Values of a matrix whose rank is also bounded from above.
 MOST_VALUES = 4_000_000
 
@@ -36,7 +37,7 @@ class Products(NamedTuple):
     depth: int
 
 
-def products(case: Case) -> Products:
+def products(case: SquaresData) -> Products:
     width = case.d + 1
     G = np.zeros((width, width))
     shift: np.ndarray | None = None
@@ -55,7 +56,7 @@ def products(case: Case) -> Products:
     return Products(0.5 * (G + G.T) * inverse * inverse[:, None], lengths, shift, depth + blocks + 16)
 
 
-def sure_rank(case: Case) -> int:
+def sure_rank(case: SquaresData) -> int:
     """A rank that the columns have beyond rounding; 0 where there are too many to tell."""
     if case.d > MOST_COLUMNS:
         return 0
@@ -68,7 +69,7 @@ def sure_rank(case: Case) -> int:
     return int((values > noise * max(1.0, float(values[-1]))).sum()) if lengths.size else 0
 
 
-def most_rank(case: Case) -> int:
+def most_rank(case: SquaresData) -> int:
     """No fit finds a larger rank: columns about their means, scaled to length 1, at half of what fits take for rounding."""
     blocks = list(case.blocks())
     n = sum(block.n for block, _, _ in blocks)
@@ -81,7 +82,7 @@ def most_rank(case: Case) -> int:
     return int((sigma > max(A.shape) * UNIT * sigma.max()).sum())
 
 
-def visible(case: Case, lengths: np.ndarray) -> np.ndarray:
+def visible(case: SquaresData, lengths: np.ndarray) -> np.ndarray:
     """Orthonormal directions (d, r) of the columns, scaled to length 1, in which a model changes a score beyond rounding."""
     R, scale = np.zeros((0, case.d)), np.where(lengths > 0, lengths, 1.0)
     for block, s, _ in case.blocks():
@@ -90,7 +91,7 @@ def visible(case: Case, lengths: np.ndarray) -> np.ndarray:
     return Vt[sigma > 4.0 * (case.d + 1) * UNIT * float(sigma.max(initial=0.0))].T
 
 
-def prove(case: Case) -> list[Bounds]:
+def prove(case: SquaresData) -> list[Bounds]:
     """(F from above, F* from below, F - F* from above) of each target, in exact arithmetic."""
     combined, slopes = Combination((case.S, case.d)), Sums(case.S)
     low_sum, high_sum = Sums(case.S), Sums(case.S)

@@ -9,11 +9,11 @@ most 1/2 + s / (6 (1 - s)).
 `problems/likelihood` has the derivation, `tests/judge/test_gradient.py` tries to break it.
 """
 
-from ..schema import Kind
-from .case import check
-from .document import ESTIMATORS, TABLES, array_forms, flaw
+from ..form.schema import Kind
+from .case import LikelihoodCase
+from .document import TABLES, array_shapes, defect
 
 KIND = Kind(
-    "Logistic regression without a penalty", ESTIMATORS, ("gradient",), TABLES, flaw, array_forms, check,
-    ("which ending, if neither converged nor infeasible", "what all scores have in common"),
+    "Logistic regression without a penalty", ("LogisticRegression",), ("gradient",), TABLES, LikelihoodCase, array_shapes, defect,
+    unchecked=("which ending, if neither converged nor infeasible", "what all scores have in common"),
 )  # fmt: skip

@@ -19,7 +19,6 @@ sum, weighted by m, would be 0 (Gordan).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -27,150 +26,124 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, between, capped, equal, worst
 from ..arithmetic.rounding import TINY, UNIT, gamma, total_of
-from ..classes import class_weights_agree
-from ..document import is_finite, is_number, number, read_arrays
-from ..linear.case import status_claim
-from ..rows import as_rows
-from ..schema import Kind
-from ..statement import classes_claim, same_data
-from ..verdict import Claim, Verdict
-from .document import ESTIMATORS, TABLES, array_forms, flaw
-
-#: The size of a constant between two classes of equal weight.
-TIE = 2.0**-40
-#: No room for the last weights is wider than this share of them, of the first ones and of one correction together.
-SHARE = 1e-6
-#: Squares of rows between these are neither rounded to 0 nor to infinity.
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
+from ..case import Case, Rigour
+from ..form.entries import is_finite, number
+from ..form.schema import Kind
+from .document import TABLES, array_shapes, defect
 
 
-def check(
-    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
-) -> Verdict:
-    """Judge the counts, bounds and witnesses of a document; the verdict and the errors are those of ``judge.check``."""
-    case = _Case(document, arrays, X, y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
-    sound = case.statement_claims(claims)
-    claims.append(Claim("figures", "recomputed", None, sound, "from the data"))
-    if sound:
-        for k in range(len(case.subs)):
-            case.subproblem_claims(claims, k)
-    block = document["certificate"]
-    passes = max(sub["passes"] for sub in case.subs)
-    claims.append(Claim("passes", block["n_iter"], passes, block["n_iter"] == passes, "the most of a subproblem"))
-    status_claim(claims, block["status"], [sub["status"] for sub in case.subs])
-    unchecked = ["the order of visits"]
-    unchecked += ["how the mean of the weights came about"] if case.variant in ("averaged", "voted") else []
-    unchecked += [f"array {name}: the voters answer" for name in ("coef", "intercept") if case.variant == "voted"]
-    if case.problem["penalty"] is not None:
-        unchecked.append("how a penalty shrank the weights, and with it array updates and the mistakes")
-    return Verdict(claims, unchecked, [], "float64 and fractions")
+class PerceptronCase(Case):
+    """Weights c of the rows, those that count, and how many rows a run held out."""
 
+    tiers = {False: "float64 and fractions", True: "float64 and fractions", "exact": "float64 and fractions"}
 
-class _Case:
-    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
-        self.document, self.problem, self.subs = document, document["problem"], document["certificate"]["subproblems"]
-        self.parameters, self.variant = document["parameters"], document["problem"]["variant"]
-        self.rows = as_rows(X)
-        self.index, self.weights = same_data(document, self.rows, y, sample_weight)
-        self.K, self.d = len(document["classes"]["values"]), document["n_features"]
+    def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super().read_data(X, y, sample_weight)
+        self.variant, self.rate = self.problem["variant"], number(self.problem["rate"])
         self.constant = 1.0 if self.problem["offset"] == "constant" else 0.0
-        self.arrays = read_arrays(document, arrays, array_forms(document))
 
-    # -- what was asked for
+    def judge(self, rigorous: Rigour) -> None:
+        sound = self._statement_claims()
+        if self.claim("figures", "recomputed", None, sound, "from the data"):
+            for k in range(len(self.parts)):
+                self._subproblem_claims(k)
+        passes, stated = max(sub["passes"] for sub in self.parts), self.block["n_iter"]
+        self.claim("passes", stated, passes, stated == passes, "the most of a subproblem")
+        self.status_claim()
+        self.unchecked.append("the order of visits")
+        if self.variant in ("averaged", "voted"):
+            self.unchecked.append("how the mean of the weights came about")
+        if self.variant == "voted":
+            self.unchecked += [f"array {name}: the voters answer" for name in ("coef", "intercept")]
+        if self.problem["penalty"] is not None:
+            self.unchecked.append("how a penalty shrank the weights, and with it array updates and the mistakes")
 
-    def statement_claims(self, claims: list[Claim]) -> bool:
+    # -- parameters
+
+    def _statement_claims(self) -> bool:
         p, problem = self.parameters, self.problem
-        rate = number(problem["rate"])
-        asked, fit = p.get("eta0"), p.get("fit_intercept")
-        claims.append(Claim("rate", rate, asked, is_number(asked) and number(asked) == rate))
+        self.number_claim("rate", problem["rate"], "eta0")
+        fit = p.get("fit_intercept")
         offset = ("constant" if fit else "none") if isinstance(fit, bool) else ""
-        claims.append(Claim("offset", problem["offset"], offset, problem["offset"] == offset))
-        claims.append(Claim("penalty", problem["penalty"], p.get("penalty"), problem["penalty"] == p.get("penalty")))
-        claims.append(Claim("variant", self.variant, p.get("variant"), self.variant == p.get("variant")))
-        values = self.document["classes"]["values"]
-        resolved = [number(w) for w in problem["class_weight"]]
-        agree, expected = class_weights_agree(p.get("class_weight", ""), values, resolved, self.index, self.weights)
-        claims.append(Claim("class weights", resolved, expected, agree))
-        claims.append(classes_claim(values, self.index))
-        positives, wanted = [sub["positive"] for sub in self.subs], [1] if self.K == 2 else list(range(self.K))
-        claims.append(Claim("subproblems", positives, wanted, positives == wanted))
-        finite = all(bool(np.isfinite(a).all()) for a in self.arrays.values())
-        claims.append(Claim("finite", "weights", None, finite))
+        self.claim("offset", problem["offset"], offset, problem["offset"] == offset)
+        self.claim("penalty", problem["penalty"], p.get("penalty"), problem["penalty"] == p.get("penalty"))
+        self.claim("variant", self.variant, p.get("variant"), self.variant == p.get("variant"))
+        agree = self.class_claims(problem["class_weight"])
+        positives, wanted = [sub["positive"] for sub in self.parts], [1] if self.K == 2 else list(range(self.K))
+        self.claim("subproblems", positives, wanted, positives == wanted)
+        self.finite_claim("weights", *self.arrays.values())
         if not self.constant:
-            there = self.arrays["intercept"].any() or self.arrays["last"][:, -1].any()
-            claims.append(Claim("no offset", 0.0, None, not there, "the intercept is 0"))
-        counts = bool((self.arrays["updates"] >= 0).all())
-        claims.append(Claim("counts", "mistakes of each row", None, counts, "none is negative"))
+            self.no_offset_claim(self.arrays["intercept"], self.arrays["last"][:, -1])
+        counts = (self.arrays["updates"] >= 0).all()
+        self.claim("counts", "mistakes of each row", None, counts, "none is negative")
         votes = self.arrays.get("votes")
         if votes is not None:
-            claims.append(Claim("votes", "of each voter", None, bool((votes > 0).all()), "each has some"))
+            self.claim("votes", "of each voter", None, (votes > 0).all(), "each has some")
         if not agree:
             return False
-        self.c = self.weights * np.array(resolved)[self.index]
+        self.c = self.weights * np.array([number(w) for w in problem["class_weight"]])[self.index]
         self.counted = self.c > 0.0
-        self.rate = rate
         self.held_out = 0
         if p.get("early_stopping") is not False:  # rows that a run never visits, though they count
             share = p.get("validation_fraction")
             good = p.get("early_stopping") is True and is_finite(share) and between(number(share), 0.0, 1.0)
-            claims.append(Claim("validation_fraction", share, None, good, "a share of the rows"))
+            self.claim("validation_fraction", share, None, good, "a share of the rows")
             self.held_out = math.ceil(number(share) * self.c.size) if good else 0
             rest = at_most(self.held_out + self.K, self.c.size)
-            claims.append(Claim("rows held out", self.held_out, None, rest, "each class has one that is not"))
-        finite = bool(np.isfinite(self.c).all())
-        claims.append(Claim("row weights", "finite", None, finite))
-        return all(claim.holds for claim in claims)
+            self.claim("rows held out", self.held_out, None, rest, "each class has one that is not")
+        self.weights_claim(self.c, some=False)
+        return self.all_hold()
 
     # -- one class against the others
 
-    def subproblem_claims(self, claims: list[Claim], k: int) -> None:
-        sub, which = self.subs[k], f"[{k}] " if len(self.subs) > 1 else ""
-
-        def claim(name: str, claimed: Any, found: Any, holds: bool, note: str = "") -> None:
-            claims.append(Claim(which + name, claimed, found, holds, note))
+    def _subproblem_claims(self, k: int) -> None:
+        sub, which = self.parts[k], self.which(k)
 
         y = np.where(self.index == sub["positive"], 1.0, -1.0)
         last, start = self.arrays["last"][k], self.arrays["start"][k]
         model = np.append(self.arrays["coef"][k], self.arrays["intercept"][k])
         updates = self.arrays["updates"][k]
         total, most = int(sum(updates.tolist())), int(updates.max(initial=0))
-        claim("mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows")
-        claim("visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass")
+        self.claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows")
+        self.claim(
+            which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass"
+        )
         plain = self.problem["penalty"] is None
         if plain:
-            claims.append(self._sum(which, y, updates, start, last, total))
+            self._sum_claim(which, y, updates, start, last, total)
         wrong, learned = self._wrong(y, last), self._wrong(y, last, updates > 0)
         if self.variant == "voted":
             low, high = self._outvoted(y, k)
-            claim("errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
+            self.claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
-            claim("errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic")
+            self.claim(which + "errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic")
         status, witness = sub["status"], sub["witness"]
         if status == "converged":
             fine = plain and learned == 0 and at_most(wrong, self.held_out)
-            claim("converged", "no error", wrong, fine, "of the last weights, on rows not held out")
+            self.claim(which + "converged", "no error", wrong, fine, "of the last weights, on rows not held out")
         constant = status in ("time_limit", "interrupted") and self._is_constant(model, sub["positive"])
         if self.variant == "plain" and status != "infeasible":
             fine = constant or np.array_equal(model, last)
-            claim("weights", "the last ones", None, fine, "or, of a fit that was stopped, a constant")
+            self.claim(which + "weights", "the last ones", None, fine, "or, of a fit that was stopped, a constant")
         alike = bool((self.c[self.counted] == 1.0).all())
         if self.variant == "pocket" or (self.variant == "plain" and status == "infeasible"):
             good = constant or at_most(sub["errors"], wrong) or not alike
-            claim("pocket", sub["errors"], wrong, good, "no more errors than the last weights")
-        claim("infeasible", status, None, (status == "infeasible") == (witness is not None))
+            self.claim(which + "pocket", sub["errors"], wrong, good, "no more errors than the last weights")
+        self.claim(which + "infeasible", status, None, (status == "infeasible") == (witness is not None))
         if witness is not None:
-            claim("not separable", "multipliers", None, self._gordan(y, witness), "in fractions")
+            self.claim(which + "not separable", "multipliers", None, self._gordan(y, witness), "in fractions")
         none = sub["bound"] is not None or not self.arrays["direction"][k].any()
-        claim("direction", "of the bound", None, none)
+        self.claim(which + "direction", "of the bound", None, none)
         if sub["bound"] is not None:
-            claim("bound applies", True, None, plain and alike and not self.held_out, "no penalty, no weights")
-            self._bound_claims(claims, which, sub, y, self.arrays["direction"][k], start)
+            self.claim(
+                which + "bound applies", True, None, plain and alike and not self.held_out, "no penalty, no weights"
+            )
+            self._bound_claims(which, sub, y, self.arrays["direction"][k], start)
 
-    def _sum(
+    def _sum_claim(
         self, which: str, y: np.ndarray, updates: np.ndarray, start: np.ndarray, last: np.ndarray, total: int
-    ) -> Claim:
+    ) -> bool:
         """last = start + rate sum m c y x, up to what the additions of a run can be off by."""
         u = self.rate * updates * self.c
         found, size = start.copy(), np.abs(start)
@@ -188,10 +161,10 @@ class _Case:
         longest = _length(np.append(start, np.sqrt(updates) * steps))
         room = 4.0 * gamma(total + 64) * longest + 2.0 * gamma(self.rows.shape[0] + 64) * size
         whole = _length(last) + _length(start) + float(steps.max(initial=0.0))
-        room = capped(room, whole, SHARE)
+        room = capped(room, whole, 1e-6)
         holds = equal(last, found, room) and not updates[~self.counted].any()
         note = "start + rate sum m y x; the largest difference over what rounding allows"
-        return Claim(which + "last weights", "as recomputed", worst(last, found, room), holds, note)
+        return self.claim(which + "last weights", "as recomputed", worst(last, found, room), holds, note)
 
     def _row_lengths(self) -> np.ndarray:
         """An upper bound on |(x, constant)| of each row, by sums of absolute values where squares leave the range of floats."""
@@ -199,15 +172,15 @@ class _Case:
         ones = np.ones((1, self.d))
         for block in self.rows.blocks():
             squares = block.squares()
-            safe = (squares > SMALLEST_SQUARE) & (squares < LARGEST_SQUARE)
+            safe = (squares > 1e-280) & (squares < 1e280)  # neither rounded to 0 nor to infinity
             found.append(np.where(safe, np.sqrt(squares), block.absolute().scores(ones)[:, 0]))
         return np.concatenate(found) + self.constant
 
     def _is_constant(self, model: np.ndarray, positive: int) -> bool:
-        """No weights, and as offset the share of the weight of rows by which the class outweighs the others; TIE of none."""
+        """No weights, and as offset the share of the weight of rows by which the class outweighs the others; 2^-40 of none."""
         whole = float(self.c.sum())
         share = (2.0 * float(self.c[self.index == positive].sum()) - whole) / whole
-        room = 2.0 * gamma(self.c.size + 8) + TIE
+        room = 2.0 * gamma(self.c.size + 8) + 2.0**-40
         return bool(self.constant) and not model[:-1].any() and equal(model[-1], share, room)
 
     def _scores(self, theta: np.ndarray) -> Any:
@@ -280,9 +253,7 @@ class _Case:
                     total[j] = total.get(j, Fraction(0)) + a * Fraction(value)
         return not any(total.values()) and (level == 0 or not self.constant)
 
-    def _bound_claims(
-        self, claims: list[Claim], which: str, sub: dict[str, Any], y: np.ndarray, t: np.ndarray, start: np.ndarray
-    ) -> None:
+    def _bound_claims(self, which: str, sub: dict[str, Any], y: np.ndarray, t: np.ndarray, start: np.ndarray) -> None:
         K, radius, margin = (number(sub[name]) for name in ("bound", "radius", "margin"))
         R2 = 0.0
         low = high = math.inf
@@ -298,13 +269,13 @@ class _Case:
         T2 = sum((Fraction(v) ** 2 for v in t.tolist()), Fraction(0))
         T = math.sqrt(float(T2)) * (1.0 + 4.0 * UNIT)
         finite = all(map(math.isfinite, (R, low, high, T))) and T != 0.0
-        claims.append(Claim(which + "radius", radius, R, equal(radius, R, 1e-9 * R), "the longest row"))
+        self.claim(which + "radius", radius, R, equal(radius, R, 1e-9 * R), "the longest row")
         room = 32.0 * gamma(self.d + 8) * R
         holds = finite and between(margin, low / T * (1.0 - 1e-9) - room, high / T * (1.0 + 1e-9))
-        claims.append(Claim(which + "margin", margin, low / T if finite else math.nan, holds, "of the direction"))
+        self.claim(which + "margin", margin, low / T if finite else math.nan, holds, "of the direction")
         holds = finite and low > 0.0 and self._no_more(K, R, low, T, T2, t, start)
-        claims.append(Claim(which + "bound", K, None, holds, "one mistake more would contradict it"))
-        claims.append(Claim(which + "mistakes <= bound", sub["mistakes"], K, at_most(sub["mistakes"], K)))
+        self.claim(which + "bound", K, None, holds, "one mistake more would contradict it")
+        self.claim(which + "mistakes <= bound", sub["mistakes"], K, at_most(sub["mistakes"], K))
 
     def _no_more(
         self, bound: float, radius: float, low: float, T: float, T2: Fraction, t: np.ndarray, start: np.ndarray
@@ -332,12 +303,13 @@ def _whole(block: Any, theta: np.ndarray, off: np.ndarray) -> bool:
     return small and bool((theta == np.rint(theta)).all() and (values == np.rint(values)).all())
 
 
-KIND = Kind(
-    "Perceptrons", ESTIMATORS, ("bound",), TABLES, flaw, array_forms, check, ("which ending, if not converged",)
-)
-
-
 def _length(v: np.ndarray) -> float:
     """|v|, also where its square is beyond the range of floats."""
     largest = float(np.abs(v).max(initial=0.0))
     return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
+
+
+KIND = Kind(
+    "Perceptrons", ("Perceptron",), ("bound",), TABLES, PerceptronCase, array_shapes, defect,
+    unchecked=("which ending, if not converged",),
+)  # fmt: skip

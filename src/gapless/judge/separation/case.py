@@ -12,18 +12,16 @@ m <= sum alpha y f = <w, sum alpha y x> <= |sum alpha y x|: no margin is larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..document import refuse_unreadable
+from ..case import Case, Rigour
 from ..errors import CertificateError
-from ..rows import Rows, as_rows
-from ..statement import classes_claim, same_data
-from ..verdict import Claim, Verdict
-from .document import exact, flaw
+from ..form.document import refuse_unreadable
+from ..verdict import Verdict
+from .document import defect, exact
 from .exact import (
     PRIME,
     Lines,
@@ -36,33 +34,26 @@ from .exact import (
     sums_to_zero,
 )
 
-UNCHECKED = [
-    "that no other hyperplane has fewer rows on it",
-    "that no fewer columns would do",
-    "version",
-    "names of features",
-]
 
+class SeparationCase(Case):
+    """The rows that count, and the classes that have rows among them."""
 
-class _Case:
-    """The data that count, and the classes that have rows among them."""
+    source = "proof"
 
-    def __init__(self, document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> None:
-        self.block = document["certificate"]
-        self.rows = rows
-        index, weights = same_data(document, rows, y, sample_weight)
-        self.keep, values = weights > 0, document["classes"]["values"]
-        self.known = classes_claim(values, index)
-        present = np.bincount(index[self.keep], minlength=len(values)) > 0
-        self.K = int(present.sum())
-        if self.K < 2:
-            raise CertificateError("other data: fewer than two classes have rows of positive weight")
-        #: Place among the classes that count, -1 for the others.
+    def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super().read_data(X, y, sample_weight)
+        self.keep = self.weights > 0
+        present = np.bincount(self.index[self.keep], minlength=self.K) > 0
+        #: Place among the classes that count, -1 for the others; K are those that count.
         self.place = np.where(present, np.cumsum(present) - 1, -1)
-        self.index = self.place[index]
         self.offset = bool(self.block["offset"])
-        self.width = rows.shape[1] + self.offset
+        self.width = self.rows.shape[1] + self.offset
+
+    def judge(self, rigorous: Rigour) -> None:
+        self.classes_claim()
+        self.K, self.index = int(self.place.max()) + 1, self.place[self.index]
         self.size = (self.K - 1) * self.width
+        {"complete": _complete, "quasi": _quasi, "overlap": _overlap}[self.block["status"]](self)
 
     def lines(self, entries: Any) -> Lines | None:
         """The lines of a direction, with that of the first class; None where there are not K - 1 of the right length."""
@@ -89,35 +80,35 @@ class _Case:
         return not any(sign.any() for _, _, _, sign, _ in pairs)
 
 
-def check(document: Mapping[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
+def check(document: dict[str, Any], X: Any, y: Any, sample_weight: Any = None) -> Verdict:
     """Judge a proof of separation. CertificateError for other data, or a proof that cannot be read."""
-    refuse_unreadable(document, flaw)
-    case = _Case(dict(document), as_rows(X), y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the proof")]
-    claims.append(case.known)
-    status = case.block["status"]
-    {"complete": _complete, "quasi": _quasi, "overlap": _overlap}[status](claims, case)
-    return Verdict(claims, UNCHECKED, [], "exact arithmetic")
+    refuse_unreadable(document, defect)
+    case = SeparationCase(document, {}, X, y, sample_weight)
+    if case.place.max() < 1:
+        raise CertificateError("other data: fewer than two classes have rows of positive weight")
+    case.judge("exact")
+    unchecked = ["that no other hyperplane has fewer rows on it", "that no fewer columns would do", "version"]
+    return Verdict(case.claims, [*unchecked, "names of features"], [], "exact arithmetic")
 
 
-def _complete(claims: list[Claim], case: _Case) -> None:
+def _complete(case: SeparationCase) -> None:
     block = case.block
     lines = case.lines(block["direction"])
-    claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
-    claims.append(Claim("no kernel", 0, len(block["kernel"]), not block["kernel"]))
-    _largest(claims, case)
+    case.claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None)
+    case.claim("no kernel", 0, len(block["kernel"]), not block["kernel"])
+    _largest(case)
     if lines is None:
         return
     below, at, above, _ = case.signs(lines)
-    claims.append(Claim("rows strictly on their sides", below + at + above, above, below == at == 0))
-    claims.append(Claim("rows on the plane", block["on_plane"], at, block["on_plane"] == at))
+    case.claim("rows strictly on their sides", below + at + above, above, below == at == 0)
+    case.claim("rows on the plane", block["on_plane"], at, block["on_plane"] == at)
     margin = block["margin"]
     good, shown = (False, None) if margin is None else _kept_apart(case, lines, margin)
-    claims.append(Claim("margin", margin, shown, good, "at most the smallest distance to the boundary"))
-    _narrow(claims, case, lines, strict=True)
+    case.claim("margin", margin, shown, good, "at most the smallest distance to the boundary")
+    _narrow(case, lines, strict=True)
 
 
-def _kept_apart(case: _Case, lines: Lines, margin: float) -> tuple[bool, float]:
+def _kept_apart(case: SeparationCase, lines: Lines, margin: float) -> tuple[bool, float]:
     """Whether every row is at least ``margin`` from the boundaries of its class; the smallest distance, by floats."""
     d, m2 = case.rows.shape[1], Fraction(margin) ** 2
     lengths: dict[tuple[int, int], int] = {}
@@ -156,33 +147,33 @@ def _float_root(x: Fraction) -> float:
         return math.inf
 
 
-def _largest(claims: list[Claim], case: _Case) -> None:
+def _largest(case: SeparationCase) -> None:
     """The upper bound on all margins, by multipliers."""
     block = case.block
     upper = block["margin_upper"]
     if upper is None:
-        claims.append(Claim("no multipliers", 0, len(block["rows"]), not block["rows"]))
+        case.claim("no multipliers", 0, len(block["rows"]), not block["rows"])
         return
-    placed = _pairs(claims, case)
+    placed = _pairs(case)
     if placed is None or case.K != 2:
-        claims.append(Claim("margin, from above", upper, None, False, "needs multipliers, and two classes"))
+        case.claim("margin, from above", upper, None, False, "needs multipliers, and two classes")
         return
     rows, own, _, alpha = placed
     signed = [v if k == 1 else -v for v, k in zip(alpha, own.tolist(), strict=True)]
     balanced = sum(alpha) == 1 and (not case.offset or sum(signed) == 0)
-    claims.append(Claim("sum of multipliers", 1, None, balanced, "and 0 with the signs of y, where there is an offset"))
+    case.claim("sum of multipliers", 1, None, balanced, "and 0 with the signs of y, where there is an offset")
     square = squared_length(chosen_rows(case.rows, rows), signed)
     shown = _float_root(square)
     good = balanced and Fraction(upper) ** 2 >= square
-    claims.append(Claim("margin, from above", upper, shown, good, "of any hyperplane"))
+    case.claim("margin, from above", upper, shown, good, "of any hyperplane")
 
 
-def _narrow(claims: list[Claim], case: _Case, lines: Lines, strict: bool) -> None:
+def _narrow(case: SeparationCase, lines: Lines, strict: bool) -> None:
     """The columns named are those of a direction that does the same: the given one, or a narrow one beside it."""
     block = case.block
     narrow = lines if block["narrow"] is None else case.lines(block["narrow"])
     if narrow is None:
-        claims.append(Claim("columns", block["columns"], None, False, "the narrow direction has another shape"))
+        case.claim("columns", block["columns"], None, False, "the narrow direction has another shape")
         return
     d = case.rows.shape[1]
     used = sorted({j for line in narrow.whole for j, v in enumerate(line[:d]) if v})
@@ -190,12 +181,12 @@ def _narrow(claims: list[Claim], case: _Case, lines: Lines, strict: bool) -> Non
     if narrow is not lines:
         below, at, above, _ = case.signs(narrow)
         good = good and below == 0 and (at == 0 if strict else above > 0)
-    claims.append(Claim("columns", block["columns"], used, good, "these alone separate so"))
+    case.claim("columns", block["columns"], used, good, "these alone separate so")
 
 
-def _relation(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def _relation(case: SeparationCase) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Positive multipliers on distinct pairs whose sum is 0; the rows of the pairs, their own classes and rivals."""
-    placed = _pairs(claims, case)
+    placed = _pairs(case)
     if placed is None:
         return None
     rows, own, rival, alpha = placed
@@ -203,50 +194,50 @@ def _relation(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray,
     if case.offset:
         x = np.hstack([x, np.ones((rows.size, 1))])
     zero = sums_to_zero(x, own, rival, alpha, case.K)
-    claims.append(Claim("sum of multipliers times rows", 0, 0 if zero else "not 0", zero, "exactly"))
+    case.claim("sum of multipliers times rows", 0, 0 if zero else "not 0", zero, "exactly")
     return (x, own, rival) if zero else None
 
 
-def _pairs(claims: list[Claim], case: _Case) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Fraction]] | None:
+def _pairs(case: SeparationCase) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Fraction]] | None:
     """Rows, own classes, rivals and multipliers, where these are positive and of distinct pairs."""
     block = case.block
     alpha = [exact(v) for v in block["multipliers"]]
     rows, rivals = np.array(block["rows"], dtype=np.int64), np.array(block["rivals"], dtype=np.int64)
     n = case.rows.shape[0]
     good = len(alpha) > 0 and all(v > 0 for v in alpha)
-    claims.append(Claim("multipliers", f"{len(alpha)} positive", sum(v > 0 for v in alpha), good))
+    case.claim("multipliers", f"{len(alpha)} positive", sum(v > 0 for v in alpha), good)
     placed = good and bool((rows < n).all() and (rivals < case.place.size).all() and case.keep[rows].all())
     own = rival = rows
     if placed:
         own, rival = case.index[rows], case.place[rivals]
         distinct = len(set(zip(rows.tolist(), rival.tolist(), strict=True))) == rows.size
         placed = bool((rival >= 0).all() and (own != rival).all()) and distinct
-    claims.append(Claim("pairs", len(block["rows"]), None, placed, "rows that count, against other classes, each once"))
+    case.claim("pairs", len(block["rows"]), None, placed, "rows that count, against other classes, each once")
     return (rows, own, rival, alpha) if placed else None
 
 
-def _quasi(claims: list[Claim], case: _Case) -> None:
+def _quasi(case: SeparationCase) -> None:
     block = case.block
-    _relation(claims, case)
+    _relation(case)
     lines = case.lines(block["direction"])
-    claims.append(Claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None))
+    case.claim("direction", f"{case.K - 1} x {case.width}", None, lines is not None)
     none = block["margin"] is None and block["margin_upper"] is None and not block["kernel"]
-    claims.append(Claim("no margin", None, block["margin"], none))
+    case.claim("no margin", None, block["margin"], none)
     if lines is None:
         return
     below, at, above, plane = case.signs(lines)
-    claims.append(Claim("rows on the wrong side", 0, below, below == 0, f"of {below + at + above}"))
-    claims.append(Claim("rows strictly on their sides", "some", above, above > 0))
-    claims.append(Claim("rows on the plane", block["on_plane"], len(plane), block["on_plane"] == len(plane)))
-    _narrow(claims, case, lines, strict=False)
+    case.claim("rows on the wrong side", 0, below, below == 0, f"of {below + at + above}")
+    case.claim("rows strictly on their sides", "some", above, above > 0)
+    case.claim("rows on the plane", block["on_plane"], len(plane), block["on_plane"] == len(plane))
+    _narrow(case, lines, strict=False)
 
 
-def _overlap(claims: list[Claim], case: _Case) -> None:
+def _overlap(case: SeparationCase) -> None:
     block = case.block
     bare = block["direction"] is None and block["narrow"] is None and not block["columns"]
     bare = bare and block["margin"] is None and block["margin_upper"] is None
-    claims.append(Claim("no direction", None, None, bare and block["on_plane"] == 0))
-    held = _relation(claims, case)
+    case.claim("no direction", None, None, bare and block["on_plane"] == 0)
+    held = _relation(case)
     if held is None:
         return
     x, own, rival = held
@@ -258,13 +249,13 @@ def _overlap(claims: list[Claim], case: _Case) -> None:
     rank = rank_at_least(np.hstack(parts)) if parts[0].shape[1] else 0
     vectors = [case.lines(vector) for vector in block["kernel"]]
     shaped = all(vector is not None for vector in vectors)
-    claims.append(Claim("kernel", f"{len(vectors)} vectors", None, shaped, "of the shape of a direction"))
+    case.claim("kernel", f"{len(vectors)} vectors", None, shaped, "of the shape of a direction")
     if not shaped:
         return
     flat = [[v % PRIME for line in vector.whole[1:] for v in line] for vector in vectors if vector is not None]
     free = rank_at_least(np.array(flat, dtype=np.int64).reshape(len(flat), case.size)) if flat else 0
     orthogonal = all(case.annihilates(v) for v in vectors if v is not None)
     apart = orthogonal and free == len(vectors)
-    claims.append(Claim("kernel vectors orthogonal to every row", len(vectors), free, apart))
+    case.claim("kernel vectors orthogonal to every row", len(vectors), free, apart)
     full = rank + free == case.size and orthogonal
-    claims.append(Claim("rank of the rows with multipliers", case.size - len(vectors), rank, full, "that of all rows"))
+    case.claim("rank of the rows with multipliers", case.size - len(vectors), rank, full, "that of all rows")

@@ -7,72 +7,73 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from ..document import FINGERPRINT, Test, flaw_of, flaw_of_classes, is_count, is_dict, is_names, is_text, one_of
+from ..form.document import SHARED, defect_of_blocks, defect_of_classes
+from ..form.entries import is_count, is_dict, is_flag, is_names, is_text, list_of, one_of, or_none, shown
+from ..form.schema import Entry, Test
 
-FORMAT, SCHEMA = "gapless separation", 1
-_RATIO = re.compile(r"-?[0-9]{1,200000}/[0-9]{1,200000}")
-
-_TOP: dict[str, Test] = {
-    "format": one_of(FORMAT),
-    "schema": is_count,
-    "version": is_text,
-    "classes": is_dict,
-    "n_features": is_count,
-    "feature_names": is_names,
-    "certificate": is_dict,
-}
+FORMAT = "gapless separation"
 
 
 def is_exact(value: Any) -> bool:
     """A finite float, or a ratio of integers."""
     if isinstance(value, str):
-        return _RATIO.fullmatch(value) is not None and value.split("/")[1].strip("0") != ""
+        return (
+            re.fullmatch(r"-?[0-9]{1,200000}/[0-9]{1,200000}", value) is not None
+            and value.split("/")[1].strip("0") != ""
+        )
     return isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1e309 and value == value
 
 
 def is_lines(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(line, list) and all(map(is_exact, line)) for line in value)
-
-
-def _counts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(is_count, value))
+    return list_of(list_of(is_exact))(value)
 
 
 def _length(value: Any) -> bool:
     return value is None or (isinstance(value, float) and 0.0 <= value < 1e309)
 
 
-_CERTIFICATE: dict[str, Test] = {
-    "kind": one_of("separation"),
-    "status": one_of("complete", "quasi", "overlap"),
-    "offset": lambda value: isinstance(value, bool),
-    "margin": _length,
-    "margin_upper": _length,
-    "direction": lambda value: value is None or is_lines(value),
-    "rows": _counts,
-    "rivals": _counts,
-    "multipliers": lambda value: isinstance(value, list) and all(map(is_exact, value)),
-    "kernel": lambda value: isinstance(value, list) and all(map(is_lines, value)),
-    "columns": _counts,
-    "narrow": lambda value: value is None or is_lines(value),
-    "on_plane": is_count,
-    "fingerprint": is_dict,
+TABLES: dict[str, Mapping[str, Test | Entry]] = {
+    "": {
+        "format": one_of(FORMAT),
+        "schema": is_count,
+        "version": is_text,
+        "classes": is_dict,
+        "n_features": is_count,
+        "feature_names": is_names,
+        "certificate": is_dict,
+    },
+    "classes.": SHARED["classes."],
+    "certificate.": {
+        "kind": one_of("separation"),
+        "status": one_of("complete", "quasi", "overlap"),
+        "offset": is_flag,
+        "margin": _length,
+        "margin_upper": _length,
+        "direction": or_none(is_lines),
+        "rows": list_of(is_count),
+        "rivals": list_of(is_count),
+        "multipliers": list_of(is_exact),
+        "kernel": list_of(is_lines),
+        "columns": list_of(is_count),
+        "narrow": or_none(is_lines),
+        "on_plane": is_count,
+        "fingerprint": is_dict,
+    },
+    "certificate.fingerprint.": SHARED["certificate.fingerprint."],
 }
 
 
-def speaks_of(document: Any) -> bool:
-    """Whether a document is one of these."""
+def handles(document: Any) -> bool:
+    """Whether a document is a proof of separation."""
     return isinstance(document, Mapping) and document.get("format") == FORMAT
 
 
-def flaw(document: Any) -> str | None:
+def defect(document: Any) -> str | None:
     """The first thing wrong with the form of a proof, in words; None where there is nothing."""
-    found = flaw_of(document, _TOP, "")
-    if not found and document["schema"] != SCHEMA:
-        return f"the schema {document['schema']!r} is unknown; this judge reads {SCHEMA}"
-    found = found or flaw_of_classes(document["classes"])
-    found = found or flaw_of(document["certificate"], _CERTIFICATE, "certificate.")
-    found = found or flaw_of(document["certificate"]["fingerprint"], FINGERPRINT, "certificate.fingerprint.")
+    schema = document.get("schema") if isinstance(document, dict) else None
+    if schema != 1:
+        return f"the schema {shown(schema)} is unknown; this judge reads 1"
+    found = defect_of_blocks(document, TABLES) or defect_of_classes(document["classes"])
     if found:
         return found
     block = document["certificate"]

@@ -7,16 +7,14 @@ import os
 from typing import Any
 
 from ..errors import ModelFileError
-from .document import flaw, speaks_of
-
-MOST_BYTES = 1 << 28
+from .document import defect, handles
 
 
 def read_proof(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The document of a proof; ModelFileError for anything that is not one."""
     where = os.fspath(path)
     try:
-        if os.path.getsize(path) > MOST_BYTES:
+        if os.path.getsize(path) > 1 << 28:
             raise ModelFileError(f"{where}: is too large for a proof of separation")
         with open(path, encoding="utf-8") as stream:
             document = json.load(stream)
@@ -26,9 +24,9 @@ def read_proof(path: str | os.PathLike[str]) -> dict[str, Any]:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{where}: is no JSON text ({error})") from None
-    if not speaks_of(document):
+    if not handles(document):
         raise ModelFileError(f"{where}: is no proof of separation")
-    found = flaw(document)
+    found = defect(document)
     if found:
         raise ModelFileError(f"{where}: cannot be read: {found}")
     return dict(document)

@@ -9,44 +9,40 @@ more than the tree's own split does, but for rounding. ``rigorous="exact"`` does
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..document import number
-from ..schema import Kind
-from ..verdict import Claim, Verdict
-from .case import Case
-from .document import ESTIMATORS, TABLES, array_forms, flaw, flaw_of_arrays
+from ..case import Rigour
+from ..form.entries import number
+from ..form.schema import Kind
+from .data import TreeData
+from .document import CLASSIFIER, REGRESSOR, TABLES, array_shapes, defect, defect_of_arrays
 from .splits import best_claims, reasons_known
 
-__all__ = ["KIND", "check"]
 
+class TreeCase(TreeData):
+    """Nodes, the rows that each holds, and whether every split is the best."""
 
-def check(
-    document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any, rigorous: Any = False
-) -> Verdict:
-    """Judge a tree; the verdict and the errors are those of ``judge.check``."""
-    case = Case(document, arrays, X, y, sample_weight)
-    claims = [Claim("data", "fingerprint", "fingerprint", True, "rows, labels and weights are those of the fit")]
-    exact = rigorous == "exact" and case.problem["criterion"] != "entropy"
-    if case.statement_claims(claims) and case.form_claims(claims):
-        case.send_rows()
-        case.node_claims(claims)
-        if all(claim.holds for claim in claims):
-            best_claims(case, claims, exact)
-    unchecked = []
-    if not document["certificate"]["best"]:
-        unchecked.append("whether splits are the best: not all were tried (bins, drawn features or thresholds)")
-        if not reasons_known(case):
-            unchecked.append("whether leaves could have been split: a drawn split may fail a limit, or fall in a bin")
-    if number(document["parameters"].get("ccp_alpha") or 0.0) > 0:
-        unchecked.append("pruning, beyond that no leaf is worth more than its price")
-    if rigorous and not exact:
-        unchecked.append("anything beyond float64: trees have fractions (rigorous='exact', not of entropies) or none")
-    return Verdict(claims, unchecked, [], "exact" if exact else "float64")
+    def judge(self, rigorous: Rigour) -> None:
+        exact = rigorous == "exact" and self.problem["criterion"] != "entropy"
+        self.tiers = {rigorous: "exact" if exact else "float64"}
+        if self.statement_claims() and self.form_claims():
+            self.send_rows()
+            self.node_claims()
+            if self.all_hold():
+                best_claims(self, exact)
+        if not self.block["best"]:
+            self.unchecked.append(
+                "whether splits are the best: not all were tried (bins, drawn features or thresholds)"
+            )
+            if not reasons_known(self):
+                told = "whether leaves could have been split: a drawn split may fail a limit, or fall in a bin"
+                self.unchecked.append(told)
+        if number(self.parameters.get("ccp_alpha") or 0.0) > 0:
+            self.unchecked.append("pruning, beyond that no leaf is worth more than its price")
+        if rigorous and not exact:
+            told = "anything beyond float64: trees have fractions (rigorous='exact', not of entropies) or none"
+            self.unchecked.append(told)
 
 
 KIND = Kind(
-    "Trees", ESTIMATORS, ("heuristic",), TABLES, flaw, array_forms, check,
-    ("which of equally good splits, and where between two values a threshold lies",), flaw_of_arrays,
+    "Trees", (CLASSIFIER, REGRESSOR), ("heuristic",), TABLES, TreeCase, array_shapes, defect, defect_of_arrays,
+    unchecked=("which of equally good splits, and where between two values a threshold lies",),
 )  # fmt: skip

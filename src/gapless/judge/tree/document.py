@@ -7,102 +7,78 @@ from typing import Any
 
 import numpy as np
 
-from ..document import (
-    CLASSES,
-    CLOCK,
-    SHARED,
-    STATUSES,
-    TOP,
-    Arrays,
-    Table,
-    agree,
-    flaw_of_classes,
-    free,
-    is_count,
-    is_dict,
-    is_flag,
-    is_size,
-    list_of,
-    number,
-    one_of,
-    or_none,
-)
-from ..schema import derived, recomputed, unchecked
+from ..form.document import PARTS, SHARED, STATUSES, agree, defect_of_classes, free
+from ..form.entries import is_count, is_dict, is_flag, is_size, list_of, number, one_of, or_none
+from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 
 CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
-ESTIMATORS = (CLASSIFIER, REGRESSOR)
-CRITERIA = {CLASSIFIER: ("gini", "entropy"), REGRESSOR: ("squared_error",)}
-
-
-def _outputs(value: Any) -> bool:
-    return (is_count(value) and value > 0) or (isinstance(value, list) and len(value) > 0 and all(map(is_dict, value)))
-
-
-_TOP: Table = {
-    **TOP,
-    "estimator": derived(one_of(*ESTIMATORS), "the criterion, the outputs, the parameters"),
-    "classes": derived(or_none(is_dict), "problem.outputs"),
-    "dtype": unchecked(one_of("float64", "float32"), "a tree reads float32, whatever it was given"),
-}
-_PROBLEM: Table = {
-    "criterion": derived(one_of("gini", "entropy", "squared_error"), "parameter criterion"),
-    "outputs": recomputed(_outputs, "the labels, or the columns of y"),
-    "class_weight": recomputed(or_none(list_of(list_of(is_size))), "parameter class_weight and the labels"),
-    "min_leaf": derived(is_count, "parameter min_samples_leaf"),
-    "min_split": derived(is_count, "parameters min_samples_split and min_samples_leaf"),
-    "min_weight": derived(is_size, "parameter min_weight_fraction_leaf and the weights"),
-    "max_features": derived(is_count, "parameter max_features"),
-    "exact": unchecked(is_flag, "whether bins were used leaves no trace; splits are the best only where it is true"),
-    "levels": derived(list_of(is_count), "the array levels"),
-    "words": derived(is_count, "levels"),
-    "missing": recomputed(list_of(is_count), "the columns of X with missing values"),
-}
-_CERTIFICATE: Table = {
-    "kind": derived(one_of("heuristic"), "the only one"),
-    "status": derived(one_of(*STATUSES), "growth ends by itself"),
-    "error": recomputed(is_size, "the rows, sent through the tree"),
-    "nodes": derived(is_count, "the arrays"),
-    "leaves": recomputed(is_count, "the arrays left and right"),
-    "depth": recomputed(is_count, "the arrays left and right"),
-    "best": derived(is_flag, "problem.exact, parameters splitter and max_features; then every split is tried again"),
-    **CLOCK,
-    "fingerprint": derived(is_dict, "entry by entry below"),
-}
-_ARRAYS: Table = {
-    "feature": recomputed(is_dict, "every cut of every feature, where all were tried"),
-    "threshold": recomputed(is_dict, "the rows that it sends left; where between two values is not checked"),
-    "left": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
-    "right": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
-    "missing_left": recomputed(is_dict, "the rows that it sends left"),
-    "value": recomputed(is_dict, "the rows of the node"),
-    "impurity": recomputed(is_dict, "the rows of the node"),
-    "weighted_n": recomputed(is_dict, "the rows of the node"),
-    "n_samples": recomputed(is_dict, "the rows of the node"),
-    "categories": recomputed(is_dict, "the rows that it sends left; what no row has goes where more rows go"),
-    "levels": recomputed(is_dict, "the values of the columns of categories"),
-}
-_LIMITS = (
-    "criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf",
-    "max_features", "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha",
-)  # fmt: skip
-_FREE = free("random_state", "n_jobs", why="it leaves no trace where all splits are tried")
-_FREE |= free("categorical_features", "max_bins", "monotonic_cst", why="problem.levels and problem.exact stand for it")
-_PARAMETERS: dict[str, Table] = {
-    CLASSIFIER: agree(*_LIMITS, "class_weight", how="a limit that the tree keeps, or that the problem repeats") | _FREE,
-    REGRESSOR: agree(*_LIMITS, how="a limit that the tree keeps, or that the problem repeats") | _FREE,
+_PARAMETERS: Table = {
+    **agree(
+        *("criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
+        *("max_features", "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha"),
+        how="a limit that the tree keeps, or that the problem repeats",
+    ),
+    **free("random_state", "n_jobs", why="it leaves no trace where all splits are tried"),
+    **free("categorical_features", "max_bins", "monotonic_cst", why="problem.levels and problem.exact stand for it"),
 }
 TABLES: dict[str, Table] = {
-    "": _TOP,
-    **{f"{name}.parameters.": table for name, table in _PARAMETERS.items()},
-    "problem.": _PROBLEM,
-    "problem.outputs[].": CLASSES,
-    "certificate.": _CERTIFICATE,
-    "arrays.": _ARRAYS,
     **SHARED,
+    "": {
+        **SHARED[""],
+        "estimator": derived(one_of(CLASSIFIER, REGRESSOR), "the criterion, the outputs, the parameters"),
+        "classes": derived(or_none(is_dict), "problem.outputs"),
+        "dtype": unchecked(one_of("float64", "float32"), "a tree reads float32, whatever it was given"),
+    },
+    f"{CLASSIFIER}.parameters.": agree("class_weight") | _PARAMETERS,
+    f"{REGRESSOR}.parameters.": _PARAMETERS,
+    "problem.": {
+        "criterion": derived(one_of("gini", "entropy", "squared_error"), "parameter criterion"),
+        "outputs": recomputed(
+            lambda v: list_of(is_dict, 1)(v) or (is_count(v) and v > 0), "the labels, or the columns of y"
+        ),
+        "class_weight": recomputed(or_none(list_of(list_of(is_size))), "parameter class_weight and the labels"),
+        "min_leaf": derived(is_count, "parameter min_samples_leaf"),
+        "min_split": derived(is_count, "parameters min_samples_split and min_samples_leaf"),
+        "min_weight": derived(is_size, "parameter min_weight_fraction_leaf and the weights"),
+        "max_features": derived(is_count, "parameter max_features"),
+        "exact": unchecked(
+            is_flag, "whether bins were used leaves no trace; splits are the best only where it is true"
+        ),
+        "levels": derived(list_of(is_count), "the array levels"),
+        "words": derived(is_count, "levels"),
+        "missing": recomputed(list_of(is_count), "the columns of X with missing values"),
+    },
+    "problem.outputs[].": SHARED["classes."],
+    "certificate.": {
+        "kind": derived(one_of("heuristic"), "the only one"),
+        "status": derived(one_of(*STATUSES), "growth ends by itself"),
+        "error": recomputed(is_size, "the rows, sent through the tree"),
+        "nodes": derived(is_count, "the arrays"),
+        "leaves": recomputed(is_count, "the arrays left and right"),
+        "depth": recomputed(is_count, "the arrays left and right"),
+        "best": derived(
+            is_flag, "problem.exact, parameters splitter and max_features; then every split is tried again"
+        ),
+        **PARTS["clock"],
+        "fingerprint": derived(is_dict, "entry by entry below"),
+    },
+    "arrays.": {
+        "feature": recomputed(is_dict, "every cut of every feature, where all were tried"),
+        "threshold": recomputed(is_dict, "the rows that it sends left; where between two values is not checked"),
+        "left": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
+        "right": recomputed(is_dict, "a tree: every node but the root has one parent, above it"),
+        "missing_left": recomputed(is_dict, "the rows that it sends left"),
+        "value": recomputed(is_dict, "the rows of the node"),
+        "impurity": recomputed(is_dict, "the rows of the node"),
+        "weighted_n": recomputed(is_dict, "the rows of the node"),
+        "n_samples": recomputed(is_dict, "the rows of the node"),
+        "categories": recomputed(is_dict, "the rows that it sends left; what no row has goes where more rows go"),
+        "levels": recomputed(is_dict, "the values of the columns of categories"),
+    },
 }
 
 
-def flaw_of_limits(p: dict[str, Any]) -> str | None:
+def defect_of_limits(p: dict[str, Any]) -> str | None:
     """What is wrong with the parameters that limit growth; absent counts as fine."""
     for name in ("max_depth", "max_leaf_nodes"):
         if not or_none(is_count)(p.get(name)):
@@ -119,13 +95,14 @@ def flaw_of_limits(p: dict[str, Any]) -> str | None:
     return None if good else "the parameter max_features is neither a count nor a share"
 
 
-def flaw(document: Any) -> str | None:
+def defect(document: Any) -> str | None:
     """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
-    found = flaw_of_limits(document["parameters"])
+    found = defect_of_limits(document["parameters"])
     if found:
         return found
     problem, outputs = document["problem"], document["problem"]["outputs"]
-    if problem["criterion"] not in CRITERIA[document["estimator"]]:
+    criteria = ("squared_error",) if document["estimator"] == REGRESSOR else ("gini", "entropy")
+    if problem["criterion"] not in criteria:
         return f"problem.criterion is not one of {document['estimator']}"
     if isinstance(outputs, int) == (document["estimator"] == CLASSIFIER):
         return "problem.outputs does not go with the estimator"
@@ -133,7 +110,7 @@ def flaw(document: Any) -> str | None:
     if document["classes"] != single or (single is not None and document["classes"]["type"] != single["type"]):
         return "classes are not those of problem.outputs"
     for block in outputs if isinstance(outputs, list) else []:
-        found = flaw_of_classes(block, 1)  # a tree of one class is a leaf
+        found = defect_of_classes(block, 1)  # a tree of one class is a leaf
         if found:
             return found
     weights = problem["class_weight"]
@@ -149,7 +126,7 @@ def flaw(document: Any) -> str | None:
     return None
 
 
-def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
+def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str | None:
     """Whether the arrays are no tree: every node but the root has one parent, above it, and leaves have no cut."""
     left, right, feature = (arrays[name].astype(np.int64) for name in ("left", "right", "feature"))
     threshold, N, d = arrays["threshold"], left.size, document["n_features"]
@@ -171,12 +148,12 @@ def flaw_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str |
     return None if good else "the levels of a feature do not rise, or a threshold is no number"
 
 
-def array_forms(document: dict[str, Any]) -> Arrays:
+def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document."""
     problem, N = document["problem"], document["certificate"]["nodes"]
     outputs = problem["outputs"]
     P = outputs if isinstance(outputs, int) else sum(len(block["values"]) for block in outputs)
     types = {"<i4": ("feature", "left", "right"), "<f8": ("threshold", "impurity", "weighted_n"), "<i8": ("n_samples",)}
-    forms: Arrays = {name: (dtype, [N]) for dtype, names in types.items() for name in names}
-    forms |= {"missing_left": ("|u1", [N]), "value": ("<f8", [N, P])}
-    return {**forms, "categories": ("<u4", [N, problem["words"]]), "levels": ("<f4", [sum(problem["levels"])])}
+    shapes: Arrays = {name: (dtype, [N]) for dtype, names in types.items() for name in names}
+    shapes |= {"missing_left": ("|u1", [N]), "value": ("<f8", [N, P])}
+    return {**shapes, "categories": ("<u4", [N, problem["words"]]), "levels": ("<f4", [sum(problem["levels"])])}

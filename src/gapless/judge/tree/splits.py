@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arithmetic.compare import at_most, capped
 from ..arithmetic.rounding import gamma
-from ..document import number
 from ..errors import CertificateError
-from ..verdict import Claim
+from ..form.entries import number
+from .data import TreeData
 
 #: What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.
 SHARE = 1e-6
@@ -24,25 +24,25 @@ VALUES = 1 << 21
 MOST_EXACT = 2_000_000
 
 
-def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
+def best_claims(case: TreeData, exact: bool) -> None:
     """Adds what holds of the splits and of the leaves."""
     inner = np.flatnonzero(~case.ends)
     wanted = case.block["best"]
-    gains = {t: _gain(case, case.rows[t], case.goes_left(t, case.rows[t])) for t in inner.tolist()}
+    gains = {t: _gain(case, case.held[t], case.goes_left(t, case.held[t])) for t in inner.tolist()}
     worst = min((gain / case.weight[t] for t, (gain, _) in gains.items()), default=0.0)
     falls = all(at_most(-gain, 0.0, room) for gain, room in gains.values())
-    claims.append(Claim("impurity falls", "at every split", worst, falls, "the least decrease"))
+    case.claim("impurity falls", "at every split", worst, falls, "the least decrease")
     fewest, outputs = number(case.parameters.get("min_impurity_decrease") or 0.0), _outputs(case)
     enough = all(at_most(fewest * outputs * case.weight[0], gain, room) for gain, room in gains.values())
-    claims.append(Claim("min_impurity_decrease", fewest, worst / outputs, enough, "at every split"))
+    case.claim("min_impurity_decrease", fewest, worst / outputs, enough, "at every split")
     price, least = number(case.parameters.get("ccp_alpha") or 0.0), _cheapest(case)
     note = "no branch is worth less than its price"
-    claims.append(Claim("ccp_alpha", price, least, price == 0.0 or at_most(price, least, 1e-9 * price), note))
-    small = min((case.rows[t].size for t in inner.tolist()), default=case.problem["min_split"])
-    claims.append(Claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small)))
+    case.claim("ccp_alpha", price, least, price == 0.0 or at_most(price, least, 1e-9 * price), note)
+    small = min((case.held[t].size for t in inner.tolist()), default=case.problem["min_split"])
+    case.claim("rows of a split", case.problem["min_split"], small, at_most(case.problem["min_split"], small))
     if not wanted:
         if reasons_known(case):
-            _reason_claim(case, claims, None)
+            _reason_claim(case, None)
         return
     behind, bad = 0.0, -1
     for t in inner.tolist():
@@ -53,20 +53,20 @@ def best_claims(case: Any, claims: list[Claim], exact: bool) -> None:
         if found is not None:
             behind = max(behind, (found - gain) / max(abs(found), 1e-300) if found > room else 0.0)
     note = f"node {bad} has a better one" if bad >= 0 else "no cut of any feature does better, but for rounding"
-    claims.append(Claim("every split is the best", f"{inner.size} splits", behind, bad < 0, note))
+    case.claim("every split is the best", f"{inner.size} splits", behind, bad < 0, note)
     if exact:
-        _exact_claims(case, claims, inner)
-    _reason_claim(case, claims, gains)
+        _exact_claims(case, inner)
+    _reason_claim(case, gains)
 
 
-def reasons_known(case: Any) -> bool:
+def reasons_known(case: TreeData) -> bool:
     """A split that was drawn may fail the limits of leaves and of gains; else there is one wherever there is a cut."""
     fewest = number(case.parameters.get("min_impurity_decrease") or 0.0)
     limits = (case.problem["min_leaf"] - 1, number(case.problem["min_weight"]), fewest)
     return bool(case.problem["exact"]) and not any(limits)
 
 
-def _cheapest(case: Any) -> float:
+def _cheapest(case: TreeData) -> float:
     """The least that a branch takes off the impurity for each leaf more, as a share of the whole weight."""
     risk, leaves, least = case.weight * case.impurity / case.weight[0], np.zeros(case.left.size), 1e308
     own = risk.copy()
@@ -79,24 +79,24 @@ def _cheapest(case: Any) -> float:
     return float(least)
 
 
-def _outputs(case: Any) -> int:
-    return int(case.Y.shape[1]) if case.problem["criterion"] == "squared_error" else case.parts.size - 1
+def _outputs(case: TreeData) -> int:
+    return int(case.Y.shape[1]) if case.problem["criterion"] == "squared_error" else case.starts.size - 1
 
 
-def _reason_claim(case: Any, claims: list[Claim], gains: dict[int, tuple[float, float]] | None) -> None:
+def _reason_claim(case: TreeData, gains: dict[int, tuple[float, float]] | None) -> None:
     """Where growth ended at max_leaf_nodes, it went best first; ``gains`` are None where splits were drawn."""
     widest = case.parameters.get("max_leaf_nodes")
     if widest is not None and int(case.ends.sum()) == widest:
         grown = gains is None or _best_first(case, gains)
         note = "no leaf has a better cut than a later split"
-        claims.append(Claim("best first", f"{widest} leaves", None, grown, note))
+        case.claim("best first", f"{widest} leaves", None, grown, note)
     else:
         lazy = [t for t in np.flatnonzero(case.ends).tolist() if not _has_reason(case, t)]
         note = f"node {lazy[0]} could have been split" if lazy else "pure, at a limit, or nothing to cut"
-        claims.append(Claim("every leaf has a reason", int(case.ends.sum()), None, not lazy, note))
+        case.claim("every leaf has a reason", int(case.ends.sum()), None, not lazy, note)
 
 
-def _best_first(case: Any, gains: dict[int, tuple[float, float]]) -> bool:
+def _best_first(case: TreeData, gains: dict[int, tuple[float, float]]) -> bool:
     """Whether each split, in the order of their gains, takes off no less than any leaf that was there could have."""
     waiting, behind, room, since = [(-gains[0][0], 0)] if gains else [], -np.inf, 0.0, np.inf
     while waiting:
@@ -110,16 +110,16 @@ def _best_first(case: Any, gains: dict[int, tuple[float, float]]) -> bool:
             elif not _has_reason(case, child):
                 best = _best(case, child)
                 if best is not None and best > behind:
-                    behind, room, since = best, _room(case, case.rows[child]), -gain
+                    behind, room, since = best, _room(case, case.held[child]), -gain
     return True
 
 
-def _spread(case: Any, w: np.ndarray, Y: np.ndarray) -> float:
+def _spread(case: TreeData, w: np.ndarray, Y: np.ndarray) -> float:
     """W times impurity times the outputs."""
     return float(w.sum()) * case.impurity_of(w, Y) * _outputs(case)
 
 
-def _gain(case: Any, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
+def _gain(case: TreeData, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     """What a split takes off W * impurity, and a bound on the rounding in it."""
     w, Y = case.weights[rows], case.Y[rows]
     whole = _spread(case, w, Y)
@@ -127,20 +127,20 @@ def _gain(case: Any, rows: np.ndarray, left: np.ndarray) -> tuple[float, float]:
     return gain, _room(case, rows)
 
 
-def _room(case: Any, rows: np.ndarray) -> float:
+def _room(case: TreeData, rows: np.ndarray) -> float:
     """What rounding can do to a gain: sums of weights and of targets, in float64, in any order.
 
     Where one row outweighs all others by far, the digits of the others are lost in W: so it is in proportion to W."""
     w, Y = case.weights[rows], case.Y[rows]
-    widest = case.parts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
+    widest = case.starts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
     widest += (gamma(8) * float(np.abs(Y).max())) ** 2
     logs = 64.0 if case.problem["criterion"] == "entropy" else 1.0
     return float(capped(64.0 * logs * gamma(4 * rows.size + 64), 1.0, SHARE)) * float(w.sum()) * widest
 
 
-def _best(case: Any, node: int) -> float | None:
+def _best(case: TreeData, node: int) -> float | None:
     """The largest gain of all cuts of a node that respect the limits; None where there is none."""
-    rows = case.rows[node]
+    rows = case.held[node]
     w, Y = case.weights[rows], case.Y[rows]
     if case.problem["criterion"] == "squared_error":
         Y = Y - (Y[0] + w @ (Y - Y[0]) / w.sum())
@@ -160,16 +160,16 @@ def _best(case: Any, node: int) -> float | None:
     return best
 
 
-def _score(case: Any, W: Any, S: np.ndarray) -> Any:
+def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
     """- W * impurity of a side, up to what does not depend on the cut: sums S (..., P) and weights W."""
     if case.problem["criterion"] != "entropy":
         return (S**2).sum(axis=-1) / W
-    outputs = case.parts.size - 1
+    outputs = case.starts.size - 1
     logs = np.where(S > 0, S * np.log2(np.where(S > 0, S, 1.0)), 0.0).sum(axis=-1)
     return logs - outputs * W * np.log2(W)
 
 
-def _cuts(case: Any, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any = None) -> float | None:
+def _cuts(case: TreeData, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any = None) -> float | None:
     """The best gain over all cuts of some columns. ``first``: weight, sums and rows that lie left of every cut."""
     m = Y.shape[0]
     order = np.argsort(X, axis=0, kind="stable")
@@ -184,7 +184,9 @@ def _cuts(case: Any, X: np.ndarray, w: np.ndarray, Y: np.ndarray, first: Any = N
     return _most(case, values[:-1] < values[1:], W, S, nl, total_W, total_S, n)
 
 
-def _most(case: Any, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S: np.ndarray, n: int) -> float | None:
+def _most(
+    case: TreeData, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S: np.ndarray, n: int
+) -> float | None:
     least, light = case.problem["min_leaf"], number(case.problem["min_weight"])
     # A side whose weight is at the limit but for rounding may or may not count.
     light = light * (1.0 + 1e-9) if light > 0 else 0.0
@@ -195,7 +197,7 @@ def _most(case: Any, cut: Any, W: Any, S: Any, nl: Any, total_W: float, total_S:
     return float(np.where(good, score, -np.inf).max())
 
 
-def _cuts_with_missing(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> list[float | None]:
+def _cuts_with_missing(case: TreeData, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> list[float | None]:
     none = np.isnan(x)
     if none.all():
         return []
@@ -214,7 +216,7 @@ def _cuts_with_missing(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -
     return found
 
 
-def _sets(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | None:
+def _sets(case: TreeData, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | None:
     """The best prefix of the categories in order of their means, of each target in turn; NaN is a category."""
     _, rank = np.unique(x, return_inverse=True)
     rank = rank.reshape(-1)
@@ -233,8 +235,8 @@ def _sets(case: Any, x: np.ndarray, w: np.ndarray, Y: np.ndarray) -> float | Non
     return max((each for each in found if each is not None), default=None)
 
 
-def _has_reason(case: Any, node: int) -> bool:
-    rows, deepest = case.rows[node], case.parameters.get("max_depth")
+def _has_reason(case: TreeData, node: int) -> bool:
+    rows, deepest = case.held[node], case.parameters.get("max_depth")
     least = case.problem["min_leaf"]
     if (case.Y[rows] == case.Y[rows[0]]).all() or (deepest is not None and case.depth[node] >= deepest):
         return True
@@ -261,14 +263,14 @@ def _has_reason(case: Any, node: int) -> bool:
 # -- in fractions
 
 
-def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
-    work = sum(case.rows[t].size for t in inner.tolist()) * case.d
+def _exact_claims(case: TreeData, inner: np.ndarray) -> None:
+    work = sum(case.held[t].size for t in inner.tolist()) * case.d
     if work > MOST_EXACT:
         told = f"{work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
         raise CertificateError(f"too large for fractions: {told}")
     bad, ties = -1, 0
     for t in inner.tolist():
-        rows = case.rows[t]
+        rows = case.held[t]
         w = [Fraction(float(v)) for v in case.weights[rows]]
         Y = [[Fraction(float(v)) for v in line] for line in case.Y[rows]]
         left = case.goes_left(t, rows)
@@ -282,7 +284,7 @@ def _exact_claims(case: Any, claims: list[Claim], inner: np.ndarray) -> None:
         if best - own > Fraction(_room(case, rows)):
             bad = t if bad < 0 else bad
     note = f"node {bad} has a better one" if bad >= 0 else f"{ties} of {inner.size} the best to the last digit"
-    claims.append(Claim("every split is the best, in fractions", f"{inner.size} splits", None, bad < 0, note))
+    case.claim("every split is the best, in fractions", f"{inner.size} splits", None, bad < 0, note)
 
 
 def _sums(w: list[Fraction], Y: list[list[Fraction]], which: Any) -> list[Fraction]:
@@ -299,7 +301,9 @@ def _value(W: Fraction, S: list[Fraction], total_W: Fraction, total_S: list[Frac
     return square + sum((s * s for s in right), Fraction(0)) / (total_W - W)
 
 
-def _exact_best(case: Any, rows: Any, w: Any, Y: Any, total_W: Fraction, total_S: list[Fraction]) -> Fraction | None:
+def _exact_best(
+    case: TreeData, rows: Any, w: Any, Y: Any, total_W: Fraction, total_S: list[Fraction]
+) -> Fraction | None:
     least, light = case.problem["min_leaf"], Fraction(number(case.problem["min_weight"]))
     light = light * (1 + Fraction(1, 10**9))
     best: Fraction | None = None

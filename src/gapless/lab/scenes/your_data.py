@@ -24,7 +24,7 @@ def check_size(data, rows=20_000, columns=1_000, cells=100_000):
         raise ValueError(f"the table has about {widest:,} columns; this page takes {columns:,}: use `gapless train`")
 
 
-def opened(data, saved):
+def open_files(data, saved):
     """The table and, where there is one, the model: by temporary files that this program names."""
     import tempfile
     from pathlib import Path
@@ -41,58 +41,62 @@ def opened(data, saved):
                 return gapless.read_data(table, format=kind, typed=kind == "csv"), None, None
             file.write_bytes(saved)
             model = gapless.load(file)
-            expected = gapless.files.dataset.Expected.of(model)
+            expected = gapless.files.dataset.Expected.from_model(model)
             return gapless.read_data(table, format=kind, expected=expected), model, expected
         except (ValueError, OSError) as error:
             said = str(error).replace(str(table), "the table").replace(str(file), "the model file")
             raise ValueError(said.replace(folder, "")) from None
 
 
-def learners(learner, C, gamma, rounds):
-    """The learner of that name, under a time limit."""
-    return {
+def hold_out(table, expected, held, seed):
+    """The training rows, the test rows, the numbers of the training rows, how texts were coded, and how rows were split."""
+    share = held
+    if expected is not None:
+        split = expected.split
+        same = split is not None and split["rows"] == table.n_rows
+        share, seed = (split["share"], split["seed"]) if same else (0.0, seed)
+    order = np.random.RandomState(seed).permutation(table.n_rows)
+    away = round(share * table.n_rows)
+    rows = np.sort(order[away:])
+    kept, test = table.rows(rows), table.rows(np.sort(order[:away]))
+    encoding = None if hasattr(table.X, "toarray") or expected is not None else gapless.Encoding.fit(kept)
+    encoding = expected.encoding if expected is not None else encoding
+    if encoding is not None:
+        if encoding.width > 1000:
+            raise ValueError(f"the texts of this table become {encoding.width:,} features; this page takes 1,000")
+        kept, test = encoding.applied(kept), encoding.applied(test)
+    return kept, test, rows, encoding, {"rows": table.n_rows, "share": share, "seed": seed} if away else None
+
+
+def fit_learner(kept, encoding, split, learner, C, gamma, rounds):
+    """The learner of that name, fitted within a time limit; labels that are numbers take ridge."""
+    import dataclasses
+
+    learner = "ridge" if kept.y.dtype.kind == "f" else "svm" if learner == "ridge" else learner
+    if learner == "rbf" and kept.n_rows > 2000:
+        raise ValueError(f"a kernel takes 2,000 rows on this page; there are {kept.n_rows:,}: take a line")
+    model = {
         "svm": gapless.LinearSVC(loss="hinge", C=C, time_limit=2.0),
         "logistic": gapless.LogisticRegression(C=C, max_iter=1000, time_limit=2.0),
         "rbf": gapless.SVC(kernel="rbf", C=C, gamma=gamma, time_limit=2.0),
         "boosting": gapless.AdaBoostClassifier(n_estimators=rounds, random_state=0, time_limit=2.0),
         "ridge": gapless.Ridge(alpha=1.0 / C),
-    }[learner]
+    }[learner].fit(kept.X, kept.y)
+    if encoding is not None:
+        model.encoding_ = encoding
+    origin = {"command": "gapless lab", "dtype": "float64", "split": split}
+    statement = {**model.certificate_.statement, "origin": origin}
+    model.certificate_ = dataclasses.replace(model.certificate_, statement=statement)
+    return model
 
 
 def study(data, saved, learner, C, gamma, rounds, held, seed, rigorous):
-    import dataclasses
-
     numbers, parts = {}, {"model": None, "error": None}
     try:
-        table, model, expected = opened(data, saved)
-        share = held
-        if expected is not None:
-            split = expected.split
-            same = split is not None and split["rows"] == table.n_rows
-            share, seed = (split["share"], split["seed"]) if same else (0.0, seed)
-        order = np.random.RandomState(seed).permutation(table.n_rows)
-        away = round(share * table.n_rows)
-        rows = np.sort(order[away:])
-        kept, test = table.rows(rows), table.rows(np.sort(order[:away]))
-        encoding = None if hasattr(table.X, "toarray") or expected is not None else gapless.Encoding.fit(kept)
-        encoding = expected.encoding if expected is not None else encoding
-        if encoding is not None:
-            if encoding.width > 1000:
-                raise ValueError(f"the texts of this table become {encoding.width:,} features; this page takes 1,000")
-            kept, test = encoding.applied(kept), encoding.applied(test)
-        counts = kept.y.dtype.kind == "f"
+        table, model, expected = open_files(data, saved)
+        kept, test, rows, encoding, split = hold_out(table, expected, held, seed)
         if model is None:
-            learner = "ridge" if counts else "svm" if learner == "ridge" else learner
-            if learner == "rbf" and kept.n_rows > 2000:
-                raise ValueError(f"a kernel takes 2,000 rows on this page; there are {kept.n_rows:,}: take a line")
-            model = learners(learner, C, gamma, rounds).fit(kept.X, kept.y)
-            if encoding is not None:
-                model.encoding_ = encoding
-            split = {"rows": table.n_rows, "share": share, "seed": seed} if away else None
-            origin = {"command": "gapless lab", "dtype": "float64", "split": split}
-            model.certificate_ = dataclasses.replace(
-                model.certificate_, statement={**model.certificate_.statement, "origin": origin}
-            )
+            model = fit_learner(kept, encoding, split, learner, C, gamma, rounds)
         verdict = gapless.verify(model, kept.X, kept.y, kept.weights, rigorous=rigorous)
     except (ValueError, OSError, MemoryError) as error:
         return numbers, {"model": None, "error": str(error)}
@@ -118,7 +122,7 @@ def study(data, saved, learner, C, gamma, rounds, held, seed, rigorous):
         numbers["primal P"] = certificate.primal
         numbers["dual D"] = certificate.dual
         numbers["gap"] = certificate.gap
-    if counts:
+    if kept.y.dtype.kind == "f":
         numbers["R², training rows"] = model.score(kept.X, kept.y)
         return numbers, parts
     numbers["training errors"] = int((model.predict(kept.X) != kept.y).sum())
@@ -296,37 +300,36 @@ def report(state: State) -> str:
     return page.html
 
 
-LEARNERS = (
-    ("svm", "linear SVM"),
-    ("logistic", "logistic regression"),
-    ("rbf", "SVM, RBF kernel"),
-    ("boosting", "boosted stumps"),
-    ("ridge", "ridge, for numbers"),
-)
-
-SCENE = Scene(
-    "your_data",
-    "Your data",
-    "Open a table, or a model file with the table it was trained on: the judge recomputes every claim from the rows.",
-    (
-        Choice("learner", "learner", LEARNERS, "svm"),
-        Slider("C", "C", 1e-3, 1e3, 1.0, log=True, when=("learner", ("svm", "logistic", "rbf", "ridge"))),
-        Slider("gamma", "γ", 1e-3, 1e1, 0.3, log=True, when=("learner", ("rbf",))),
-        Slider("rounds", "rounds", 1, 100, 40, 1, whole=True, when=("learner", ("boosting",))),
-        Slider("held", "share held out", 0.0, 0.5, 0.2, 0.05),
-        Slider("seed", "which rows are held out", 0, 99, 0, 1, whole=True),
-        Choice("judge", "judge", (("float64", "float64"), ("rigorous", "proved bounds")), "float64"),
-        Slider("across", "column across", 0, 999, 0, 1, whole=True),
-        Slider("up", "column up", 0, 999, 1, 1, whole=True),
-    ),
-    lambda seed: [],
-    study,
-    arguments,
-    draw,
-    points="",
-    most=0,
-    helpers=(check_size, opened, learners),
-    files=(("table", "Open a table", ".csv,.tsv,.txt,.svm,.svmlight,.libsvm"), ("model", "Open a model file", ".gapless")),
-    report=report,
-    rounding=lambda parts: getattr(parts["model"].certificate_, "rounding", 0.0) or 0.0 if parts["model"] else 0.0,
-)  # fmt: skip
+def make_scene() -> Scene:
+    return Scene(
+        "your_data",
+        "Your data",
+        "Open a table, or a model file with the table it was trained on: the judge recomputes every claim from the rows.",
+        (
+            Choice(
+                "learner",
+                "learner",
+                (("svm", "linear SVM"), ("logistic", "logistic regression"), ("rbf", "SVM, RBF kernel"),
+                 ("boosting", "boosted stumps"), ("ridge", "ridge, for numbers")),
+                "svm",
+            ),
+            Slider("C", "C", 1e-3, 1e3, 1.0, log=True, when=("learner", ("svm", "logistic", "rbf", "ridge"))),
+            Slider("gamma", "γ", 1e-3, 1e1, 0.3, log=True, when=("learner", ("rbf",))),
+            Slider("rounds", "rounds", 1, 100, 40, 1, whole=True, when=("learner", ("boosting",))),
+            Slider("held", "share held out", 0.0, 0.5, 0.2, 0.05),
+            Slider("seed", "which rows are held out", 0, 99, 0, 1, whole=True),
+            Choice("judge", "judge", (("float64", "float64"), ("rigorous", "proved bounds")), "float64"),
+            Slider("across", "column across", 0, 999, 0, 1, whole=True),
+            Slider("up", "column up", 0, 999, 1, 1, whole=True),
+        ),
+        lambda seed: [],
+        study,
+        arguments,
+        draw,
+        points="",
+        most=0,
+        helpers=(check_size, open_files, hold_out, fit_learner),
+        files=(("table", "Open a table", ".csv,.tsv,.txt,.svm,.svmlight,.libsvm"), ("model", "Open a model file", ".gapless")),
+        report=report,
+        rounding=lambda parts: getattr(parts["model"].certificate_, "rounding", 0.0) or 0.0 if parts["model"] else 0.0,
+    )  # fmt: skip

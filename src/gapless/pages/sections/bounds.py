@@ -2,42 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-import numpy as np
-
-from gapless.certificates.linear_model import last_step
-from gapless.certificates.tree import TreeCertificate
-from gapless.certificates.verify import as_matrix
 from gapless.errors import CertificateError
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Note, Table, Text, number, percent, said
 from gapless.pages.sections.errors import baseline_error, seen_error, test_error
 from gapless.pages.story import Story
 from gapless.theory.generalisation.bound_methods import BY_ROWS
 
-__all__ = ["bounds_of", "limits"]
-
-
-def bounds_of(story: Story) -> Any:
-    """What ``gapless.bounds`` gives, or the reason why it gives nothing."""
-    from gapless.theory.generalisation.bounds import bounds, candidates
-
-    model, X, X_test, y_test = story.model, story.X, story.X_test, story.y_test
-    if isinstance(story.certificate, TreeCertificate):  # trees see float32, and their rows are named so
-        model, X = story.step, story.Z.astype(np.float32)
-        X_test = None if X_test is None else as_matrix(last_step(story.model, X_test)[1]).astype(np.float32)
-    if not story.has_test:
-        X_test = y_test = None
-    kept = story.certificate
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # rows that occur twice are named where the errors stand
-            tried, tested = max(story.tried, candidates(story.step)), None if story.tested == 1 else story.tested
-            return bounds(model, X, story.y, story.delta, X_test, y_test, tried=tried, tested=tested)
-    finally:
-        if kept is not None:  # a page changes nothing of the model it tells of
-            story.step.certificate_ = kept
+__all__ = ["limits"]
 
 
 def limits(story: Story) -> list[Block]:

@@ -10,6 +10,7 @@ import numpy as np
 from gapless._runtime.written import written
 from gapless.pages.blocks import Block, Folded, Note, Table, Text, number, said
 from gapless.pages.story import Story
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["confidence", "cost_interval", "cost_matrix", "costs_of"]
 
@@ -98,8 +99,6 @@ def cost_interval(counts: np.ndarray, matrix: np.ndarray, delta: float) -> tuple
     """
     # Different costs up to which each has an exact interval of its own.
     exact_costs = 4
-    from gapless.theory.samples.hoeffding import clopper_pearson
-
     n = int(counts.sum())
     values = [value for value in np.unique(matrix).tolist() if value != 0.0]
     least, most = float(min(matrix.min(), 0.0)), float(max(matrix.max(), 0.0))

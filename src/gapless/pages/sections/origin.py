@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.versions import versions as installed
 from gapless.pages.blocks import Block, Code, Facts, Folded, Note, Table, Text, count, said
 from gapless.pages.sections.question import same
 from gapless.pages.story import Story
@@ -38,8 +39,6 @@ def fingerprint(story: Story) -> list[Block]:
 
 
 def versions() -> list[Block]:
-    from gapless._runtime.versions import versions as installed
-
     facts = installed()
     own = facts["system"] | {
         name: facts["required"][name]

@@ -54,7 +54,8 @@ class BoostingDisplay(Display):
         X_test, y_test : other rows, for the error of the vote on them after each round
         stages : rounds after which margins are shown; None: a few, half of them, all
         """
-        from gapless.certificates.linear_model import last_step
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
+        from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)
         certificate = getattr(model, "certificate_", None)

@@ -10,17 +10,14 @@ import numpy as np
 
 from gapless._runtime.written import written
 from gapless.plots.plane import Plane, ask, dense, grid, names_of, plane_of, segment, window
+from gapless.plots.rows import number_classes
 from gapless.plots.style import COLOURS, GREY, INK, MARKERS, PALE, WASH, Display, beside, count, say, short
 from gapless.readings.slackness import LEFT_OUT
 
 __all__ = ["MarginDisplay"]
 
-#: Areas in points²: of a marker, and of the ring around the row with the largest alpha.
-MARKER, RING = 22.0, 260.0
-#: Rows beyond which markers are stored as pixels in vector files.
-MANY = 3_000
-DUAL = ("α = 0", "0 < α < C", "α = C")
-PRIMAL = ("yf > 1", "yf = 1", "yf < 1")
+#: Area of a marker in points².
+MARKER_AREA = 22.0
 
 
 @dataclass(eq=False, repr=False)
@@ -95,7 +92,8 @@ class MarginDisplay(Display):
         resolution : points of the grid in each direction
         tol : distance of yf from 1 up to which a row reads as lying on the margin
         """
-        from gapless.certificates.linear_model import last_step
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
+        from gapless.certificates.verify import last_step
 
         names = names_of(X, estimator)
         model, X = last_step(estimator, X)
@@ -190,7 +188,7 @@ class MarginDisplay(Display):
             ]
 
     def _draw_rows(self, ax: Any) -> None:
-        pixels = len(self.points) > MANY
+        pixels = len(self.points) > 3_000  # so many markers are stored as pixels in vector files
         reading = np.full(len(self.points), 2) if self.reading is None else self.reading
         self.rows_, self.rings_ = {}, None
         for which in (0, 1):
@@ -202,14 +200,14 @@ class MarginDisplay(Display):
                     )  # fmt: skip
         if self.alpha is not None and self.support.any() and self.alpha.max() > 0.0:
             held = self.support
-            areas = RING * self.alpha[held] / self.alpha[held].max()
+            areas = 260.0 * self.alpha[held] / self.alpha[held].max()
             self.rings_ = ax.scatter(
                 *self.points[held].T, s=areas, facecolors="none", edgecolors=GREY, linewidths=0.7, zorder=2, rasterized=pixels
             )  # fmt: skip
         self.mistakes_ = None
         if self.wrong.any():
             self.mistakes_ = ax.scatter(
-                *self.points[self.wrong].T, marker="x", s=2.2 * MARKER, color=INK, linewidths=1.2, zorder=3
+                *self.points[self.wrong].T, marker="x", s=2.2 * MARKER_AREA, color=INK, linewidths=1.2, zorder=3
             )
 
     def _handles(self) -> list[Any]:
@@ -224,7 +222,7 @@ class MarginDisplay(Display):
             look = {"markerfacecolor": COLOURS[which], "markeredgecolor": COLOURS[which]}
             found.append(mark(MARKERS[which], f"{self.labels[which]}: {count(n, 'row')}", **look))
         if self.reading is not None:
-            words = DUAL if self.source == "dual" else PRIMAL
+            words = ("α = 0", "0 < α < C", "α = C") if self.source == "dual" else ("yf > 1", "yf = 1", "yf < 1")
             looks: tuple[dict[str, Any], ...] = (
                 {"markerfacecolor": "white", "markeredgecolor": GREY},
                 {"markerfacecolor": PALE, "markeredgecolor": INK, "markeredgewidth": 1.3},
@@ -247,12 +245,12 @@ class MarginDisplay(Display):
 def _look(which: int, kind: int) -> dict[str, Any]:
     colour = COLOURS[which]
     if kind == LEFT_OUT:
-        return {"s": 0.4 * MARKER, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
+        return {"s": 0.4 * MARKER_AREA, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
     if kind == 0:
-        return {"s": MARKER, "facecolors": "white", "edgecolors": colour, "linewidths": 0.9}
+        return {"s": MARKER_AREA, "facecolors": "white", "edgecolors": colour, "linewidths": 0.9}
     if kind == 1:
-        return {"s": MARKER, "facecolors": colour, "edgecolors": INK, "linewidths": 1.3}
-    return {"s": MARKER, "facecolors": colour, "edgecolors": colour, "linewidths": 0.9}
+        return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": INK, "linewidths": 1.3}
+    return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": colour, "linewidths": 0.9}
 
 
 @dataclass(frozen=True)
@@ -270,8 +268,6 @@ class _Task:
         name = type(model).__name__
         if not hasattr(model, "decision_function"):
             raise TypeError(f"{name} has no decision_function: there is no score whose zero could be drawn")
-        from gapless.encode.labels import encode_labels
-
         if not hasattr(model, "classes_"):
             raise TypeError(f"{name} is no fitted classifier")
         classes = np.asarray(model.classes_)
@@ -284,12 +280,12 @@ class _Task:
         if hasattr(model, "decision_function_shape"):
             if np.size(positive) != 2 or isinstance(positive, str):
                 raise ValueError(f"{name} compares classes in pairs: positive=(a, b), two of {classes.tolist()}")
-            a, b = sorted(int(i) for i in encode_labels(list(positive), classes).index)
+            a, b = sorted(int(i) for i in number_classes(list(positive), classes).index)
             if a == b:
                 raise ValueError(f"positive= names two different classes; got {written(positive)}")
             pairs = [(i, j) for i in range(classes.size) for j in range(i + 1, classes.size)]
             return cls(model, "pair", a, b, pairs.index((a, b)))
-        k = int(encode_labels([positive], classes).index[0])
+        k = int(number_classes([positive], classes).index[0])
         loss = getattr(getattr(model, "certificate_", None), "statement", {}).get("problem", {}).get("loss")
         return cls(model, "best other" if loss == "softmax" else "rest", -1, k, k)
 
@@ -308,9 +304,7 @@ class _Task:
 
     def signs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """±1 for each row, and the rows that take part."""
-        from gapless.encode.labels import encode_labels
-
-        index = encode_labels(y, np.asarray(self.model.classes_)).index
+        index = number_classes(y, np.asarray(self.model.classes_)).index
         sign = np.where(index == self.second, 1.0, -1.0)
         kept = np.ones(index.size, bool) if self.kind != "pair" else (index == self.first) | (index == self.second)
         return sign, kept

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.written import written
+from gapless.estimators.perceptron import Perceptron
 from gapless.plots.style import COLOURS, DASHES, INK, Display, say
 
 __all__ = ["MistakesDisplay"]
@@ -70,8 +71,6 @@ class MistakesDisplay(Display):
 
         ``gaps`` are distances between the clouds, which have ``n`` rows of ``d`` features, drawn by ``seed``.
         """
-        from gapless.estimators.perceptron import Perceptron
-
         random = np.random.default_rng(seed)
         wide = np.asarray(gaps, dtype=np.float64).ravel()
         if wide.size == 0 or not (wide > 0.0).all():

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.errors import NotSeparable
+from gapless.estimators.linear_svc import LinearSVC
 from gapless.plots.plane import names_of, window
 from gapless.plots.rows import draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, INK, Display, below, plain, say, short
 
 __all__ = ["OffsetsDisplay"]
 
-KINDS = ("free", "penalised", "none")
-SAID = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
+OFFSET_NAMES = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
 
 
 @result
@@ -81,7 +82,7 @@ class OffsetsDisplay(Display):
         classes, sign = signs_of(y)
         by = np.broadcast_to(np.asarray(shift, dtype=np.float64), (2,)).copy()
         sides = []
-        for kind in KINDS:
+        for kind in OFFSET_NAMES:
             w, b = _hard(rows, sign, kind)
             moved_w, moved_b = _hard(rows + by, sign, kind)
             back = 0.0 if moved_w is None else moved_b + float(moved_w @ by)
@@ -92,8 +93,8 @@ class OffsetsDisplay(Display):
     def title(self, side: Side) -> str:
         """What is seen in one panel. ``side`` is its `Side`."""
         if side.w is None:
-            return f"{SAID[side.kind]}: no such line separates the classes"
-        said = f"{SAID[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
+            return f"{OFFSET_NAMES[side.kind]}: no such line separates the classes"
+        said = f"{OFFSET_NAMES[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
         if side.moved_w is None:
             return said + "; none separates the shifted rows"
         turned = float(np.linalg.norm(side.w - side.moved_w)) + abs(side.b - side.moved_b)
@@ -135,9 +136,6 @@ class OffsetsDisplay(Display):
 
 
 def _hard(X: np.ndarray, y: np.ndarray, kind: str) -> tuple[np.ndarray | None, float]:
-    from gapless.errors import NotSeparable
-    from gapless.estimators.linear_svc import LinearSVC
-
     model = LinearSVC(C=np.inf, loss="hinge", fit_intercept=kind != "none", penalize_intercept=kind == "penalised")
     try:
         model.fit(X, y)

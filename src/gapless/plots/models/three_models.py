@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.config import config_context
 from gapless._runtime.written import written
+from gapless.estimators.least_squares import LeastSquaresClassifier
+from gapless.estimators.linear_svc import LinearSVC
+from gapless.estimators.logistic import LogisticRegression
+from gapless.estimators.perceptron import Perceptron
 from gapless.plots.plane import names_of, window
 from gapless.plots.rows import angle_between, draw_line, draw_rows, in_plane, signs_of
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, count, plain, say, short
 
 __all__ = ["ThreeModelsDisplay"]
-
-NAMES = ("least squares", "logistic", "SVM")
 
 
 @dataclass(eq=False, repr=False)
@@ -136,12 +139,6 @@ class ThreeModelsDisplay(Display):
 
 
 def _three(X: np.ndarray, y: np.ndarray, third: str, C: float) -> dict[str, np.ndarray]:
-    from gapless._runtime.config import config_context
-    from gapless.estimators.least_squares import LeastSquaresClassifier
-    from gapless.estimators.linear_svc import LinearSVC
-    from gapless.estimators.logistic import LogisticRegression
-    from gapless.estimators.perceptron import Perceptron
-
     last: Any = LinearSVC(loss="hinge", C=C) if third == "SVM" else Perceptron(variant="pocket")
     models = {"least squares": LeastSquaresClassifier(), "logistic": LogisticRegression(C=C), third: last}
     found = {}

@@ -15,9 +15,6 @@ from gapless.theory.optimisation.convexity import Evidence, of_function
 
 __all__ = ["ConvexityDisplay"]
 
-#: Points at which the curve is drawn.
-CURVE_POINTS = 401
-
 
 @dataclass(eq=False, repr=False)
 class ConvexityDisplay(Display):
@@ -61,8 +58,7 @@ class ConvexityDisplay(Display):
         points: Sequence[float] | None = None,
         weights: Sequence[float] | None = None,
         name: str | None = None,
-        trials: int = 2000,
-        seed: int = 0,
+        **search: Any,
     ) -> ConvexityDisplay:
         """Look for a witness against convexity, and compute what is drawn.
 
@@ -75,10 +71,10 @@ class ConvexityDisplay(Display):
         tangent : where the tangent touches; None: a third of the way
         points, weights : of Jensen's inequality; None: four points with equal weights
         name : the function as text
-        trials, seed : of `theory.convexity.of_function`
+        search : further options of `theory.convexity.of_function`; ``trials`` is 2000 here
         """
         low, high = float(box[0]), float(box[1])
-        found = of_function(f, (low, high), gradient=gradient, trials=trials, seed=seed)
+        found = of_function(f, (low, high), gradient=gradient, **{"trials": 2000, **search})
         witness = found.witness
         if chord is None:
             chord = (low + (high - low) / 6.0, high - (high - low) / 6.0)
@@ -91,7 +87,7 @@ class ConvexityDisplay(Display):
         slope = (
             float(gradient(at)) if gradient is not None else (float(f(at + step)) - float(f(at - step))) / (2.0 * step)
         )
-        xs = np.linspace(low, high, CURVE_POINTS)
+        xs = np.linspace(low, high, 401)
         given = np.asarray(np.linspace(low, high, 6)[1:-1] if points is None else points, dtype=np.float64).ravel()
         shares = np.full(given.size, 1.0) if weights is None else np.asarray(weights, dtype=np.float64).ravel()
         if shares.size != given.size or not (shares >= 0.0).all() or not shares.sum() > 0.0:
@@ -172,7 +168,7 @@ class ConvexityDisplay(Display):
         )  # fmt: skip
         a, b = self.chord
         fa, fb = float(self.value(a)), float(self.value(b))
-        lams = np.linspace(0.0, 1.0, CURVE_POINTS)
+        lams = np.linspace(0.0, 1.0, 401)
         xs, ts = lams * b + (1.0 - lams) * a, lams * fb + (1.0 - lams) * fa
         under = ts < np.array([float(self.value(float(x))) for x in xs]) - 1e-9 * (abs(fa) + abs(fb))
         (self.segment_,) = ax.plot(xs, ts, color=INK, label="segment")

@@ -13,9 +13,6 @@ from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, plain, say
 
 __all__ = ["GapDisplay"]
 
-#: Values so many times above the last one are drawn on a scale that is logarithmic beyond it.
-FAR = 20.0
-
 
 @dataclass(eq=False, repr=False)
 class GapDisplay(Display):
@@ -52,7 +49,8 @@ class GapDisplay(Display):
 
         ``estimator`` is fitted.
         """
-        from gapless.certificates.linear_model import last_step
+        # Late: it loads scikit-learn and numba, 1.1 s, which the process that draws the pictures of a page does not need.
+        from gapless.certificates.verify import last_step
 
         model, _ = last_step(estimator, None)
         name = type(model).__name__
@@ -138,7 +136,8 @@ class GapDisplay(Display):
         )  # fmt: skip
         level = max(abs(float(self.primal[-1])), 1e-300)
         values = np.concatenate([self.primal, self.dual[known]])
-        if np.nanmax(np.abs(values)) > FAR * level:
+        # Values far above the last one are drawn on a scale that is logarithmic beyond it.
+        if np.nanmax(np.abs(values)) > 20.0 * level:
             left.set_yscale("symlog", linthresh=2.0 * level)
         left.set(xlabel=unit, ylabel="objective")
         self._whole_passes(left)

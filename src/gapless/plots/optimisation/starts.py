@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from gapless._runtime.config import config_context
 from gapless._runtime.written import written
+from gapless.estimators.least_squares import LeastSquaresClassifier
+from gapless.estimators.perceptron import Perceptron
 from gapless.plots.plane import names_of, window
-from gapless.plots.rows import OTHERS, angle_between, draw_line, draw_rows, in_plane, signs_of
-from gapless.plots.style import DASHES, INK, Display, beside, plain, say, short
+from gapless.plots.rows import angle_between, draw_line, draw_rows, in_plane, signs_of
+from gapless.plots.style import COLOURS, DASHES, INK, Display, beside, plain, say, short
 
 __all__ = ["StartsDisplay"]
 
@@ -58,10 +61,6 @@ class StartsDisplay(Display):
         starts : how many to draw (normal, of the given scale), or an array of rows (w1, w2, b)
         scale : of the drawn starts; None: the longest row times the square root of their number
         """
-        from gapless._runtime.config import config_context
-        from gapless.estimators.least_squares import LeastSquaresClassifier
-        from gapless.estimators.perceptron import Perceptron
-
         rows = in_plane(X)
         classes, sign = signs_of(y)
         if np.ndim(starts) == 0:
@@ -134,7 +133,7 @@ class StartsDisplay(Display):
         self.lines_ = []
         for k, (theta, made) in enumerate(zip(self.ends, self.mistakes)):
             look = {
-                "color": OTHERS[k % len(OTHERS)],
+                "color": COLOURS[2 + k % (len(COLOURS) - 2)],
                 "linestyle": DASHES[1 + k % (len(DASHES) - 1)],
                 "linewidth": 1.4,
             }

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.written import written
-from gapless.plots.plane import window
+from gapless.plots.plane import plane_directions, window
 from gapless.plots.style import COLOURS, DASHES, GREY, INK, MARKERS, Display, below, plain, say
 from gapless.problems.descent import LinearRisk
 from gapless.solvers.descent.trace import Descent
 
 __all__ = ["TraceDisplay"]
-
-#: Contour lines of the surface.
-LEVELS = 14
 
 
 @dataclass(eq=False, repr=False)
@@ -118,8 +115,8 @@ class TraceDisplay(Display):
         if self.surface is not None:
             finite = self.surface[np.isfinite(self.surface)]
             base = float(finite.min())
-            # Levels crowd near the bottom, where the way ends.
-            levels = base + (float(np.quantile(finite, 0.97)) - base) * np.linspace(0.0, 1.0, LEVELS + 1)[1:] ** 2
+            # 14 levels crowd near the bottom, where the way ends.
+            levels = base + (float(np.quantile(finite, 0.97)) - base) * np.linspace(0.0, 1.0, 15)[1:] ** 2
             self.contours_ = right.contour(
                 self.xs, self.ys, self.surface, levels=levels, colors=["#BDBDBD"], linewidths=0.7
             )
@@ -187,9 +184,7 @@ def _view(thetas: np.ndarray, last: np.ndarray, d: int, entries: Any) -> tuple[n
         origin = last.copy()
         origin[[first, second]] = 0.0
         return origin, axes, (f"θ{first + 1}", f"θ{second + 1}")
-    from gapless.plots.plane import _directions
-
-    return last, _directions(thetas - last, 2), ("first direction of the steps", "second direction of the steps")
+    return last, plane_directions(thetas - last, 2), ("first direction of the steps", "second direction of the steps")
 
 
 def _near(points: dict[str, np.ndarray]) -> np.ndarray:

@@ -18,6 +18,7 @@ from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.descent.engine import Engine
+from gapless.solvers.descent.plan import DescentPlan
 from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.loop import Loop
 
@@ -42,20 +43,14 @@ def gradient_fit(
     order: np.ndarray | None = None,
     schedule: Any = None,
 ) -> None:
-    """Records its points in ``loop``. ``order`` is a first order of the examples that does not depend on theirs; ``schedule`` the
-    rates, or None for those that need no tuning."""
+    """Descend and record points in ``loop``. ``order`` is a first order of the examples that does not depend on how they
+    stand; ``schedule`` are the rates, None for rates that need no tuning."""
     risk = LinearRisk.of(problem)
     theta = np.zeros(risk.shape) if start is None else start.reshape(risk.shape)
     size = batch_size(method, risk.n)
+    steps = loop.stop.passes * -(-risk.n // size)
     engine = Engine(
-        risk,
-        theta,
-        method,
-        rates_for(risk, method, schedule),
-        size=size,
-        seed=seed,
-        first=order,
-        epochs=loop.stop.passes,
+        risk, theta, DescentPlan(method, rates_for(risk, method, schedule), steps, size, seed=seed, first_order=order)
     )
     passes, next_look = loop.n_iter, 1
     before = np.inf
@@ -72,7 +67,7 @@ def gradient_fit(
                 loop.end("not_finite")
             primal, dual, u = risk.certified(point, engine.u())
             # Too far up to come back, and still rising; a first rise alone is no divergence, later rates are shorter.
-            lost = not (risk.lam * primal <= max(engine.watch.limit, before))
+            lost = not (risk.lam * primal <= max(engine.limit, before))
             diverged = engine.ending == "diverged" or (lost and np.isfinite(before))
             before = risk.lam * primal
             loop.record(point, u, primal, dual, ends=not diverged)

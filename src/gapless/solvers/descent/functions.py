@@ -1,39 +1,24 @@
-"""Descent by full gradients, one step of Python at a time: any differentiable function, line searches, Newton's method.
+"""What `python_steps` descends: a differentiable function of the user's, or a linear problem through its scores.
 
-    gd          step = -rate gradient
-    momentum    step = beta * last step - rate gradient                                          (Polyak's heavy ball)
-    adam        step = -rate m / (sqrt(v) + epsilon), m and v the running means of the gradient and of its squares
-    newton      step = -rate H^-1 gradient; H + tau I where H is not positive definite
-
-Each step is watched: its decrease is sufficient if f(theta + step) <= f(theta) + <gradient, step>/2, which for gd
-holds at every rate up to 1/L (the descent lemma).  It ends where the gradient is small, and where the value has risen
-so far that it will not come back.
+Both give f, its gradient, Newton's step -H^-1 gradient (H + tau I where H is not positive definite), and f along a direction.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gapless import rows as R
-from gapless._runtime.clock import now
 from gapless.problems.descent import LinearRisk
 from gapless.problems.linear import LinearProblem
-from gapless.solvers.descent.schedules import Schedule
-from gapless.solvers.descent.trace import Break
-from gapless.solvers.line_search import find_step_length
+from gapless.problems.linear_sums import LossAtScores
 from gapless.solvers.newton_system import NewtonSystem
 
-#: A value above that of the start by this factor is one that rises without end.
-RISE = 1e8
-#: A theta as long as this, by the same measure.
-FAR = 1e50
-#: Entries of theta up to which Newton's method writes its matrix out for K scores.
-WRITTEN_OUT = 3000
+#: Newton's method writes out a matrix of at most 3000 rows: 72 MB, and 1 s for its factor.
+MAX_HESSIAN_ROWS = 3000
 
 Along = Callable[[float], tuple[float, float, float]]
 
@@ -65,7 +50,9 @@ class Function:
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, gradient = self.value(theta), self.gradient(theta)
-        near = float(np.abs(theta).max(initial=0.0)) < FAR
+        near = (
+            float(np.abs(theta).max(initial=0.0)) < 1e50
+        )  # beyond, a value that is not finite is a descent that diverged
         if near and (math.isnan(value) or (math.isfinite(value) and not np.isfinite(gradient).all())):
             what = "the value" if math.isnan(value) else "the gradient"
             detail = "" if math.isnan(value) else f" (entry {int(np.argmin(np.isfinite(gradient)))})"
@@ -85,7 +72,7 @@ class Function:
 
     def largest_curvature(self, theta: np.ndarray) -> float | None:
         """The largest eigenvalue of the Hessian at theta; None where there is no Hessian, or no such curvature."""
-        if self._hessian is None or theta.size > WRITTEN_OUT or not np.isfinite(theta).all():
+        if self._hessian is None or theta.size > MAX_HESSIAN_ROWS or not np.isfinite(theta).all():
             return None
         H = np.asarray(self._hessian(theta), dtype=float)
         top = float(np.linalg.eigvalsh(H)[-1]) if H.shape == (theta.size,) * 2 and np.isfinite(H).all() else 0.0
@@ -108,8 +95,8 @@ class Function:
         return theta.copy()
 
 
-class Risk:
-    """The same of a linear problem, through its scores."""
+class RiskFunction:
+    """A linear problem as such a function, computed through its scores."""
 
     def __init__(self, risk: LinearRisk) -> None:
         self.risk, self.lam = risk, risk.lam
@@ -160,7 +147,7 @@ class Risk:
 
         def at(t: float) -> tuple[float, float, float]:
             self.evaluations += 1
-            loss, slope, bend = problem.derivatives_along(z, moved, t, g, h)
+            loss, slope, bend = problem.derivatives_along(LossAtScores(z, g, h), moved, t)
             value = parts[0] + t * parts[1] + 0.5 * t * t * parts[2] + loss
             unit = risk.unit
             return unit * value, unit * (parts[1] + t * parts[2] + slope), unit * (parts[2] + bend)
@@ -172,8 +159,10 @@ class Risk:
 
 
 def _may_be_written(rows: int) -> None:
-    if rows > WRITTEN_OUT:
-        raise ValueError(f"method='newton' writes out a matrix of {rows:,} rows here; up to {WRITTEN_OUT:,} it does")
+    if rows > MAX_HESSIAN_ROWS:
+        raise ValueError(
+            f"method='newton' writes out a matrix of {rows:,} rows here; up to {MAX_HESSIAN_ROWS:,} it does"
+        )
 
 
 def _hessian_without_penalty(risk: LinearRisk, theta: np.ndarray) -> np.ndarray:
@@ -215,176 +204,3 @@ def _downhill(H: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         except np.linalg.LinAlgError:
             tau = max(2.0 * tau, 1e-10 * size)
     return -gradient
-
-
-@dataclass
-class Walked:
-    """What the steps leave behind."""
-
-    theta: np.ndarray
-    value: float
-    norm: float
-    best: np.ndarray
-    best_value: float
-    best_step: int
-    steepest: np.ndarray
-    status: str = "max_iter"
-    steps: int = 0
-    broke: tuple[int, float, np.ndarray, np.ndarray] | None = None
-    every: int = 0
-    rows: list[list[Any]] = field(default_factory=list)
-    weights: float = 0.0
-    total: np.ndarray | None = None
-
-
-def step_by_step(
-    objective: Function | Risk,
-    theta: np.ndarray,
-    method: str,
-    schedule: Schedule,
-    *,
-    steps: int,
-    small: float,
-    betas: tuple[float, float, float],
-    every: int,
-    room: int,
-    average: int,
-    begin: int,
-    out_of_time: Callable[[], bool],
-    enough: Callable[[np.ndarray], bool],
-) -> Walked:
-    """At most ``steps`` steps from theta."""
-    value, gradient = objective.value_and_gradient(theta)
-    norm = float(np.linalg.norm(gradient))
-    limit = value + RISE * max(1.0, abs(value))
-    found = Walked(theta, value, norm, theta.copy(), value, 0, np.zeros_like(theta))
-    velocity, square = np.zeros_like(theta), np.zeros_like(theta)
-    last_rate = schedule.rate
-    one = np.empty(1)
-    for t in range(steps + 1):
-        found.theta, found.value, found.norm, found.steps = theta, value, norm, t
-        found.steepest = -gradient / norm if norm > 0.0 else np.zeros_like(gradient)
-        if not (value <= limit and math.isfinite(norm)):
-            found.status = "diverged"
-            return found
-        if value < found.best_value:
-            found.best, found.best_value, found.best_step = theta.copy(), value, t
-        if norm <= small or enough(theta):
-            found.status = "converged"
-            return found
-        if t == steps or out_of_time():
-            found.status = "max_iter" if t == steps else "time_limit"
-            return found
-        if method == "newton":
-            direction = objective.newton_step(theta, gradient)
-        elif method == "momentum":
-            direction = -gradient
-        elif method == "adam":
-            velocity = betas[0] * velocity + (1.0 - betas[0]) * gradient
-            square = betas[1] * square + (1.0 - betas[1]) * gradient * gradient
-            hat = velocity / (1.0 - betas[0] ** (t + 1))
-            direction = -hat / (np.sqrt(square / (1.0 - betas[1] ** (t + 1))) + betas[2])
-        else:
-            direction = -gradient
-        if schedule.searches:
-            # Newton's own step first; else twice the last one, so that rates can grow again.
-            first = schedule.rate if method == "newton" or t == 0 else 2.0 * last_rate
-            rate = _searched(objective, schedule, theta, value, gradient, direction, norm, first)
-        else:
-            rate = float(schedule.rates(t + 1, one)[0])
-        if every and t % every == 0:
-            if len(found.rows) == room:
-                every *= 2
-                found.rows = [row for row in found.rows if row[0] % every == 0]
-            found.every = every
-            found.rows.append([t, rate, value, norm, theta.copy(), found.steepest, math.nan])
-        if rate == 0.0:
-            found.status = "stalled"
-            return found
-        step = rate * direction
-        if method == "momentum":
-            velocity = betas[0] * velocity + step
-            step = velocity.copy()
-        objective.step = t + 1
-        new = theta + step
-        if np.array_equal(new, theta):
-            found.status = "stalled"
-            return found
-        before, promised = value, float(gradient @ step)
-        value, new_gradient = objective.value_and_gradient(new)
-        held = value <= before + 0.5 * promised + 1e-14 * (abs(before) + abs(value))
-        if found.rows and found.rows[-1][0] == t:
-            found.rows[-1][-1] = float(held)
-        if not held and found.broke is None:
-            found.broke = t, rate, theta, gradient
-        theta, gradient, last_rate = new, new_gradient, rate
-        norm = float(np.linalg.norm(gradient))
-        if average and t >= begin:
-            weight = 1.0 if average == 1 else t + 1.0
-            found.total = weight * theta if found.total is None else found.total + weight * theta
-            found.weights += weight
-    return found
-
-
-def _searched(
-    objective: Any,
-    schedule: Schedule,
-    theta: np.ndarray,
-    value: float,
-    gradient: np.ndarray,
-    direction: np.ndarray,
-    norm: float,
-    first: float,
-) -> float:
-    """The rate of a line search; 0 where no step lowers the value."""
-    if schedule.kind == "polyak":
-        return max(0.0, value - schedule.optimum) / (norm * norm)
-    slope = float(gradient @ direction)
-    if not slope < 0.0:
-        return 0.0
-    along = objective.along(theta, direction)
-    if schedule.kind == "exact":
-        rate = find_step_length(lambda t: along(t)[1:], share=1e-9, tries=100, start=slope)
-        if along(rate)[0] < value:
-            return rate
-    rate = first
-    for _ in range(200):
-        if along(rate)[0] <= value + schedule.decrease * rate * slope:
-            return rate
-        rate *= schedule.shrink
-    return 0.0
-
-
-def largest_rate(objective: Any, theta: np.ndarray, gradient: np.ndarray, rate: float) -> float:
-    """The largest rate below ``rate`` at which a step along minus the gradient decreases f sufficiently, by bisection.
-
-    For a convex f the rates that do form an interval from 0, so that this is its end.
-    """
-    value = objective.value(theta)
-    along = objective.along(theta, -gradient)
-    square = float(gradient @ gradient)
-
-    def holds(r: float) -> bool:
-        return along(r)[0] <= value - 0.5 * r * square
-
-    low, high = rate, rate
-    while not holds(low):
-        high, low = low, 0.5 * low
-        if low < 1e-30 * rate:
-            return 0.0
-    for _ in range(50):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
-
-
-def as_break(objective: Any, broke: tuple[int, float, np.ndarray, np.ndarray] | None, method: str) -> Break | None:
-    if broke is None:
-        return None
-    step, rate, theta, gradient = broke
-    return Break(step, rate, largest_rate(objective, theta, gradient, rate) if method == "gd" else None)
-
-
-def timer(seconds: float | None) -> Callable[[], bool]:
-    end = math.inf if seconds is None else now() + seconds
-    return lambda: now() >= end

@@ -22,15 +22,14 @@ from gapless.problems.least_squares import LeastSquares
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.descent.as_solver import MOST_BETWEEN, batch_size, rates_for
 from gapless.solvers.descent.engine import Engine
-from gapless.solvers.least_squares.solve import Answer, Clock
+from gapless.solvers.descent.plan import DescentPlan
+from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.loop import Ended
 
 #: Passes over the data, where nothing is said.
 PASSES = 1000
 #: The share of tol that a gap must reach: what is certified is the point in the data's own precision.
 AIM = 0.9
-#: Average of the iterates in which the t-th counts t times (`gradient_steps.Sums`).
-LINEAR = 2
 
 
 def descend_least_squares(
@@ -78,10 +77,10 @@ class _Walk:
         risk = self.risk
         size = batch_size(method, risk.n)
         rates = rates_for(risk, method, schedule)
-        average = LINEAR if method in ("sgd", "minibatch") else 0
-        engine = Engine(
-            risk, np.zeros(risk.shape), method, rates, size=size, seed=seed, epochs=most, average=average
-        )  # fmt: skip
+        # In the average of stochastic steps the t-th iterate counts t times.
+        average = "linear" if method in ("sgd", "minibatch") else None
+        plan = DescentPlan(method, rates, most * -(-risk.n // size), size, seed=seed, average=average)
+        engine = Engine(risk, np.zeros(risk.shape), plan)
         next_look = 1
         while True:
             ahead = (next_look if engine.full else most) * engine.per_epoch

@@ -80,7 +80,7 @@ class Visits:
             shuffle(blocks, self.random)
             offset = np.empty(1, np.int64)
             _draw(self.n, self.random, offset)
-            _interleave(self.n, self.block, blocks, int(offset[0]), self.streams, self.order)
+            interleave_streams(self.n, self.block, blocks, int(offset[0]), self.streams, self.order)
         self.epoch += 1
         return self.order if self.first is None else self.first[self.order]
 
@@ -135,7 +135,7 @@ def _draw(n, random, out):
 
 
 @compiled
-def _interleave(n, block, blocks, offset, streams, out):
+def interleave_streams(n, block, blocks, offset, streams, out):
     k = 0
     if streams == 1:  # straight through, each block at most once around the end
         for q in blocks:

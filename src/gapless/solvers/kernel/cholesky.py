@@ -1,8 +1,8 @@
-"""C-SVC where pairs get nowhere: kernels of huge or tiny values, large C.  For problems whose matrix can be factored.
+"""C-SVC by a Cholesky factor of K, where SMO does not converge: kernels of huge or tiny values, large C.
 
-K = LL' (Cholesky with pivots, of K over its largest diagonal value) are the inner products of the rows of L, and for rows the
-problem is solved by an interior point, whatever the scale of C (`choose.solve`); where C does not bind it is a hard margin.
-u goes down by the factor that K went up.
+K = LL' (Cholesky with pivots, of K over its largest diagonal value) are the inner products of the rows of L, and for rows an
+interior point solves the problem, whatever the scale of C (`solvers/linear/solve`); where C does not bind it is a hard margin.
+u is divided by the factor that K was multiplied by.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.linear.solve import solve
 from gapless.solvers.loop import Loop
 
-#: Above this cost, with K scaled to 1, the bound on alpha hardly binds.
-LARGE = 1e7
-
 
 def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
-    """A beta of a C-SVC with one variable to a point, near the optimum; None where K has no factor."""
+    """A beta near the optimum of a C-SVC with one variable for each point; None where K has no factor."""
+    loose_bound = 1e7  # times K scaled to 1: the bound c on alpha hardly ever binds above it, and the margin is hard
     every = np.arange(problem.n_points)
     K = problem.gram.block(every, every, tick=loop.tick)
     top = float(np.max(np.diagonal(K), initial=0.0))
@@ -36,7 +34,7 @@ def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
     if left.seconds is not None:
         left = replace(left, seconds=max(0.0, left.seconds - loop.seconds))
     found = []
-    if float(problem.c.max()) * top > LARGE:
+    if float(problem.c.max()) * top > loose_bound:
         try:
             margin = hard_margin_gram(K, problem.sign, stop=replace(left, relative_gap=1e-10, passes=1000))
             found.append(np.abs(margin.u) / top)
@@ -61,8 +59,11 @@ def solve_by_cholesky(problem: KernelDual, loop: Loop) -> np.ndarray | None:
 def lengthen_until_no_hinge(
     problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: KernelFigures
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where no alpha is bounded and C is large, hinges of a few units of rounding cost more than all else: (w, b) longer by as
-    much has none.  The better one of the two; ``known`` are the figures of this one."""
+    """Multiply w by 1 + its largest hinge where no alpha is bounded and all hinges are rounding; return the better point.
+
+    With a large C, hinges of a few units of rounding cost more than |w|^2; the longer w has no hinge. ``known`` are the
+    figures of the given point.
+    """
     if problem.kind != "c_svc" or (beta >= problem.c).any():
         return beta, scores
     scalars, _, _, gap = known

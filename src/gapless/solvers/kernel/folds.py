@@ -3,12 +3,12 @@
     minimise 1/2 u'Ku - y'u,    0 <= y_i u_i <= C c_i (c_i = 0: not in training),    sum u = 0       for C = C_1 <= C_2 <= ...
 
 K of all rows, training and left out alike, is made once, in single precision.  A fold is a vector c, so that nothing is copied,
-and the scores Ku of the rows that were left out come with those of the others.  From one C to the next u goes up in proportion:
-what was at its bound is at its bound.  Then pairs, and Newton steps on those inside their box, on the block of K of the rows
-that are near the margin; the block is kept from one C to the next as long as it holds the rows that matter.
+and the scores Ku of the left-out rows come with those of the training rows.  From one C to the next u is multiplied by their
+ratio: a variable at its bound stays there.  Then working sets are solved by pairs and Newton steps, on the block of K of the
+rows near the margin; the block is kept from one C to the next as long as it holds the rows that matter.
 
-What ends a fit is its relative gap, computed from these scores, or the worst pair; what is certified is the fit of the chosen
-setting, anew and in double precision.
+A fit ends by its relative gap, computed from these scores, or by its worst pair.  Nothing here is certified: the fit of the
+chosen setting is made anew, in double precision.
 """
 
 from __future__ import annotations
@@ -19,41 +19,26 @@ from typing import Any
 
 import numpy as np
 
-from gapless import kernels
 from gapless.gram.blocks import build_gram
 from gapless.gram.dense import DenseTiles, gather_square
 from gapless.gram.tiles import CHUNK, COLUMNS
 from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, evaluate_point
-from gapless.solvers.kernel.free_set import take_newton_steps
-from gapless.solvers.kernel.inner_loop import solve_pairs
-from gapless.solvers.kernel.smo import extremes, violations
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
+from gapless.solvers.kernel.violations import extremes, violations
+from gapless.solvers.kernel.working_set import WorkingSet
 from gapless.solvers.loop import Loop
-
-#: Rows of a block, and of the first ones, which are chosen before anything is known.
-BLOCK, FIRST = 4096, 2048
-#: A block of more rows is made anew where it is so many times larger than it need be.
-SMALL, ROOM = 500, 2.0
-#: Rows so near to the margin may soon matter; others wait until they are among the worst.
-NEAR, LATER = 0.1, 0.3
-#: Pairs for each row before Newton steps on the free ones are tried, how often, and how many choices of rows in a block.
-STEPS, ROUNDS, TURNS = 4, 5, 60
-#: Of a block those rows go through pairs that are inside their box, or less than this part of the worst violation from it; all
-#: of them where these are more than this part.
-REACH, WHOLE = 0.25, 0.7
-#: Blocks without progress after which a problem is left as it is.
-IDLE = 8
-#: The worst pair at which the gap is looked at first, and how much closer the next look is.
-LOOSE, CLOSER = 1e-2, 4.0
-#: Kernel values beyond which single precision has too few digits.
-LARGEST = 1e4
 
 
 def hold_matrix(kernel: Any, X: Any) -> DenseTiles:
-    """K of all rows, its columns up to a whole number of tiles, on the team's threads."""
+    """Compute K of all rows, its columns padded to a whole number of tiles, on the team's threads."""
     n = X.shape[0]
     found = build_gram(kernel, X, 1 << 60)
-    dtype = np.float32 if float(np.max(found.diagonal, initial=0.0)) <= LARGEST else np.float64
+    dtype = (
+        np.float32
+        if float(np.max(found.diagonal, initial=0.0)) <= KERNEL_THRESHOLDS.single_precision_values
+        else np.float64
+    )
     every = np.arange(n)
     laid_out = getattr(found, "laid_out", None)
     if laid_out is not None:
@@ -66,13 +51,13 @@ def hold_matrix(kernel: Any, X: Any) -> DenseTiles:
 
 
 def bytes_needed(n: int) -> int:
-    """Of the matrix and of two blocks."""
-    return 4 * (n * n + 2 * BLOCK * BLOCK)
+    """The memory of the matrix of n rows and of two blocks, in float32."""
+    return 4 * (n * n + 2 * KERNEL_THRESHOLDS.folds.rows**2)
 
 
 @dataclass(frozen=True, eq=False)
 class ChainPoint:
-    """One machine of a chain: f(x_i) of every row, training or not, and how far from its optimum it can be."""
+    """One machine of a chain: f(x_i) of every row, training or left out, and its relative gap."""
 
     scores: np.ndarray
     relative_gap: float
@@ -81,7 +66,7 @@ class ChainPoint:
 
 
 class DiagonalGram:
-    """What `KernelDual` asks of a Gram matrix to say P and D from scores."""
+    """The part of a Gram matrix that `KernelDual` needs to compute P and D from scores."""
 
     error, relative_error, cache_bytes = 0.0, None, 0
 
@@ -94,33 +79,30 @@ def solve_chain(
 ) -> Iterator[ChainPoint]:
     """A machine for each C, ascending.  y is +1 or -1 (of any sign where c = 0).  A fit ends where its relative gap is at most
     ``tol``, or where no pair is out of order by more than ``finest``."""
-    n, K = held.n, held.K
+    loose, closer = (
+        1e-2,
+        4.0,
+    )  # the worst pair at which the gap is first evaluated, and the factor to the next evaluation
     train = np.flatnonzero(c > 0.0)
     sign, weight = y[train].astype(np.float64), c[train]
-    diagonal = np.ascontiguousarray(np.diagonal(K)[:n])
-    points: Any = DiagonalGram(diagonal[train].astype(np.float64))
-    u, scores = np.zeros(n), np.zeros(n)
-    block = WorkingBlock(held)
-    random = np.random.default_rng(0)
-    before, wanted = None, LOOSE
+    points: Any = DiagonalGram(np.diagonal(held.K)[: held.n][train].astype(np.float64))
+    fold = _Fold(held, y, train, loop)
+    before, wanted = None, loose
     for C in Cs:
         problem = KernelDual.c_svc(points, sign, C * weight)
-        low, high = np.zeros(n), np.zeros(n)
-        low[train], high[train] = np.minimum(0.0, sign * problem.c), np.maximum(0.0, sign * problem.c)
+        fold.set_box(np.minimum(0.0, sign * problem.c), np.maximum(0.0, sign * problem.c))
         if before is not None:
-            u *= C / before
-            scores *= C / before
-            np.clip(u, low, high, out=u)  # what rounding left
+            fold.scale(C / before)
         before = C
-        wanted, settled = min(LOOSE, CLOSER * wanted), True
+        wanted, settled = min(loose, closer * wanted), True
         while True:
-            settled = _solve(held, block, y, train, u, scores, low, high, wanted, loop, random) and settled
-            scalars, primal, _, gap = evaluate_point(problem, sign * u[train], scores[train])
+            settled = fold.solve(wanted) and settled
+            scalars, primal, _, gap = evaluate_point(problem, sign * fold.u[train], fold.scores[train])
             found = relative_gap(primal, primal - gap)
             if found <= tol or not settled or wanted <= finest:
                 break
-            wanted = max(finest, wanted / CLOSER)
-        yield ChainPoint(scores + scalars[0], found, int(np.count_nonzero(u)), found <= tol)
+            wanted = max(finest, wanted / closer)
+        yield ChainPoint(fold.scores + scalars[0], found, int(np.count_nonzero(fold.u)), found <= tol)
 
 
 class SquareBuffer:
@@ -130,10 +112,10 @@ class SquareBuffer:
         self.memory = np.empty(0, dtype)
 
     def fill(self, K: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """With columns up to a whole number of tiles."""
+        """The square, its columns padded to a whole number of tiles."""
         columns = -(-index.size // COLUMNS) * COLUMNS
         if self.memory.size < index.size * columns:
-            self.memory = np.empty(0, self.memory.dtype)  # the old one goes first
+            self.memory = np.empty(0, self.memory.dtype)  # frees the old memory before the new is taken
             self.memory = np.empty(index.size * columns, self.memory.dtype)
         out = self.memory[: index.size * columns].reshape(index.size, columns)
         gather_square(K, index, out)
@@ -141,7 +123,7 @@ class SquareBuffer:
 
 
 class WorkingBlock:
-    """K[rows, rows] of the rows that are worked on."""
+    """K[rows, rows] of the rows near the margin."""
 
     def __init__(self, held: DenseTiles) -> None:
         self.held, self.rows = held, np.empty(0, np.int64)
@@ -155,141 +137,126 @@ class WorkingBlock:
         self.K = self._square.fill(self.held.K, rows)
 
     def part(self, some: np.ndarray) -> np.ndarray:
-        """K of some of the rows, until the next call."""
+        """K of some of the rows; valid until the next call."""
         return self._part.fill(self.K, some)
 
 
-def _solve(
-    held: DenseTiles, block: WorkingBlock, y: np.ndarray, train: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray,
-    high: np.ndarray, wanted: float, loop: Loop, random: np.random.Generator,
-) -> bool:  # fmt: skip
-    """u and its scores, in place, until no pair is out of order by more than ``wanted``; False where nothing moves any more."""
-    least, idle = np.inf, 0
-    a, b = low[train], high[train]
-    while True:
-        loop.tick()
-        v, own = y[train] - scores[train], u[train]
-        top, bottom = extremes(own, v, a, b)
-        violation = top - bottom
-        if violation <= wanted:
-            return True
-        idle = 0 if violation < 0.95 * least else idle + 1
-        least = min(least, violation)
-        if idle > IDLE or not np.isfinite(violation):
-            return False
-        loop.advance()
-        middle = 0.5 * (top + bottom)
-        out_by = violations(own, v - middle, a, b)
-        near = max(violation, NEAR)
-        wide = block.rows.size > max(SMALL, ROOM * np.count_nonzero((out_by > -near) | ((own > a) & (own < b))))
+class _Fold:
+    """u and its scores for one fold, and the block of rows near its margin. Left-out rows have the box [0, 0]."""
+
+    def __init__(self, held: DenseTiles, y: np.ndarray, train: np.ndarray, loop: Loop) -> None:
+        n = held.n
+        self.held, self.y, self.train, self.loop = held, y, train, loop
+        self.u, self.scores, self.low, self.high = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+        self.block = WorkingBlock(held)
+        self.random = np.random.default_rng(0)
+
+    def set_box(self, low: np.ndarray, high: np.ndarray) -> None:
+        self.low[self.train], self.high[self.train] = low, high
+
+    def scale(self, factor: float) -> None:
+        """Multiply u and its scores; rounding must not leave u outside its box."""
+        self.u *= factor
+        self.scores *= factor
+        np.clip(self.u, self.low, self.high, out=self.u)
+
+    def solve(self, wanted: float) -> bool:
+        """Solve until no pair is out of order by more than ``wanted``; False where no variable moves any more."""
+        block, train = self.block, self.train
+        least, idle = np.inf, 0
+        a, b = self.low[train], self.high[train]
+        while True:
+            self.loop.tick()
+            v, own = self.y[train] - self.scores[train], self.u[train]
+            top, bottom = extremes(own, v, a, b)
+            violation = top - bottom
+            if violation <= wanted:
+                return True
+            idle = 0 if violation < 0.95 * least else idle + 1
+            least = min(least, violation)
+            if idle > KERNEL_THRESHOLDS.idle_passes or not np.isfinite(violation):
+                return False
+            self.loop.advance()
+            middle = 0.5 * (top + bottom)
+            out_by = violations(own, v - middle, a, b)
+            outside_by = self._renew_block(out_by, violation, wanted)
+            aim = 0.5 * wanted if outside_by <= 0.5 * wanted else max(0.5 * wanted, 0.1 * violation)
+            du = self._solve_block(middle, aim)
+            moved = block.rows[du != 0.0]
+            if moved.size == 0:
+                return False
+            self.held.add(self.scores, moved, du[du != 0.0])
+
+    def _renew_block(self, out_by: np.ndarray, violation: float, wanted: float) -> float:
+        """Choose the block's rows anew where it misses rows that matter, or holds twice as many as do.
+
+        Returns the worst violation outside the block.
+        """
+        train, block = self.train, self.block
+        own, a, b = self.u[train], self.low[train], self.high[train]
+        near = max(violation, 0.1)  # rows so near to the margin may soon matter
+        smallest, factor = (
+            500,
+            2.0,
+        )  # rows of a block that is never too large, and times the rows that matter of one that is
+        wide = block.rows.size > max(smallest, factor * np.count_nonzero((out_by > -near) | ((own > a) & (own < b))))
         outside_by = float(np.max(out_by, initial=-np.inf, where=~block.inside[train]))
-        if wide or outside_by > max(0.5 * wanted, LATER * violation):
-            block.take(_rows(train, own, a, b, out_by, near, wanted, random))
-            outside_by = -np.inf if block.rows.size < BLOCK else 0.5 * violation
-        aim = 0.5 * wanted if outside_by <= 0.5 * wanted else max(0.5 * wanted, 0.1 * violation)
-        du = _move(block, y, u, scores, low, high, middle, aim, loop)
-        moved = block.rows[du != 0.0]
-        if moved.size == 0:
-            return False
-        held.add(scores, moved, du[du != 0.0])
+        if wide or outside_by > max(0.5 * wanted, 0.3 * violation):
+            block.take(self._choose_rows(out_by, near, wanted))
+            outside_by = -np.inf if block.rows.size < KERNEL_THRESHOLDS.folds.rows else 0.5 * violation
+        return outside_by
 
+    def _choose_rows(self, out_by: np.ndarray, reach: float, wanted: float) -> np.ndarray:
+        """The rows out of order, the rows inside their box, and the rows within ``reach`` of the margin; the worst of these where
+        they are more than a block holds."""
+        train = self.train
+        u, low, high = self.u[train], self.low[train], self.high[train]
+        most = KERNEL_THRESHOLDS.folds.rows if u.any() else KERNEL_THRESHOLDS.first_block_rows
+        violating = np.flatnonzero(out_by > 0.5 * wanted)
+        if violating.size >= most:
+            order = violating[np.argpartition(-out_by[violating], most // 4)]
+            drawn = self.random.choice(order[most // 4 :], most - most // 4, replace=False)
+            return train[np.sort(np.concatenate([order[: most // 4], drawn]))]
+        free = (u > low) & (u < high)
+        near = np.flatnonzero((out_by > -reach) | free)
+        if near.size > most:
+            rank = np.where(free[near], np.maximum(out_by[near], 0.0), out_by[near])
+            near = near[np.argpartition(-rank, most)[:most]]
+        return train[np.sort(np.union1d(near, violating))]
 
-def _rows(
-    train: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, out_by: np.ndarray, reach: float,
-    wanted: float, random: np.random.Generator,
-) -> np.ndarray:  # fmt: skip
-    """Those out of order, those inside their box, and those that may soon be either; the worst where these are too many."""
-    cold = not u.any()
-    most = FIRST if cold else BLOCK
-    violating = np.flatnonzero(out_by > 0.5 * wanted)
-    if violating.size >= most:
-        order = violating[np.argpartition(-out_by[violating], most // 4)]
-        chosen = np.concatenate(
-            [order[: most // 4], random.choice(order[most // 4 :], most - most // 4, replace=False)]
-        )
-        return train[np.sort(chosen)]
-    free = (u > low) & (u < high)
-    near = np.flatnonzero((out_by > -reach) | free)
-    if near.size > most:
-        rank = np.where(free[near], np.maximum(out_by[near], 0.0), out_by[near])
-        near = near[np.argpartition(-rank, most)[:most]]
-    return train[np.sort(np.union1d(near, violating))]
-
-
-def _move(
-    block: WorkingBlock, y: np.ndarray, u: np.ndarray, scores: np.ndarray, low: np.ndarray, high: np.ndarray, middle: float,
-    aim: float, loop: Loop,
-) -> np.ndarray:  # fmt: skip
-    """What u of the block's rows moves by; u has moved.  Pairs go through the rows inside their box and those near it."""
-    rows, held = block.rows, DenseTiles(block.K, block.rows.size)
-    before = u[rows]
-    own, a, b = before.copy(), low[rows], high[rows]
-    f = scores[rows]
-    target = y[rows] - middle
-    least, idle = np.inf, 0
-    for _ in range(TURNS):
-        v = target - f
-        top, bottom = extremes(own, v, a, b)
-        violation = top - bottom
-        if violation <= aim:
-            break
-        idle = 0 if violation < 0.9 * least else idle + 1
-        least = min(least, violation)
-        if idle > IDLE:
-            break
-        shift = 0.5 * (top + bottom)
-        near = violations(own, v - shift, a, b) > -REACH * violation
-        near |= (own > a) & (own < b)
-        some = np.flatnonzero(near)
-        whole = some.size > WHOLE * rows.size
-        if whole:
-            some = np.arange(rows.size)
-        K = block.K if whole else block.part(some)
-        du = _pairs(K, v[some] - shift, own, a, b, some, max(aim, 0.1 * violation), loop)
-        moved = du != 0.0
-        if not moved.any():
-            break
-        held.add(f, some[moved], du[moved])
-    u[rows] = own
-    return own - before
-
-
-def _pairs(
-    K: np.ndarray,
-    v: np.ndarray,
-    u: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    some: np.ndarray,
-    aim: float,
-    loop: Loop,
-) -> np.ndarray:
-    """What u of some rows moves by; u has moved: pairs, then Newton steps on those inside their box, in turns."""
-    own, a, b = u[some], low[some], high[some]
-    full = np.zeros(K.shape[1], K.dtype)
-    full[: some.size] = v
-    allowed, side = b > a, np.zeros(some.size, np.int8)
-    diagonal = np.ascontiguousarray(np.diagonal(K))
-    most = STEPS * some.size
-    for _ in range(ROUNDS):
-        done = solve_pairs(K, diagonal, full, own, a, b, allowed, aim, most)
-        loop.tick()
-        if done < most:
-            break
-        take_newton_steps(K, full, own, a, b, side)
-    moved = own - u[some]
-    u[some] = own
-    return moved
-
-
-def resolve_kernel(task: Any, X: Any, weights: np.ndarray) -> Any:
-    """The kernel with its numbers, of these training rows."""
-    from gapless.encode.gamma import resolve_gamma
-
-    gamma = resolve_gamma(task.gamma, X, np.asarray(weights, dtype=np.float64))
-    return {
-        "linear": lambda: kernels.Linear(),
-        "poly": lambda: kernels.Polynomial(int(task.degree), gamma, float(task.coef0)),
-        "rbf": lambda: kernels.RBF(gamma),
-        "precomputed": lambda: kernels.Precomputed(),
-    }[task.kernel]()
+    def _solve_block(self, middle: float, aim: float) -> np.ndarray:
+        """Solve the block by working sets of the rows inside their box and near it; u moves, and its change is returned."""
+        rows, held = self.block.rows, DenseTiles(self.block.K, self.block.rows.size)
+        before = self.u[rows]
+        own, a, b = before.copy(), self.low[rows], self.high[rows]
+        f = self.scores[rows]
+        target = self.y[rows] - middle
+        least, idle = np.inf, 0
+        for _ in range(60):  # working sets of a block: after these the scores of all rows are worth computing anew
+            v = target - f
+            top, bottom = extremes(own, v, a, b)
+            violation = top - bottom
+            if violation <= aim:
+                break
+            idle = 0 if violation < 0.9 * least else idle + 1
+            least = min(least, violation)
+            if idle > KERNEL_THRESHOLDS.idle_passes:
+                break
+            shift = 0.5 * (top + bottom)
+            # A working set of more than 70 % of the block is the whole block, which need not be gathered.
+            near = violations(own, v - shift, a, b) > -0.25 * violation
+            near |= (own > a) & (own < b)
+            some = np.flatnonzero(near)
+            whole = some.size > 0.7 * rows.size
+            if whole:
+                some = np.arange(rows.size)
+            K = self.block.K if whole else self.block.part(some)
+            chosen = WorkingSet(K, v[some] - shift, own[some], a[some], b[some])
+            du = chosen.solve(max(aim, 0.1 * violation), KERNEL_THRESHOLDS.folds, self.loop.tick)
+            own[some] = chosen.u
+            moved = du != 0.0
+            if not moved.any():
+                break
+            held.add(f, some[moved], du[moved])
+        self.u[rows] = own
+        return own - before

@@ -1,4 +1,4 @@
-"""Newton steps on the free variables of a working set: what pairs would take many thousand steps for.
+"""Newton steps on the free variables of a working set, each in the place of many thousand pairs.
 
     minimise 1/2 du'K du - v'du   over the variables strictly inside their box, with the sum of du 0 on each side
 
@@ -12,18 +12,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-#: Free variables beyond which the system costs more than pairs do.
-LARGEST = 1500
-ROUNDS = 3
-
 
 def take_newton_steps(
     K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, side: np.ndarray
 ) -> None:
-    """u and v after some steps, in place; v may be longer than u."""
-    for _ in range(ROUNDS):
+    """Take up to three steps, in place; v may be longer than u."""
+    largest_system = 1500  # free variables: of more, the Cholesky factor costs more time than pairs do
+    for _ in range(3):
         free = np.flatnonzero((u > low) & (u < high))
-        if not 2 <= free.size <= LARGEST:
+        if not 2 <= free.size <= largest_system:
             return
         direction = _direction(K, v, free, side[free])
         if direction is None:
@@ -38,7 +35,7 @@ def take_newton_steps(
 def _move(
     K: np.ndarray, v: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, free: np.ndarray, way: np.ndarray
 ) -> bool:
-    """The best step of at most the whole way; False where it does not go down."""
+    """Take the best step along the way, at most all of it; False where the way does not go down."""
     scores = way.astype(K.dtype) @ K[free]
     rise = float(v[free].astype(np.float64) @ way)
     bend = float(scores[free].astype(np.float64) @ way)
@@ -51,7 +48,7 @@ def _move(
 
 
 def _cut(direction: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """As much of the direction as fits the box."""
+    """The direction, shortened to the first bound that it meets."""
     moves = direction != 0.0
     room = np.where(direction > 0.0, high - u, low - u)[moves] / direction[moves]
     return direction * min(1.0, float(room.min(initial=1.0)))
@@ -74,7 +71,7 @@ def _inside(end: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, s
                 above = shift
         near = np.clip(e - 0.5 * (below + above), a, b)
         inside = (near > a) & (near < b)
-        if inside.any():  # what is left of the bisection
+        if inside.any():  # the bisection's remainder goes to the variables inside their box
             near[inside] += (total - float(near.sum())) / np.count_nonzero(inside)
             near = np.clip(near, a, b)
         out[own] = near
@@ -82,6 +79,7 @@ def _inside(end: np.ndarray, u: np.ndarray, low: np.ndarray, high: np.ndarray, s
 
 
 def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray) -> np.ndarray | None:
+    """The Newton direction of the free variables; None where the system has no factor."""
     system = K[np.ix_(free, free)].astype(np.float64)
     little = (1e-6 if K.dtype == np.float32 else 1e-12) * float(np.abs(np.diagonal(system)).max())
     system[np.diag_indices(free.size)] += little
@@ -94,7 +92,7 @@ def _direction(K: np.ndarray, v: np.ndarray, free: np.ndarray, side: np.ndarray)
     except (LinAlgError, np.linalg.LinAlgError):
         return None
     direction = solved[:, 0] - solved[:, 1:] @ prices
-    for which in sides:  # what rounding left of the sum
+    for which in sides:  # rounding left a sum that is not 0
         own = side == which
         direction[own] -= direction[own].mean()
     return direction if np.isfinite(direction).all() else None

@@ -1,10 +1,10 @@
 """Pairs of a working set that fits the cache: the inner loop of sequential minimal optimisation.
 
-    i: the largest v_i that can rise;   j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) of those lower that can fall
+    i: the largest v_i that can rise;   j: the largest (v_i - v_j)^2 / (K_ii + K_jj - 2 K_ij) of the lower v_j that can fall
 
 Every loop over all variables runs in vector registers.  A maximum is taken in lanes, each of every 128th entry, since the
-compiler does not vectorise a maximum of one number; then only the entries of the best lane are searched for it.  What is not
-allowed has a huge number taken off.
+compiler does not vectorise a maximum of one number; then only the entries of the best lane are searched for it.  A huge number
+is subtracted from the v of variables that are not allowed to move.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def solve_pairs(
     wanted: float,
     most: int,
 ) -> int:
-    """Pairs until none is out of order by more than ``wanted``; how many. v is padded to the columns of K."""
-    return smo_inner_loop(K, None, None, None, None, diagonal, v, u, low, high, allowed, wanted, most)
+    """Pairs until none is out of order by more than ``wanted``; returns their number. v is padded to the columns of K."""
+    return smo_inner_loop(K, None, diagonal, v, u, low, high, allowed, wanted, most)
 
 
 @compiled(vectorise=True, finite=True)
@@ -48,23 +48,44 @@ def _largest(lanes, half):
     return max(max(p, q), max(r, s))
 
 
-@compiled(vectorise=True, finite=True)
-def smo_inner_loop(K, there, first, between, second, diagonal, v, u, low, high, allowed, wanted, most):
-    """`pairs`, where rows of K that are not ``there`` yet are brought when they are first needed (`couples`). None: all rows are
-    there, and no bringing is compiled."""
-    zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
-    never = v.dtype.type(-3e38)
-    flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
-    m, width = u.size, v.size
-    rises, falls, bend = np.empty(width, v.dtype), np.empty(width, v.dtype), np.empty(width, v.dtype)
-    for j in range(width):
+@compiled
+def _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never):
+    """0 for each variable that can rise, or fall, ``never`` for all others and for the padding, which has a bend of 1."""
+    zero, one = rises.dtype.type(0.0), rises.dtype.type(1.0)
+    for j in range(rises.size):
         rises[j] = falls[j] = never
         bend[j] = one
-    for j in range(m):
+    for j in range(u.size):
         bend[j] = diagonal[j]
         if allowed[j]:
             rises[j] = zero if u[j] < high[j] else never
             falls[j] = zero if u[j] > low[j] else never
+
+
+@compiled(vectorise=True, finite=True)
+def _find_largest(lanes, top, v, rises):
+    """The place of the maximum ``top`` of v + rises, searched in the first lane that holds it; -1 where none does."""
+    for j in range(LANES):
+        if lanes[j] == top:
+            for k in range(j, v.size, LANES):
+                if v[k] + rises[k] == top:
+                    return k
+            break
+    return -1
+
+
+@compiled(vectorise=True, finite=True)
+def smo_inner_loop(K, pair_rows, diagonal, v, u, low, high, allowed, wanted, most):
+    """`solve_pairs`; where ``pair_rows`` is given, a row of K is loaded when it is first needed (`gram/class_pairs`). Where it is
+    None all rows are there, and no loading is compiled."""
+    if pair_rows is not None:
+        loaded, first, between, second = pair_rows
+    zero, one, two = v.dtype.type(0.0), v.dtype.type(1.0), v.dtype.type(2.0)
+    never = v.dtype.type(-3e38)
+    flat = v.dtype.type(1e-6 if v.itemsize == 4 else 1e-13)
+    width = v.size
+    rises, falls, bend = np.empty(width, v.dtype), np.empty(width, v.dtype), np.empty(width, v.dtype)
+    _open_box(u, low, high, allowed, diagonal, rises, falls, bend, never)
     lanes, half = np.empty(LANES, v.dtype), np.empty(LANES // 2, v.dtype)
     for j in range(LANES):
         lanes[j] = never
@@ -73,19 +94,12 @@ def smo_inner_loop(K, there, first, between, second, diagonal, v, u, low, high, 
         for j in range(LANES):
             lanes[j] = max(lanes[j], vs[j] + can[j])
     for step in range(most):
-        top, i = _largest(lanes, half), -1
-        for j in range(LANES):
-            if lanes[j] == top:
-                for k in range(j, width, LANES):
-                    if v[k] + rises[k] == top:
-                        i = k
-                        break
-                break
+        i = _find_largest(lanes, _largest(lanes, half), v, rises)
         if i < 0 or rises[i] < zero:
             return step
-        if there is not None and not there[i]:
+        if pair_rows is not None and not loaded[i]:
             load_row(first, between, second, i, K[i])
-            there[i] = True
+            loaded[i] = True
         Ki, vi, Kii = K[i], v[i], diagonal[i]
         least = flat * Kii
         for j in range(LANES):
@@ -101,7 +115,7 @@ def smo_inner_loop(K, there, first, between, second, diagonal, v, u, low, high, 
         for j in range(LANES):
             if lanes[j] == top:
                 best = -one
-                for k in range(j, width, LANES):  # computed again, it need not be the same to the last bit
+                for k in range(j, width, LANES):  # the gain computed here may differ from the lane's in the last bit
                     off = max(zero, vi - v[k] + falls[k])
                     gain = off * off / max(least, Kii + bend[k] - two * Ki[k])
                     if gain > best:
@@ -118,14 +132,14 @@ def smo_inner_loop(K, there, first, between, second, diagonal, v, u, low, high, 
                     lanes[j] = max(lanes[j], can[j] - vs[j])
             if vi + _largest(lanes, half) <= wanted:
                 return step
-        if there is not None and not there[i2]:
+        if pair_rows is not None and not loaded[i2]:
             load_row(first, between, second, i2, K[i2])
-            there[i2] = True
+            loaded[i2] = True
         Kj = K[i2]
         move = float(vi - v[i2]) / float(max(least, Kii + diagonal[i2] - two * Ki[i2]))
         room_i, room_j = high[i] - u[i], u[i2] - low[i2]
         move = min(move, min(room_i, room_j))
-        # At the end of its room a variable is exactly at its bound.
+        # A variable that moves by all of its room ends exactly at its bound.
         u[i] = high[i] if move == room_i else u[i] + move
         u[i2] = low[i2] if move == room_j else u[i2] - move
         for k in (i, i2):

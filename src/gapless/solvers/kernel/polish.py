@@ -1,9 +1,9 @@
 """Active-set polish for kernel machines: from nearly optimal to machine precision.
 
-At the optimum every variable of `KernelDual` is at 0 (h < 0), at c (h > 0) or free (h = 0).  With the sets known, all is
-linear: on the free ones F, with nu = s beta,
+At the optimum every variable of `KernelDual` is at 0 (h < 0), at c (h > 0) or free (h = 0).  With the sets known, the
+conditions on the free variables F are linear: with nu = s beta,
 
-    K_FF nu + b 1 (+ t s) = s tau - (scores of those at c),      1'nu = T0   (nu forms: and s'nu = T1)
+    K_FF nu + b 1 (+ t s) = s tau - (scores of the variables at c),      1'nu = T0   (nu forms: and s'nu = T1)
 
 solved as a correction of the nu at hand, in the least-norm sense where free rows are dependent.  Variables that leave their
 box or sit on the wrong side of their kink change sets, and the system is solved again.
@@ -20,35 +20,31 @@ from gapless.problems.kernel import KernelDual, evaluate_point
 from gapless.solvers.linear.active_set import solver_of
 from gapless.solvers.loop import Loop
 
-ROUNDS = 30
-#: Free variables beyond which the system is not made.
-LARGEST = 2000
-NOISE = 1e-10
-#: More changes than this share of the variables, and the sets are no guess to go by.
-ASTRAY = 0.25
-
 
 class PolishedPoint(NamedTuple):
+    """The best point that a polish has seen."""
+
     beta: np.ndarray
     scores: np.ndarray
     gap: float
     settled: bool  #: the sets hold: this is the optimum up to rounding
 
 
-def polish(
-    problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = ROUNDS
-) -> PolishedPoint:
+def polish(problem: KernelDual, loop: Loop, beta: np.ndarray, scores: np.ndarray, *, rounds: int = 30) -> PolishedPoint:
     """The best point seen, the given one included."""
+    noise_share = 1e-10  # of a box: closer to a bound than that a variable is at it
+    largest_system = 2000  # free variables: the factorisation of a larger system takes longer than SMO's passes
+    most_changed = 0.25  # as a share of the variables: where more change sets, the sets are no guess to go by
     beta = problem.repair(beta)
     best = PolishedPoint(beta, scores, evaluate_point(problem, beta, scores)[3], False)
     c = problem.c
-    free = (beta > NOISE * c) & (beta < (1.0 - NOISE) * c)
-    upper = beta >= (1.0 - NOISE) * c
+    free = (beta > noise_share * c) & (beta < (1.0 - noise_share) * c)
+    upper = beta >= (1.0 - noise_share) * c
     seen: set[bytes] = set()
     before = 0
     for _ in range(rounds):
         key = np.packbits(free).tobytes() + np.packbits(upper).tobytes()
-        if np.count_nonzero(free) > LARGEST or key in seen:
+        if np.count_nonzero(free) > largest_system or key in seen:
             return best
         seen.add(key)
         fixed = np.where(upper, c, np.where(free, beta, 0.0))
@@ -64,18 +60,18 @@ def polish(
             loop.record(scalars, inside, primal, primal - gap, ends=False)
         h = problem.hinges(scalars, own)
         noise = 1e-9 * max(1.0, float(np.abs(own).max(initial=0.0)), float(np.abs(problem.tau).max(initial=0.0)))
-        below, above = free & (solved < -NOISE * c), free & (solved > (1.0 + NOISE) * c)
+        below, above = free & (solved < -noise_share * c), free & (solved > (1.0 + noise_share) * c)
         wrong = (~free & ~upper & (h > noise)) | (upper & (h < -noise))
         if not (below | above | wrong).any():
-            # More free rows than the kernel has directions cannot all lie at their kinks, and none at all need not keep the
-            # equalities: then the sets are not right.
-            kept = (np.abs(inside - solved) <= NOISE * c).all()
+            # The sets are wrong where more rows are free than the kernel has directions, since not all can lie at their kinks,
+            # and where no row is free and the equalities do not hold.
+            kept = (np.abs(inside - solved) <= noise_share * c).all()
             return best._replace(settled=bool(kept and (np.abs(h[free]) <= noise).all()))
         changes = int(np.count_nonzero(below | above | wrong))
-        if changes > max(ASTRAY * problem.n, 20) and changes >= before:
+        if changes > max(most_changed * problem.n, 20) and changes >= before:
             return best
         before = changes
-        # A variable that leaves its box is put at the bound it left by; one on the wrong side is let go.
+        # A variable that leaves its box is put at the bound it left by; a bounded variable on the wrong side becomes free.
         upper = (upper & ~wrong) | above
         free = (free & ~below & ~above) | wrong
         beta, scores = inside, own
@@ -83,6 +79,7 @@ def polish(
 
 
 def _scores_after_step(problem: KernelDual, loop: Loop, scores: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """The scores of beta + step."""
     u = problem.u(step)
     rows = np.flatnonzero(u)
     return scores + problem.gram.product(rows, u[rows], tick=loop.tick) if rows.size else scores
@@ -91,7 +88,7 @@ def _scores_after_step(problem: KernelDual, loop: Loop, scores: np.ndarray, step
 def _solve_free(
     problem: KernelDual, loop: Loop, beta: np.ndarray, free: np.ndarray, scores: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """beta with its free part such that h = 0 there, and its scores; None where the system cannot be solved."""
+    """Solve h = 0 for the free part of beta; returns beta, or None where the system cannot be solved, and its scores."""
     if free.size == 0:
         return beta, scores
     s = problem.sign[free]
@@ -132,7 +129,7 @@ def _solve_free(
 
 
 def _equality_residual(problem: KernelDual, beta: np.ndarray, s: np.ndarray, m: int) -> np.ndarray:
-    """What the free variables must still add to the equalities."""
+    """The amount by which the free variables must still move the equalities."""
     if not problem.nu_form:
         return np.array([problem.totals[0] - float(problem.sign @ beta)])
     plus, minus = problem.equality_residuals(beta)

@@ -1,8 +1,12 @@
-"""Solve a `KernelDual`: SMO, then the polish where it is worth its price."""
+"""Solve a `KernelDual` in stages: SMO down to a relative gap, then the polish where it is worth its price.
+
+A small problem is polished early, and goes on with SMO only where the polish does not settle; a large problem has one stage.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,17 +14,30 @@ from gapless.numbers import relative_gap
 from gapless.problems.kernel import KernelDual, KernelFigures, evaluate_point
 from gapless.solvers.kernel.cholesky import lengthen_until_no_hinge, solve_by_cholesky
 from gapless.solvers.kernel.float64_scores import ApproximateScores
-from gapless.solvers.kernel.polish import polish
+from gapless.solvers.kernel.polish import PolishedPoint, polish
 from gapless.solvers.kernel.smo import smo
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Event, Solution, Status
 
-#: Points up to which every fit goes on to machine precision.
-SMALL = 1500
-#: The relative gap at which the sets of a small problem are right nearly always.
-TIGHT = 1e-9
-#: Passes after which a small problem is looked at by other means.
-FEW = 8
+
+class Stage(NamedTuple):
+    """A call of SMO down to a relative gap of ``gap``, and the polish after it."""
+
+    gap: float
+    brief: bool = False  #: SMO has `_Search.BRIEF_PASSES` passes, not all
+    cholesky: bool = False  #: where the polish does not settle, a start by a Cholesky factor is polished, too
+    polish: bool = False  #: polish even where SMO reached the gap that was asked for
+
+
+def plan_stages(problem: KernelDual, stop: Stop, positive: bool) -> list[Stage]:
+    """The stages of a fit; at a gap of 1e-9 the free set of a small problem is right nearly always."""
+    if not positive:
+        return [Stage(0.0)]
+    if problem.n_points > KERNEL_THRESHOLDS.small_points or problem.gram.single is not None:
+        return [Stage(stop.relative_gap)]
+    first = Stage(1e-3, brief=True, cholesky=problem.kind == "c_svc", polish=True)
+    return [first, Stage(1e-6, polish=True), Stage(min(1e-9, stop.relative_gap), polish=True)]
 
 
 def solve_kernel(
@@ -36,56 +53,14 @@ def solve_kernel(
 
     Where the kernel is not ``positive`` there is no gap to stop by: the fit ends where no pair is out of order.
     """
-    small = problem.n_points <= SMALL and problem.gram.single is None
-    # A small problem is polished early, and goes on with SMO only where the sets do not hold.
-    aims = (1e-3, 1e-6, TIGHT) if small and positive else (stop.relative_gap if positive else 0.0,)
-    loop = Loop(Stop(aims[0], stop.passes, stop.seconds), callback=callback, interruption=interruption)
-    status: Status | None = None
-    point: tuple[np.ndarray, np.ndarray | None] = problem.start() if start is None else problem.repair(start), None
-    known = ApproximateScores(np.zeros(0), np.zeros(0))
+    stages = plan_stages(problem, stop, positive)
+    loop = Loop(Stop(stages[0].gap, stop.passes, stop.seconds), callback=callback, interruption=interruption)
+    search = _Search(problem, stop, loop, positive, start)
     with np.errstate(all="ignore"):
-        try:
-            if not np.isfinite(problem.R2):
-                loop.record(np.zeros(2), point[0], np.inf, -np.inf, ends=False)
-                loop.end("not_finite")
-            hard = False
-            for aim in aims:
-                few = hard or (small and positive and aim == aims[0])
-                passes = min(stop.passes, loop.n_iter + FEW) if few else stop.passes
-                loop.stop = Stop(min(aim, stop.relative_gap) if aim == aims[-1] else aim, passes, stop.seconds)
-                beta, known = smo(problem, loop, start, enough=0.0 if positive else stop.relative_gap)
-                point = beta, known.scores
-                reached = positive and _relative_gap(_figures(problem, *point, known)) <= stop.relative_gap
-                if positive and (small or not reached):  # elsewhere new scores alone would cost a third of the fit
-                    found = polish(problem, loop, *point)
-                    if small and not found.settled and aim == aims[0] and problem.kind == "c_svc":
-                        better = solve_by_cholesky(problem, loop)
-                        if better is not None:
-                            other = polish(problem, loop, better, problem.scores(better))
-                            found = other if other.gap < found.gap else found
-                        hard = True  # neither pairs nor an interior point: more pairs will not do it
-                        if _relative_gap(evaluate_point(problem, found.beta, found.scores)) <= stop.relative_gap:
-                            point = found.beta, None
-                            break
-                    start, point = found.beta, (found.beta, None)
-                    if found.settled or found.gap <= problem.negligible_gap or loop.n_iter >= stop.passes:
-                        break
-        except Ended:
-            status = loop.status
-            point = (point[0] if loop.best_u is None else loop.best_u), None
-        except KeyboardInterrupt:
-            loop.interrupt()
-            status = loop.status
-            point = (point[0] if loop.best_u is None else loop.best_u), None
-        beta = point[0] if point[1] is not None else problem.repair(point[0])
-        scores = problem.scores(beta) if point[1] is None else point[1]
-        values = _figures(problem, beta, scores, known)
-        if positive:
-            longer = lengthen_until_no_hinge(problem, beta, scores, values)
-            if longer[1] is not scores:
-                beta, scores = longer
-                values = evaluate_point(problem, beta, scores)
-        scalars, primal, _, gap = values
+        status = search.run(stages)
+        beta, scores, figures = search.evaluate()
+    scalars, primal, _, gap = figures
+    known = search.known
     off = known.off if scores is known.scores and known.off.any() else None
     reached = positive and relative_gap(primal, primal - gap) <= stop.relative_gap
     if status is None or (status == "converged" and not reached):
@@ -93,12 +68,84 @@ def solve_kernel(
     return Solution(scalars, beta, status, loop.n_iter, loop.seconds, "smo", loop.history, scores, off=off)
 
 
-def _figures(problem: KernelDual, beta: np.ndarray, scores: np.ndarray, known: ApproximateScores) -> KernelFigures:
-    if scores is known.scores and known.figures is not None:
-        return known.figures
-    return evaluate_point(problem, beta, scores)
+class _Search:
+    """The point that a fit has reached: ``beta``, its ``scores`` where SMO computed them, and what ``known`` is of these."""
 
+    #: Passes of SMO before a small problem is polished; fewer leave the free set a guess, more cost as much as the polish.
+    BRIEF_PASSES = 8
 
-def _relative_gap(found: KernelFigures) -> float:
-    _, primal, _, gap = found
-    return relative_gap(primal, primal - gap)
+    def __init__(self, problem: KernelDual, stop: Stop, loop: Loop, positive: bool, start: np.ndarray | None) -> None:
+        self.problem, self.stop, self.loop, self.positive, self.start = problem, stop, loop, positive, start
+        self.beta = problem.start() if start is None else problem.repair(start)
+        self.scores: np.ndarray | None = None
+        self.known = ApproximateScores(np.zeros(0), np.zeros(0))
+        self.hard = False  #: the polish did not settle from SMO's point, nor from that of the Cholesky factor
+
+    def run(self, stages: list[Stage]) -> Status | None:
+        """Run the stages until one ends the fit; returns the status where the loop ended it."""
+        loop = self.loop
+        try:
+            if not np.isfinite(self.problem.R2):
+                loop.record(np.zeros(2), self.beta, np.inf, -np.inf, ends=False)
+                loop.end("not_finite")
+            for stage in stages:
+                if self._run_stage(stage):
+                    break
+            return None
+        except Ended:
+            pass
+        except KeyboardInterrupt:
+            loop.interrupt()
+        self.beta, self.scores = self.beta if loop.best_u is None else loop.best_u, None
+        return loop.status
+
+    def _run_stage(self, stage: Stage) -> bool:
+        """SMO and the polish; True where no further stage is needed."""
+        problem, loop, stop = self.problem, self.loop, self.stop
+        # On a hard problem more pairs do not help: the later stages are brief as well.
+        passes = min(stop.passes, loop.n_iter + self.BRIEF_PASSES) if stage.brief or self.hard else stop.passes
+        loop.stop = Stop(stage.gap, passes, stop.seconds)
+        self.beta, self.known = smo(problem, loop, self.start, enough=0.0 if self.positive else stop.relative_gap)
+        self.scores = self.known.scores
+        # Where SMO reached the gap of a large problem, the new scores of a polish would cost a third of the fit.
+        if not self.positive or (not stage.polish and self._reaches(self._figures(self.beta, self.scores))):
+            return False
+        found = polish(problem, loop, self.beta, self.scores)
+        if stage.cholesky and not found.settled:
+            found = self._polish_from_cholesky(found)
+            self.hard = True
+            if self._reaches(evaluate_point(problem, found.beta, found.scores)):
+                self.beta, self.scores = found.beta, None
+                return True
+        self.start, self.beta, self.scores = found.beta, found.beta, None
+        return found.settled or found.gap <= problem.negligible_gap or loop.n_iter >= stop.passes
+
+    def _polish_from_cholesky(self, found: PolishedPoint) -> PolishedPoint:
+        """The better one of a polished point and the one polished from the start that a Cholesky factor gives, if it does."""
+        start = solve_by_cholesky(self.problem, self.loop)
+        if start is None:
+            return found
+        other = polish(self.problem, self.loop, start, self.problem.scores(start))
+        return other if other.gap < found.gap else found
+
+    def evaluate(self) -> tuple[np.ndarray, np.ndarray, KernelFigures]:
+        """beta, its scores and its figures, as they are returned."""
+        problem, beta, scores = self.problem, self.beta, self.scores
+        if scores is None:
+            beta = problem.repair(beta)
+            scores = problem.scores(beta)
+        figures = self._figures(beta, scores)
+        if self.positive:
+            longer, own = lengthen_until_no_hinge(problem, beta, scores, figures)
+            if own is not scores:
+                return longer, own, evaluate_point(problem, longer, own)
+        return beta, scores, figures
+
+    def _figures(self, beta: np.ndarray, scores: np.ndarray) -> KernelFigures:
+        if scores is self.known.scores and self.known.figures is not None:
+            return self.known.figures
+        return evaluate_point(self.problem, beta, scores)
+
+    def _reaches(self, figures: KernelFigures) -> bool:
+        _, primal, _, gap = figures
+        return relative_gap(primal, primal - gap) <= self.stop.relative_gap

@@ -16,27 +16,23 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from gapless import rows as R
 from gapless.problems.multinomial import Multinomial
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.linear.newton import worth_going_on
+from gapless.solvers.linear.newton_point import NewtonProgress, is_worth_a_step
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
-from gapless.solvers.newton_system import DIRECT
-
-#: Multiplications up to which the Hessian is written out.
-WRITTEN_OUT = 2e10
-OFFSET_RIDGE = 1e-9
+from gapless.solvers.newton_system import DIRECT, conjugate_gradients
 
 
 def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
-    """Records its points in ``loop``; goes on beyond the tolerance while steps still pay."""
+    """Record points in ``loop``; go on beyond the tolerance while steps still pay."""
     theta = np.zeros((problem.K, problem.d + 1)) if start is None else start.copy()
-    gap_before, primal_before, stale, first = np.inf, np.inf, 0, None
+    progress, first = NewtonProgress(), None
     while True:
         Z = problem.scores(theta, loop.tick)
         P, loss = problem.probabilities(Z)
         primal = problem.penalty(theta) + loss
         U = problem.dual_of(P)
         combined = problem.combine(U, loop.tick)
-        gradient = -combined
-        gradient[:, : -1 if problem.free else None] += theta[:, : -1 if problem.free else None]
+        gradient = problem.gradient(theta, -combined)
         dual = problem.dual(U, primal, combined)
         price = problem.offset_bound(primal) * float(np.abs(U.sum(axis=0)).sum()) if problem.free else 0.0
         if price > 0.1 * (primal - dual):
@@ -47,18 +43,14 @@ def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = 
                 U, dual = balanced, lifted
         gap = primal - dual
         loop.record(theta, U, primal, dual, ends=False)
-        if not worth_going_on(problem, loop, gap, gap_before):
+        if not is_worth_a_step(problem, loop, gap, progress.gap) or progress.has_stalled(gap, primal):
             return
-        stale = stale + 1 if gap >= gap_before and primal >= primal_before else 0
-        if stale >= 3 or not np.isfinite(primal):
-            return
-        gap_before, primal_before = min(gap, gap_before), min(primal, primal_before)
         size = float(np.linalg.norm(gradient))
         first = size if first is None else first
         step = _solve(problem, loop, P, -gradient, min(0.1, np.sqrt(size / first)) if first > 0 else 0.1)
         if problem.rows.constant == 0.0:
             step[:, -1] = 0.0
-        t = _walk(problem, theta, step, Z, problem.scores(step, loop.tick))
+        t = _search(problem, theta, step, Z, problem.scores(step, loop.tick))
         if t == 0.0:
             return
         theta = theta + t * step
@@ -71,8 +63,8 @@ def _solve(problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, t
     K, m = problem.K, problem.d + 1
     ridge = np.ones(m)
     if problem.free:
-        ridge[-1] = OFFSET_RIDGE * float(problem.c.sum()) / K
-    if K * m <= DIRECT and 0.5 * problem.n * float(K * m) ** 2 <= WRITTEN_OUT:
+        ridge[-1] = 1e-9 * float(problem.c.sum()) / K  # P does not change along b + t
+    if K * m <= DIRECT and 0.5 * problem.n * float(K * m) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications:
         H = _hessian(problem, loop, P)
         H[np.diag_indices(K * m)] += np.tile(ridge, K)
         scale = 1.0 / np.sqrt(np.diag(H))
@@ -88,7 +80,7 @@ def _solve(problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, t
             x += cho_solve(factor, flat - H @ x, check_finite=False)
             return (x * scale).reshape(K, m)
         raise FloatingPointError("the Hessian is not positive definite")
-    return _conjugate_gradients(problem, loop, P, right, ridge, tolerance)
+    return _solve_by_products(problem, loop, P, right, ridge, tolerance)
 
 
 def _hessian(problem: Multinomial, loop: Loop, P: np.ndarray) -> np.ndarray:
@@ -107,7 +99,7 @@ def _hessian(problem: Multinomial, loop: Loop, P: np.ndarray) -> np.ndarray:
     return H
 
 
-def _conjugate_gradients(
+def _solve_by_products(
     problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, ridge: np.ndarray, tolerance: float
 ) -> np.ndarray:
     precondition = _preconditioner(problem, loop, P, ridge)
@@ -118,29 +110,18 @@ def _conjugate_gradients(
         T = (PS - P * PS.sum(axis=1, keepdims=True)) * problem.c[:, None]
         return ridge * V + problem.combine(T, loop.tick)
 
-    x = np.zeros_like(right)
-    residual = right.copy()
-    z = precondition(residual)
-    p = z.copy()
-    rho = float(np.sum(residual * z))
-    target = rho * tolerance**2
-    for _ in range(500):
-        if rho <= target or rho <= 0.0:
-            break
-        q = apply(p)
-        a = rho / float(np.sum(p * q))
-        x += a * p
-        residual -= a * q
-        z = precondition(residual)
-        rho, old = float(np.sum(residual * z)), rho
-        p = z + (rho / old) * p
-    return x
+    return conjugate_gradients(
+        apply, precondition, right, tolerance, most=500, product=lambda a, b: float(np.sum(a * b))
+    )
 
 
 def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.ndarray):
     K, m = problem.K, problem.d + 1
     every = np.arange(problem.n)
-    if m <= 1000 and problem.n * float(m) ** 2 * K <= WRITTEN_OUT:
+    if (
+        m <= LINEAR_THRESHOLDS.softmax_block_columns
+        and problem.n * float(m) ** 2 * K <= LINEAR_THRESHOLDS.softmax_multiplications
+    ):
         factors = []
         for k in range(K):
             block = R.gram(problem.rows, problem.c * P[:, k] * (1.0 - P[:, k]), every, loop.tick)
@@ -151,16 +132,15 @@ def _preconditioner(problem: Multinomial, loop: Loop, P: np.ndarray, ridge: np.n
     return lambda V: V / diagonal
 
 
-def _walk(problem: Multinomial, theta: np.ndarray, step: np.ndarray, Z: np.ndarray, along: np.ndarray) -> float:
+def _search(problem: Multinomial, theta: np.ndarray, step: np.ndarray, Z: np.ndarray, along: np.ndarray) -> float:
     """The t near 1 at which dP/dt has lost at least half of its size."""
-    W, s = (theta[:, :-1], step[:, :-1]) if problem.free else (theta, step)
-    linear, square = float(np.sum(W * s)), float(np.sum(s * s))
+    linear, square = problem.penalty_along(theta, step)
     own = along[np.arange(problem.n), problem.y]
 
-    def slope_and_bend(t: float) -> tuple[float, float]:
+    def slope_and_curvature(t: float) -> tuple[float, float]:
         P, _ = problem.probabilities(Z + t * along)
         mean = np.sum(P * along, axis=1)
         spread = np.sum(P * along * along, axis=1) - mean * mean
         return linear + t * square + float(problem.c @ (mean - own)), square + float(problem.c @ spread)
 
-    return find_step_length(slope_and_bend)
+    return find_step_length(slope_and_curvature)

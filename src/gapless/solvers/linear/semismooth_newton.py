@@ -14,24 +14,28 @@ Repeating with alpha_new is the proximal point method in the dual: the gap falls
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gapless import rows as R
 from gapless._compile.jit import compiled
-from gapless.problems.linear import BLOCK, LinearProblem, share_blocks
+from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import BLOCK, n_blocks, share_blocks
 from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.subset_start import start_from_subset
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Ended, Loop
 from gapless.solvers.newton_system import LIGHT, NewtonSystem
 
-ROUNDS = 60
-INNER = 40
-#: Columns from which changes are summed alone.
-LONG = 32
-#: Rows up to which a vector of their length more is no matter.
-FEW = 1 << 18
-#: Rows from which a solve starts on an eighth of them.
-NESTED = 8_000
+
+class Band(NamedTuple):
+    """What the multipliers c clip(share + (1 - yz) steep, 0, 1) at the scores z are made of: share = alpha/c, steep = 1/delta."""
+
+    y: np.ndarray
+    c: np.ndarray
+    share: np.ndarray
+    steep: float
 
 
 def semismooth(
@@ -42,212 +46,222 @@ def semismooth(
     theta: np.ndarray | None = None,
     width: float = 0.1,
 ) -> None:
-    """Records its points in ``loop``; returns when rounding or an ill-conditioned system stops the progress.
+    """Record points in ``loop``; return when rounding or an ill-conditioned system stops the progress.
 
     ``start`` is a dual point, ``theta`` what goes with it where that is known better than by sum u x, ``width`` the first delta.
     """
-    n = problem.n
-    share = np.zeros(n)  # alpha / c
-    delta = 0.5
-    if start is not None:
-        share, delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), width
-        theta = problem.primal_from_dual(problem.repair(start)) if theta is None else theta.copy()
-    else:
-        theta = np.zeros(problem.d + 1)
-    if start is None and n >= NESTED and n >= 8 * problem.d:
-        theta = start_from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * problem.d / rows))
-        delta = 0.1
-    problem.use_fast_copy()
-    z = problem.scores(theta, loop.tick) if theta.any() else np.zeros(n)
-    whole = True
-    band, along = _Band(problem), np.empty(n)
+    rounds, inner_steps = 60, 40
+    lagrangian = _Lagrangian(problem, loop, start, theta, width)
     gap_before, stale = np.inf, 0
-    for _ in range(ROUNDS):
-        target = gap_before
-        steps = 0
-        while steps < INNER:
-            loss, gain = band.look(z, share, delta)
-            combined = band.combine(loop)
-            gradient = theta - combined
-            if problem.free:
-                gradient[-1] = -combined[-1]
-            primal = problem.penalty(theta) + loss
-            # Good enough when the slope that is left is small against the gap that the next multipliers can remove.
-            left = 0.5 * float(gradient[:-1] @ gradient[:-1]) if problem.free else 0.5 * float(gradient @ gradient)
-            mass = 0.0
-            if problem.free:
-                mass = problem.mass(band.inside)
-                # What b alone could still gain: its curvature is mass / delta.
-                bound = abs(float(gradient[-1])) * max(1.0, abs(float(theta[-1])))
-                left += min(bound, float(gradient[-1]) ** 2 * delta / mass) if mass > 0.0 else bound
-                # P >= D(u) - b sum u for this b: no bound on the best b's optimum, but as near to it as b is, and for nothing.
-                gap = primal - gain + problem.penalty(combined) + float(theta[-1] * combined[-1])
-                solved = left <= 0.05 * gap or left <= 1e-15 * abs(primal)
-                if solved or gap <= loop.stop.relative_gap * primal or steps == INNER - 1:
-                    _record_free(problem, loop, theta, band.u, combined, primal, along)
-                else:
-                    loop.record(theta, band.u, primal, -np.inf)
-            else:
-                dual = gain - problem.penalty(combined)
-                try:
-                    loop.record(theta, band.u, primal, dual)
-                except Ended:
-                    # What was summed from theta and u themselves, and not by steps towards them, need not be made again.
-                    if whole:
-                        loop.know_scores(theta, z)
-                    if band.whole:
-                        loop.know_combined(combined)
-                    raise
-                solved = left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal)
-            if solved:
-                break
-            ridge = 1.0
-            if problem.free:
-                ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
-            single = problem.mass(band.inside) * problem.R2 <= LIGHT * delta
-            system = NewtonSystem(
-                problem.rows,
-                problem.c,
-                band.inside,
-                ridge,
-                tick=loop.tick,
-                tolerance=1e-3,
-                scale=1.0 / delta,
-                single=single and not problem.free,
-            )
-            step = system.solve(-gradient)
-            if problem.rows.constant == 0.0:
-                step[-1] = 0.0
-            along = problem.scores(step, loop.tick, out=along)
-            t = _walk(problem, theta, step, z, along, share, delta, float(gradient @ step))
-            if t == 0.0:
-                if problem.free:
-                    _record_free(problem, loop, theta, band.u, combined, primal, along)
-                break
-            theta = theta + t * step
-            share_blocks(lambda first, last: _go_on(z, along, t, first, last), -(-n // BLOCK))  # noqa: B023
-            whole = False
-            loop.advance()
-            steps += 1
+    for _ in range(rounds):
+        steps = lagrangian.minimise(inner_steps)
         gap = loop.best_primal - loop.best_dual
-        stale = stale + 1 if gap > 0.9 * target else 0
+        stale = stale + 1 if gap > 0.9 * gap_before else 0
         if stale >= 8 or not np.isfinite(gap):
             return
         gap_before = min(gap, gap_before)
-        band.look(z, share, delta)
-        np.multiply(band.u, problem.y, out=share)
-        share /= problem.c
-        if steps < INNER // 2:
-            delta = max(delta * 0.3, 1e-9)
+        lagrangian.update_multipliers(narrow=steps < inner_steps // 2)
 
 
-def _record_free(
-    problem: LinearProblem,
-    loop: Loop,
-    theta: np.ndarray,
-    u: np.ndarray,
-    combined: np.ndarray,
-    primal: float,
-    scratch: np.ndarray,
-) -> None:
-    """The point and its multipliers moved onto sum u = 0. The few that give way are inside the band: their sum costs little."""
-    moved = problem.repair(u, out=scratch)
-    kept = moved.copy() if problem.n <= FEW else None
-    sums = combined + problem.combine(np.subtract(moved, u, out=moved), loop.tick)
-    # Made again where a copy would take memory.
-    moved = problem.repair(u, out=scratch) if kept is None else kept
-    loop.record(theta, moved, primal, problem.dual(moved, primal, sums))
+class _Lagrangian:
+    """The augmented Lagrangian at the multipliers c share, and the point theta with its scores at which it is looked at."""
+
+    def __init__(
+        self, problem: LinearProblem, loop: Loop, start: np.ndarray | None, theta: np.ndarray | None, width: float
+    ) -> None:
+        self.problem, self.loop = problem, loop
+        n, d = problem.n, problem.d
+        self.share, self.delta = np.zeros(n), 0.5
+        rows, per_column = LINEAR_THRESHOLDS.semismooth_subset
+        if start is not None:
+            self.share, self.delta = np.clip(start * problem.y / problem.c, 0.0, 1.0), width
+            theta = problem.primal_from_dual(problem.repair(start)) if theta is None else theta.copy()
+        elif n >= rows and n >= per_column * d:
+            theta = start_from_subset(problem, loop, semismooth, lambda rows: max(1e-3, 0.1 * d / rows))
+            self.delta = 0.1
+        self.theta = np.zeros(d + 1) if theta is None else theta
+        problem.use_fast_copy()
+        self.z = problem.scores(self.theta, loop.tick) if self.theta.any() else np.zeros(n)
+        self.z_is_of_theta = True  #: the scores were computed from theta, and not by steps towards it
+        self.multipliers, self.along = _Multipliers(problem), np.empty(n)
+
+    @property
+    def band(self) -> Band:
+        return Band(self.problem.y, self.problem.c, self.share, 1.0 / self.delta)
+
+    def minimise(self, most: int) -> int:
+        """Newton's steps until the slope that is left is small against the gap that new multipliers can remove; their number."""
+        problem, loop = self.problem, self.loop
+        for steps in range(most):
+            loss, gain = self.multipliers.find(self.z, self.band)
+            combined = self.multipliers.combine(loop)
+            gradient = problem.gradient(self.theta, -combined)
+            primal = problem.penalty(self.theta) + loss
+            mass = problem.mass(self.multipliers.inside) if problem.free else 0.0
+            if problem.free:
+                solved = self._record_free(gradient, combined, primal, gain, mass, last=steps == most - 1)
+            else:
+                solved = self._record_penalised(gradient, combined, primal, gain)
+            if solved:
+                return steps
+            step = self._solve(gradient, mass)
+            self.along = problem.scores(step, loop.tick, out=self.along)
+            t = self._search(step, float(gradient @ step))
+            if t == 0.0:
+                if problem.free:
+                    self._record_repaired(combined, primal)
+                return steps
+            self.theta = self.theta + t * step
+            z, along = self.z, self.along
+            share_blocks(lambda first, last: _move_scores(z, along, t, first, last), n_blocks(problem.n))  # noqa: B023
+            self.z_is_of_theta = False
+            loop.advance()
+        return most
+
+    def update_multipliers(self, narrow: bool) -> None:
+        """The proximal point step: alpha becomes the multipliers at the minimiser; ``narrow``: delta shrinks, too."""
+        self.multipliers.find(self.z, self.band)
+        np.multiply(self.multipliers.u, self.problem.y, out=self.share)
+        self.share /= self.problem.c
+        if narrow:
+            self.delta = max(self.delta * 0.3, 1e-9)
+
+    def _record_penalised(self, gradient: np.ndarray, combined: np.ndarray, primal: float, gain: float) -> bool:
+        """Record the point with its multipliers, which are feasible; whether the minimum is reached."""
+        problem, loop, multipliers = self.problem, self.loop, self.multipliers
+        try:
+            loop.record(self.theta, multipliers.u, primal, gain - problem.penalty(combined))
+        except Ended:
+            # Scores and sums that come from theta and u themselves, and not from steps towards them, need not be made again.
+            if self.z_is_of_theta:
+                loop.know_scores(self.theta, self.z)
+            if multipliers.summed_at_once:
+                loop.know_combined(combined)
+            raise
+        left = 0.5 * float(gradient @ gradient)
+        return left <= 0.05 * (loop.best_primal - loop.best_dual) or left <= 1e-15 * abs(primal)
+
+    def _record_free(
+        self, gradient: np.ndarray, combined: np.ndarray, primal: float, gain: float, mass: float, *, last: bool
+    ) -> bool:
+        """Record the point; its multipliers are moved onto sum u = 0 only where that may end the round or the fit."""
+        problem, loop, b = self.problem, self.loop, float(self.theta[-1])
+        slope_b = float(gradient[-1])
+        # A step in b alone could still gain its slope times its length; its curvature is mass / delta.
+        bound = abs(slope_b) * max(1.0, abs(b))
+        left = 0.5 * float(gradient[:-1] @ gradient[:-1])
+        left += min(bound, slope_b**2 * self.delta / mass) if mass > 0.0 else bound
+        # P >= D(u) - b sum u for this b: no bound on the best b's optimum, but as near to it as b is, and for nothing.
+        gap = primal - gain + problem.penalty(combined) + float(self.theta[-1] * combined[-1])
+        solved = left <= 0.05 * gap or left <= 1e-15 * abs(primal)
+        if solved or gap <= loop.stop.relative_gap * primal or last:
+            self._record_repaired(combined, primal)
+        else:
+            loop.record(self.theta, self.multipliers.u, primal, -np.inf)
+        return solved
+
+    def _record_repaired(self, combined: np.ndarray, primal: float) -> None:
+        """Record the point, its multipliers moved onto sum u = 0. Only examples inside the band move: their sum costs little."""
+        problem, u = self.problem, self.multipliers.u
+        moved = problem.repair(u, out=self.along)
+        kept = moved.copy() if problem.n <= LINEAR_THRESHOLDS.few_rows else None
+        sums = combined + problem.combine(np.subtract(moved, u, out=moved), self.loop.tick)
+        # Made again where a copy would take memory.
+        moved = problem.repair(u, out=self.along) if kept is None else kept
+        self.loop.record(self.theta, moved, primal, problem.dual(moved, primal, sums))
+
+    def _solve(self, gradient: np.ndarray, mass: float) -> np.ndarray:
+        """Newton's step: the Hessian is R + (1/delta) sum over the band of c x x'."""
+        problem, inside, delta = self.problem, self.multipliers.inside, self.delta
+        ridge = 1.0
+        if problem.free:
+            ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
+        single = not problem.free and problem.mass(inside) * problem.R2 <= LIGHT * delta
+        system = NewtonSystem(
+            problem.rows,
+            problem.c,
+            inside,
+            ridge,
+            tick=self.loop.tick,
+            tolerance=1e-3,
+            scale=1.0 / delta,
+            single=single,
+        )
+        step = system.solve(-gradient)
+        if problem.rows.constant == 0.0:
+            step[-1] = 0.0
+        return step
+
+    def _search(self, step: np.ndarray, slope: float) -> float:
+        """Exact line search: the slope along the step is piecewise linear and rising, its root is bracketed."""
+        linear, square = self.problem.penalty_along(self.theta, step)
+        band, z, along, sums = self.band, self.z, self.along, np.empty((n_blocks(self.z.size), 2))
+
+        def slope_and_curvature(t: float) -> tuple[float, float]:
+            share_blocks(lambda first, last: _add_band_slopes(band, z, along, t, sums, first, last), len(sums))
+            data, curvature = sums.sum(axis=0).tolist()
+            return linear + t * square + data, square + curvature
+
+        # A step costs many looks along it, but for sparse rows.
+        return find_step_length(slope_and_curvature, share=0.3 if R.is_sparse(self.problem.rows) else 0.1, start=slope)
 
 
-class _Band:
-    """The multipliers c clip(alpha/c + (1 - yz)/delta, 0, 1) at the scores z, who is strictly inside, and sum u x.
+class _Multipliers:
+    """The multipliers u at the scores, the examples strictly inside the band, and sum u x.
 
-    Few multipliers change from step to step, and only the rows of those are read for the sum, where a row is long enough for
-    that to pay; all are read again now and then, so that rounding does not add up.
+    Few multipliers change from step to step, and only their rows are read for the sum, where a row is long enough for that to
+    pay; every tenth time all rows are read, so that rounding does not add up.
     """
 
     def __init__(self, problem: LinearProblem) -> None:
         self.problem = problem
         self.u, self.inside = np.zeros(problem.n), np.zeros(problem.n, dtype=bool)
-        self._summed = np.zeros(problem.n) if problem.d >= LONG else None
+        self._summed = np.zeros(problem.n) if problem.d >= LINEAR_THRESHOLDS.changed_rows_columns else None
         self._sum = np.zeros(problem.d + 1)
         self._times = 0
-        self.whole = False  #: the last sum was over all of u, at once
+        self.summed_at_once = False  #: the last sum was over all of u
 
-    def look(self, z: np.ndarray, share: np.ndarray, delta: float) -> tuple[float, float]:
-        """The loss at z, and the sum of the multipliers."""
-        problem = self.problem
-        sums = np.empty((-(-z.size // BLOCK), 2))
-        share_blocks(
-            lambda first, last: _multipliers(
-                problem.y, z, problem.c, share, 1.0 / delta, self.u, self.inside, sums, first, last
-            ),
-            sums.shape[0],
-        )
+    def find(self, z: np.ndarray, band: Band) -> tuple[float, float]:
+        """Compute the multipliers at z; the loss there, and sum u y."""
+        u, inside, sums = self.u, self.inside, np.empty((n_blocks(z.size), 2))
+        share_blocks(lambda first, last: _find_multipliers(band, z, u, inside, sums, first, last), len(sums))
         loss, gain = sums.sum(axis=0).tolist()
         return loss, gain
 
     def combine(self, loop: Loop) -> np.ndarray:
+        """sum u x"""
         self._times += 1
-        self.whole = self._summed is None or self._times == 1 or self._times % 10 == 0
+        self.summed_at_once = self._summed is None or self._times == 1 or self._times % 10 == 0
         if self._summed is None:
             return self.problem.combine(self.u, loop.tick)
-        blocks, u, summed = -(-self.u.size // BLOCK), self.u, self._summed
+        blocks, u, summed = n_blocks(self.u.size), self.u, self._summed
+
+        def examples(first: int, last: int) -> slice:
+            return slice(first * BLOCK, last * BLOCK)
+
+        def subtract(first: int, last: int) -> None:
+            part = examples(first, last)
+            np.subtract(u[part], summed[part], out=summed[part])
+
         if self._times % 10:
-            share_blocks(
-                lambda first, last: np.subtract(
-                    u[_of(first, last)], summed[_of(first, last)], out=summed[_of(first, last)]
-                ),
-                blocks,
-            )
+            share_blocks(subtract, blocks)
             self._sum = self._sum + self.problem.combine(summed, loop.tick)
         else:
             self._sum = self.problem.combine(u, loop.tick)
-        share_blocks(lambda first, last: np.copyto(summed[_of(first, last)], u[_of(first, last)]), blocks)
+        share_blocks(lambda first, last: np.copyto(summed[examples(first, last)], u[examples(first, last)]), blocks)
         return self._sum
 
 
-def _walk(
-    problem: LinearProblem,
-    theta: np.ndarray,
-    step: np.ndarray,
-    z: np.ndarray,
-    along: np.ndarray,
-    share: np.ndarray,
-    delta: float,
-    slope: float,
-) -> float:
-    """Exact line search: the slope along the step is piecewise linear and rising, its root is bracketed."""
-    w, s = (theta[:-1], step[:-1]) if problem.free else (theta, step)
-    linear, square = float(w @ s), float(s @ s)
-    sums = np.empty((-(-z.size // BLOCK), 2))
-
-    def slope_and_bend(t: float) -> tuple[float, float]:
-        share_blocks(
-            lambda first, last: _band_slope(problem.y, problem.c, share, z, along, 1.0 / delta, t, sums, first, last),
-            sums.shape[0],
-        )
-        data, bend = sums.sum(axis=0).tolist()
-        return linear + t * square + data, square + bend
-
-    # A step costs many looks along it, but for sparse rows.
-    return find_step_length(slope_and_bend, share=0.3 if R.is_sparse(problem.rows) else 0.1, start=slope)
-
-
-def _of(first: int, last: int) -> slice:
-    """The examples of some blocks."""
-    return slice(first * BLOCK, last * BLOCK)
-
-
 @compiled(vectorise=True)
-def _go_on(z, along, t, first, last):
+def _move_scores(z, along, t, first, last):
     for i in range(first * BLOCK, min(z.size, last * BLOCK)):
         z[i] += t * along[i]
 
 
 @compiled(vectorise=True)
-def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
-    # Written first and summed after, by views of a block: see `_curve` in problems/linear.
+def _find_multipliers(band, z, u, inside, sums, first, last):
+    y, c, share, steep = band
+    # Written first and summed after, by views of a block: see `differentiate_along` in problems/linear_sums.
     for k in range(first, last):
         start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
         ys, zs, cs, shares = y[start:stop], z[start:stop], c[start:stop], share[start:stop]
@@ -265,16 +279,17 @@ def _multipliers(y, z, c, share, steep, u, inside, sums, first, last):
 
 
 @compiled(vectorise=True)
-def _band_slope(y, c, share, z, along, steep, t, sums, first, last):
+def _add_band_slopes(band, z, along, t, sums, first, last):
+    y, c, share, steep = band
     for k in range(first, last):
         start, stop = k * BLOCK, min(z.size, (k + 1) * BLOCK)
         ys, zs, cs, shares, steps = y[start:stop], z[start:stop], c[start:stop], share[start:stop], along[start:stop]
-        data, bend = 0.0, 0.0
+        data, curvature = 0.0, 0.0
         for i in range(zs.size):
             part = shares[i] + (1.0 - ys[i] * (zs[i] + t * steps[i])) * steep
             within = min(max(part, 0.0), 1.0)
             heavy = cs[i] * steps[i]
             data -= heavy * within * ys[i]
-            bend += heavy * steps[i] * (1.0 if part == within else 0.0)
+            curvature += heavy * steps[i] * (1.0 if part == within else 0.0)
         sums[k, 0] = data
-        sums[k, 1] = bend * steep
+        sums[k, 1] = curvature * steep

@@ -15,78 +15,72 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from gapless import rows as R
-from gapless.losses import Hinge
 from gapless.problems.linear import LinearProblem
 from gapless.rows.products import sums_like_combine
-from gapless.solvers.linear.newton import OFFSET_RIDGE, _record, newton
+from gapless.solvers.linear.newton import newton, offset_ridge
+from gapless.solvers.linear.newton_point import NewtonPoint
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.linear.solve import passes_are_cheap, solve
-from gapless.solvers.loop import Ended, Interruption, Loop, Stop
-from gapless.solvers.solution import Event, Solution
-
-#: Width of the first band of semismooth Newton, in margins; few rows change sides between two neighbours.
-BAND = 0.02
-#: Steps with second derivatives of an earlier C, and the columns up to which they are kept.
-CHORDS, COLUMNS = 2, 500
-#: How far the next C may be, as a ratio, for Newton's step from the last point to be a good guess.
-NEAR = 2.0
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
+from gapless.solvers.loop import Ended, Loop, Stop
+from gapless.solvers.solution import Solution
 
 
 class KeptCurvature:
-    """What the points before know of a smooth loss, for costs that sum to 1: sum c l'' x x', and the last theta with its sum
-    c l' x."""
+    """Derivatives of a smooth loss from earlier points of the path, for costs that sum to 1: sum c l'' x x' as ``matrix``, and
+    sum c l' x at the last theta as ``slope``."""
 
     def __init__(self) -> None:
         self.matrix: np.ndarray | None = None
         self.theta: np.ndarray | None = None
         self.slope: np.ndarray | None = None
-        self.combined: np.ndarray | None = None  #: sum u x of the last solution, where u came as it is
+        self.combined: np.ndarray | None = None  #: sum u x of the last solution, if its u was not repaired
         self.mass = 0.0
 
     def keep(self, problem: LinearProblem, h: np.ndarray, tick: Callable[[], None]) -> None:
-        """Second derivatives from the data."""
+        """Compute the second derivatives from the data."""
         self.matrix = R.gram(problem.rows, h, np.flatnonzero(h > 1e-18 * h.max(initial=0.0)), tick)
         self.matrix /= float(problem.c.sum())
 
     def learn(self, problem: LinearProblem, theta: np.ndarray, data_part: np.ndarray) -> None:
-        """The slopes at theta; the change since the last theta corrects the second derivatives along it."""
+        """Keep the slopes at theta; their change since the last theta corrects the second derivatives along that (BFGS)."""
         mass = float(problem.c.sum())
         slope = data_part / mass
         if self.matrix is not None and self.theta is not None and self.slope is not None:
             s, y = theta - self.theta, slope - self.slope
             along = self.matrix @ s
-            bend, seen = float(s @ along), float(s @ y)
-            if bend > 0.0 and seen > 1e-3 * bend:
-                self.matrix += np.outer(y, y / seen) - np.outer(along, along / bend)
+            kept, seen = float(s @ along), float(s @ y)
+            if kept > 0.0 and seen > 1e-3 * kept:
+                self.matrix += np.outer(y, y / seen) - np.outer(along, along / kept)
         self.theta, self.slope, self.mass = theta, slope, mass
 
-    def predicts(self, problem: LinearProblem) -> bool:
-        """Whether there is a point near enough to start from."""
+    def can_predict(self, problem: LinearProblem) -> bool:
+        """Whether the last point is near enough: a Newton step from it is a good guess up to twice its C, or half of it."""
         if self.matrix is None or self.theta is None or self.theta.size != problem.d + 1:
             return False
         ratio = float(problem.c.sum()) / self.mass
-        return 1.0 / NEAR <= ratio <= NEAR
+        return 0.5 <= ratio <= 2.0
 
-    def predicted(self, problem: LinearProblem) -> np.ndarray:
-        """A Newton step from the last point, at this C."""
+    def predict(self, problem: LinearProblem) -> np.ndarray:
+        """The end of a Newton step from the last point, at this C."""
         assert self.theta is not None
         assert self.slope is not None
-        gradient = float(problem.c.sum()) * self.slope
-        gradient[: None if not problem.free else -1] += self.theta[: None if not problem.free else -1]
+        gradient = problem.gradient(self.theta, float(problem.c.sum()) * self.slope)
         return self.theta - self.solve(problem, gradient)
 
     def solve(self, problem: LinearProblem, right: np.ndarray) -> np.ndarray:
+        """Solve the system of Newton's step with the kept second derivatives."""
         assert self.matrix is not None
         system = self.matrix * float(problem.c.sum())
         ridge = np.ones(right.size)
         if problem.free:
-            ridge[-1] = OFFSET_RIDGE * float(system[-1, -1] or 1.0)
+            ridge[-1] = offset_ridge(float(system[-1, -1]))
         system[np.diag_indices(right.size)] += ridge
         step = cho_solve(cho_factor(system, lower=True, check_finite=False), right, check_finite=False)
         if problem.rows.constant == 0.0:
@@ -101,90 +95,92 @@ def solve_from_neighbour(
     *,
     ready: bool = False,
     curvature: KeptCurvature | None = None,
-    callback: Callable[[Event], None] | None = None,
-    interruption: Interruption | None = None,
-    seed: int = 0,
-    order: np.ndarray | None = None,
+    **options: Any,
 ) -> Solution:
-    """``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point;
-    without a start it predicts the solution.
+    """The solution at a C beside that of ``start``.
+
+    ``ready``: the pair is known to be good enough, and comes back as it is.  ``curvature`` is kept from point to point;
+    without a start it predicts the solution.  The other options are those of `solve`, which takes over where this fails.
     """
-    hinge = isinstance(problem.loss, Hinge)
     if curvature is not None:
         curvature.combined = None
     if ready and start is not None:
         return Solution(start[0], problem.repair(start[1]), "converged", 0, 0.0, "neighbour")
-    if hinge and passes_are_cheap(problem):
-        return solve(problem, stop, start=start, callback=callback, interruption=interruption, seed=seed, order=order)
-    loop = Loop(stop, callback=callback, interruption=interruption)
-    used = "neighbour"
+    if not problem.loss.smooth and passes_are_cheap(problem):
+        return solve(problem, stop, start=start, **options)
+    loop = Loop(stop, callback=options.get("callback"), interruption=options.get("interruption"))
+    used = "newton" if problem.loss.smooth else "semismooth"
     with np.errstate(all="ignore"):
         try:
             if not np.isfinite(problem.R2):
                 loop.end("not_finite")
-            if hinge:
-                assert start is not None
-                theta, u = start[0], problem.repair(start[1])
-                z = problem.scores(theta, loop.tick)
-                primal = problem.primal(theta, z)
-                loop.record(theta, u, primal, problem.dual(u, primal), scores=z)
-                used = "semismooth"
-                semismooth(problem, loop, u, theta=theta, width=BAND)
+            if problem.loss.smooth:
+                _continue_smooth(problem, loop, start, curvature)
             else:
-                used = "newton"
-                if curvature is not None and problem.d < COLUMNS:
-                    _chords(problem, loop, None if start is None else start[0], curvature)
-                if not loop.relative_gap <= stop.relative_gap:
-                    first = loop.best_theta if loop.best_theta is not None or start is None else start[0]
-                    newton(problem, loop, first)
-        except Ended:
+                assert start is not None
+                _continue_hinge(problem, loop, start)
+        except (Ended, FloatingPointError, np.linalg.LinAlgError):
             pass
-        except (FloatingPointError, np.linalg.LinAlgError):
-            pass
-    nothing = loop.best_theta is None or loop.best_u is None  # stopped before the first point
-    if nothing or (not loop.relative_gap <= stop.relative_gap and loop.status in (None, "converged")):
+    theta, u, scores = loop.best_theta, loop.best_u, loop.best_scores
+    failed = not loop.relative_gap <= stop.relative_gap and loop.status in (None, "converged")
+    if theta is None or u is None or failed:  # nothing was recorded where it was stopped before the first point
         left = stop if stop.seconds is None else replace(stop, seconds=max(0.0, stop.seconds - loop.seconds))
-        best = start if loop.best_theta is None or loop.best_u is None else (loop.best_theta, loop.best_u)
-        return solve(problem, left, start=best, callback=callback, interruption=interruption, seed=seed, order=order)
-    assert loop.best_theta is not None
-    assert loop.best_u is not None
-    status = loop.status or "converged"
-    theta, scores = loop.best_theta, loop.best_scores
-    if hinge and problem.free:
-        theta = theta.copy()
+        best = start if theta is None or u is None else (theta, u)
+        return solve(problem, left, start=best, **options)
+    if not problem.loss.smooth and problem.free:
+        theta, scores = theta.copy(), None
         theta[-1] = 0.0
-        scores = problem.scores(theta)
-        theta[-1] = problem.best_offset(scores)
-        scores = None
-    return Solution(theta, loop.best_u, status, loop.n_iter, loop.seconds, used, loop.history, scores)
+        theta[-1] = problem.best_offset(problem.scores(theta))
+    status = loop.status or "converged"
+    return Solution(theta, u, status, loop.n_iter, loop.seconds, used, loop.history, scores)
 
 
-def _chords(problem: LinearProblem, loop: Loop, theta: np.ndarray | None, curvature: KeptCurvature) -> None:
-    """Newton's steps, undamped, with the second derivatives at hand; new ones where these no longer do."""
+def _continue_hinge(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, np.ndarray]) -> None:
+    theta, u = start[0], problem.repair(start[1])
+    z = problem.scores(theta, loop.tick)
+    primal = problem.primal(theta, z)
+    loop.record(theta, u, primal, problem.dual(u, primal), scores=z)
+    # The first band is 0.02 margins wide: few rows change sides between two neighbours.
+    semismooth(problem, loop, u, theta=theta, width=0.02)
+
+
+def _continue_smooth(
+    problem: LinearProblem,
+    loop: Loop,
+    start: tuple[np.ndarray, np.ndarray] | None,
+    curvature: KeptCurvature | None,
+) -> None:
+    theta = None if start is None else start[0]
+    if curvature is not None and problem.d < LINEAR_THRESHOLDS.kept_curvature_columns:
+        _step_with_kept_curvature(problem, loop, theta, curvature)
+    if not loop.relative_gap <= loop.stop.relative_gap:
+        newton(problem, loop, theta if loop.best_theta is None and start is not None else loop.best_theta)
+
+
+def _step_with_kept_curvature(
+    problem: LinearProblem, loop: Loop, theta: np.ndarray | None, curvature: KeptCurvature
+) -> None:
+    """Newton's steps, undamped, with the second derivatives at hand; with new ones after two steps, or where these fail."""
+    kept_steps = 2
     if theta is None:
-        theta = curvature.predicted(problem)
+        theta = curvature.predict(problem)
         loop.advance()
-    z, g, h = np.empty(problem.n), np.empty(problem.n), np.empty(problem.n)
-    scratch = np.empty(problem.n) if problem.free else None
-    before = np.inf
-    for step in range(CHORDS + 2):
-        loss, data_part = problem.loss_and_gradient(theta, z, g, h, loop.tick)
-        curvature.learn(problem, theta, data_part)
-        gradient = data_part + theta
-        if problem.free:
-            gradient[-1] = data_part[-1]
-        primal = problem.penalty(theta) + loss
-        own = partial(problem.dual_from_primal, theta)
-        gap = _record(problem, loop, theta, g, scratch, data_part, gradient, primal, own)
+    point, before = NewtonPoint(problem, loop), np.inf
+    for step in range(kept_steps + 2):
+        point.move_to(theta)
+        curvature.learn(problem, theta, point.data_part)
+        gradient = point.gradient
+        gap = point.record(gradient)
         if loop.relative_gap <= loop.stop.relative_gap:
             if loop.best_theta is not None and np.array_equal(loop.best_theta, theta):  # all of it is at hand
-                loop.best_scores, loop._best_u = z, problem.repair(np.negative(g, out=g), out=g)
-                curvature.combined = -data_part if not problem.free and sums_like_combine(problem.pass_rows) else None
+                loop.keep_pair(point.at.z, problem.repair(np.negative(point.at.g, out=point.at.g), out=point.at.g))
+                known = not problem.free and sums_like_combine(problem.pass_rows)
+                curvature.combined = -point.data_part if known else None
             return
         if not gap < before:
             return
-        if curvature.matrix is None or step >= CHORDS or gap > 0.1 * before:
-            curvature.keep(problem, h, loop.tick)
+        if curvature.matrix is None or step >= kept_steps or gap > 0.1 * before:
+            curvature.keep(problem, point.at.h, loop.tick)
         before = gap
         theta = theta - curvature.solve(problem, gradient)
         loop.advance()

@@ -11,11 +11,21 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.certificates.verify import as_matrix
+from gapless.judge.fingerprint import digest
+from gapless.rows.hashes import row_hashes
+from gapless.theory.generalisation.compression_bounds import one_sided
+from gapless.theory.generalisation.growth import halfspaces
+from gapless.theory.generalisation.leave_one_out import leave_one_out as count_left_out
+from gapless.theory.generalisation.pac_bayes import linear
+from gapless.theory.generalisation.support_vectors import count_kept_rows, refuse_broken
+from gapless.theory.generalisation.vc import bound as vc_bound
+from gapless.theory.generalisation.voters import boosted, out_of_bag
+from gapless.theory.generalisation.votes import votes as bound_votes
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["INDEPENDENT", "Bound", "Job", "compression", "held_out", "leave_one_out", "pac_bayes", "vc", "votes"]
 
-#: Rows up to which a kernel matrix is made for the leave-one-out counts.
-MOST = 4_000
 BY_ROWS = "the steps before the model (a scaler; fills, means and levels of a table) were fitted on the training rows"
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
 
@@ -91,11 +101,6 @@ Ready = Callable[[float], Bound]
 
 
 def held_out(job: Job) -> Ready:
-    from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest
-    from gapless.rows.hashes import row_hashes
-    from gapless.theory.samples.hoeffding import clopper_pearson
-
     truth = np.asarray(job.y_test).ravel()
     found = np.asarray(job.model.predict(job.X_test)).ravel()
     if found.shape != truth.shape:
@@ -118,13 +123,10 @@ def held_out(job: Job) -> Ready:
 
 
 def compression(job: Job) -> Ready:
-    from gapless.theory.generalisation.compression import one_sided
-    from gapless.theory.generalisation.support_vectors import kept, refuse_broken
-
     if job.piped:
         raise ValueError(BY_ROWS + ", which voids the bound")
     model = refuse_broken(job.model)
-    support, _, ends = kept(model, job.X, job.y)
+    support, _, ends = count_kept_rows(model, job.X, job.y)
     n = int(model.certificate_.fingerprint["n_rows"])
     k = min(n, support + ends)
 
@@ -154,9 +156,6 @@ def _hyperplane(job: Job) -> tuple[np.ndarray, float | None]:
 
 def pac_bayes(job: Job) -> Ready:
     w, b = _hyperplane(job)
-    from gapless.certificates.verify import as_matrix
-    from gapless.theory.generalisation.pac_bayes import linear
-
     signs = np.where(np.asarray(job.y).ravel() == job.model.classes_[1], 1.0, -1.0)
     rows = as_matrix(job.X)
 
@@ -174,15 +173,12 @@ def pac_bayes(job: Job) -> Ready:
 
 def vc(job: Job) -> Ready:
     w, b = _hyperplane(job)
-    from gapless.theory.generalisation.growth import halfspaces
-    from gapless.theory.generalisation.vc import bound
-
     truth = np.asarray(job.y).ravel()
     wrong = int(np.count_nonzero(np.asarray(job.model.predict(job.X)).ravel() != truth))
     kind = halfspaces(w.size, offset=b is not None)
 
     def make(delta: float) -> Bound:
-        omega = bound(truth.size, kind, delta, "devroye").value
+        omega = vc_bound(truth.size, kind, delta, "devroye").value
         inside, dimension = wrong / truth.size, int(kind.vc_dimension)
         what = f"error: E_in {inside:.4g} + Omega {omega:.4g}, d_VC = {dimension}"
         figures = {"errors": wrong, "n": int(truth.size), "dimension": dimension}
@@ -192,9 +188,6 @@ def vc(job: Job) -> Ready:
 
 
 def votes(job: Job) -> Ready:
-    from gapless.theory.generalisation.voters import boosted, out_of_bag
-    from gapless.theory.generalisation.votes import votes as of_voters
-
     bagged = hasattr(type(job.model), "estimators_samples_") and hasattr(job.model, "estimators_")
     boosting = type(job.model).__name__ == "AdaBoostClassifier"
     if job.piped and (bagged or boosting):
@@ -214,10 +207,10 @@ def votes(job: Job) -> Ready:
     pool = None if job.pool is None or bagged else [[int(j), float(t)] for j, t in job.pool]
     # KL of the weights, whatever made them: only a bagging's setting is one of those tried.
     parts = job.tried if bagged else 1
-    of_voters(**told, methods=orders)  # refuses here what has to be refused
+    bound_votes(**told, methods=orders)  # refuses here what has to be refused
 
     def make(delta: float) -> Bound:
-        found = of_voters(**told, delta=delta / parts, methods=orders)
+        found = bound_votes(**told, delta=delta / parts, methods=orders)
         order, value = found.best
         drawn = rounded(found.drawn)
         what = f"error of the {name} ({order}){aside}; {drawn:.4g} for one voter that is drawn"
@@ -231,14 +224,13 @@ def votes(job: Job) -> Ready:
 
 
 def leave_one_out(job: Job) -> Bound:
-    from gapless.theory.generalisation.leave_one_out import leave_one_out as counts
-
     if job.piped:
         raise ValueError(BY_ROWS)
     n = job.X.shape[0] if hasattr(job.X, "shape") else len(job.X)
-    if n > MOST:
-        raise ValueError(f"more than {MOST:,} rows: the kernel matrix would be too large")
-    found = counts(job.model, job.X, job.y)
+    most_rows = 4_000  # the kernel matrix of the counts then takes 128 MB
+    if n > most_rows:
+        raise ValueError(f"more than {most_rows:,} rows: the kernel matrix would be too large")
+    found = count_left_out(job.model, job.X, job.y)
     what = f"error of models trained on {n - 1:,} rows: at most {found.bound} of {n:,} are wrong when left out"
     value = found.bound / n
     value = value if math.isfinite(value) else 1.0

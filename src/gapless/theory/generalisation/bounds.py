@@ -25,25 +25,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.certificates.verify import as_matrix, last_step
+from gapless.judge.files.inputs import learned
+from gapless.judge.fingerprint import digest, row_hashes
 from gapless.solvers.loop import audible
-from gapless.theory._inputs import probability, whole
+from gapless.theory.fitted_rows import check_fitted_rows, is_pipeline, share_of_known_rows
 from gapless.theory.generalisation import bound_methods
 from gapless.theory.generalisation.bound_methods import Bound, Job
+from gapless.theory.inputs import as_probability, as_whole
 
 __all__ = ["METHODS", "Bound", "Bounds", "bounds"]
 
 METHODS = ("held-out", "compression", "PAC-Bayes", "VC", "votes", "leave-one-out")
-_READY: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
-    "held-out": bound_methods.held_out,
-    "compression": bound_methods.compression,
-    "PAC-Bayes": bound_methods.pac_bayes,
-    "VC": bound_methods.vc,
-    "votes": bound_methods.votes,
-}
 
 
 @result
@@ -158,15 +153,13 @@ def bounds(
 def _bounds(
     model: Any, X: Any, y: Any, delta: Any, X_test: Any, y_test: Any, tried: Any, methods: Any, tested: Any, pool: Any
 ) -> Bounds:
-    delta = probability(delta)
+    delta = as_probability(delta)
     chosen = (methods,) if isinstance(methods, str) else tuple(dict.fromkeys(methods))
     for name in chosen:
         if name not in METHODS:
             raise ValueError(f"methods are {', '.join(METHODS)}; got {written(name)}")
     if (X_test is None) != (y_test is None):
         raise ValueError("X_test and y_test come together")
-    from gapless.theory.generalisation.support_vectors import is_pipeline
-
     step = model[-1] if is_pipeline(model) else model
     if not hasattr(step, "classes_") or not hasattr(step, "predict"):
         raise ValueError(f"{type(step).__name__} is no fitted classifier: there is no error to bound")
@@ -174,7 +167,14 @@ def _bounds(
     job = _job(model, X, y, X_test, y_test, tried, 1, pool)
     tested = _tested(step, job.X_test, tested)
     job = replace(job, tested=tested)
-    shared = overlap(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
+    shared = share_of_known_rows(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
+    make_ready: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
+        "held-out": bound_methods.held_out,
+        "compression": bound_methods.compression,
+        "PAC-Bayes": bound_methods.pac_bayes,
+        "VC": bound_methods.vc,
+        "votes": bound_methods.votes,
+    }
     refused: dict[str, str] = {}
     ready, shares = {}, 0
     for name in chosen:
@@ -184,7 +184,7 @@ def _bounds(
         if name == "leave-one-out":
             continue
         try:
-            ready[name] = _READY[name](job)
+            ready[name] = make_ready[name](job)
             shares += 1
         except ValueError as error:
             if name == "held-out":
@@ -215,7 +215,7 @@ def _tried(step: Any, given: Any) -> int:
     known = candidates(step)
     if given is None:
         return known
-    found = len(given) if isinstance(given, list | tuple) and given else whole(given, "tried")
+    found = len(given) if isinstance(given, list | tuple) and given else as_whole(given, "tried")
     if found < known:
         raise ValueError(
             f"tried={found}: the certificate says that the rows may have chosen among {known:,} candidates"
@@ -225,16 +225,13 @@ def _tried(step: Any, given: Any) -> int:
 
 def _tested(step: Any, X_test: Any, given: Any) -> int:
     """What was given; by default every candidate where these rows are the ones that chose among them."""
-    from gapless.certificates.verify import as_matrix
-    from gapless.judge.fingerprint import digest, row_hashes
-
     tuned = _tuned(step)
     known = 1
     if tuned and tuned["held_out"] is not None and X_test is not None:
         known = tuned["candidates"] if digest(row_hashes(as_matrix(X_test)), "<u8") == tuned["held_out"] else 1
     if given is None:
         return int(known)
-    found = whole(given, "tested")
+    found = as_whole(given, "tested")
     if found < known:
         raise ValueError(f"tested={found}: these rows chose among {known:,} candidates")
     return found
@@ -254,62 +251,18 @@ def _share(delta: float, parts: int) -> float:
 
 def _job(model: Any, X: Any, y: Any, X_test: Any, y_test: Any, tried: int, tested: int, pool: Any) -> Job:
     """Raises CertificateError for other data than those of the fit."""
-    from gapless.theory.generalisation.support_vectors import is_pipeline, same_rows
-
     step, rows, new = model, X, X_test
     if is_pipeline(model):
-        from gapless.certificates.linear_model import last_step
-
         step, rows = last_step(model, X)
         new = X_test if X_test is None else last_step(model, X_test)[1]
     if getattr(getattr(step, "certificate_", None), "fingerprint", None) is None:
         raise ValueError(f"{type(step).__name__} has no certificate that names its training rows")
-    same_rows(step, rows, y)
+    check_fitted_rows(step, rows, y)
     piped = (is_pipeline(model) and len(model.steps) > 1) or _by_rows(step)
     return Job(step, rows, y, tried, tested, pool, piped, new, y_test)
 
 
 def _by_rows(model: Any) -> bool:
     """Whether the training rows scaled, filled or coded the columns of a table that became the features."""
-    from gapless.judge.files.inputs import learned
-
     encoding = getattr(model, "encoding_", None)
     return encoding is not None and learned(encoding.columns)
-
-
-def overlap(
-    X: Any,
-    X_test: Any,
-    refusal: str = "the test rows are training rows, all of them or a part: they say nothing of new rows",
-) -> float:
-    """The share of test rows that occur in training; a test set that is the training set, or taken from it, is refused."""
-    from gapless.certificates.verify import as_matrix
-    from gapless.rows.hashes import row_hashes
-
-    known, new = (np.ascontiguousarray(row_hashes(as_matrix(part))).view("V16").ravel() for part in (X, X_test))
-    n, m = len(known), len(new)
-    if m == 0:
-        raise ValueError("there are no test rows")
-    starts = np.flatnonzero(known[: max(0, n - m + 1)] == new[0]).tolist() if m <= n else []
-    block = any(np.array_equal(known[s : s + m], new) for s in starts)
-    share = float(np.isin(new, known).mean())
-    if (block and m > 1) or (m == n and np.array_equal(np.sort(known), np.sort(new))) or _picked(known, new, share):
-        raise ValueError(refusal)
-    if share > 0.0:
-        warnings.warn(
-            f"{100 * share:.1f} % of the test rows also occur among the training rows; independent rows may coincide, copied "
-            "ones void the held-out bound",
-            UserWarning,
-            stacklevel=4,
-        )
-    return share
-
-
-def _picked(known: np.ndarray, new: np.ndarray, share: float) -> bool:
-    """Whether ten or more rows were taken out of others: all are there, each once in both; independent rows may coincide, but
-    then some of them do so twice.
-    """
-    if share < 1.0 or new.size < 10 or np.unique(new).size < new.size:
-        return False
-    values, times = np.unique(known, return_counts=True)
-    return bool(np.isin(new, values[times == 1]).all())

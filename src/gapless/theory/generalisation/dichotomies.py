@@ -25,10 +25,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless.solvers.exact.rational import Integers
-from gapless.theory._inputs import dense
-
-#: Dichotomies that are listed without being told twice.
-LISTED = 200_000
+from gapless.theory.inputs import as_dense
 
 Vector = tuple[int, ...]
 
@@ -96,7 +93,7 @@ class Dichotomies:
         return f"hyperplanes give {self.count:,} of the 2^{self.n} labellings of these {self.n} points in R^{self.d}, {share}"
 
 
-def dichotomies(X: Any, offset: bool = True, most: int = LISTED) -> Dichotomies:
+def dichotomies(X: Any, offset: bool = True, most: int = 200_000) -> Dichotomies:
     """All labellings of the rows of X by hyperplanes, with a witness each.
 
     Without ``offset`` hyperplanes go through 0.  Points count strictly on one side; with an offset that changes nothing,
@@ -144,7 +141,7 @@ def cover(n: int, d: int, offset: bool = True) -> int:
 
 def _integers(X: Any, offset: bool) -> tuple[list[Vector], list[int], int]:
     """(x, 1) as integers, and for each column the power of two that they were divided by."""
-    X = dense(X)
+    X = as_dense(X)
     if X.ndim != 2 or X.shape[0] == 0:
         raise ValueError(f"points must be the rows of a matrix; got an array of shape {X.shape}")
     if X.dtype.kind not in "biuf" or not np.isfinite(X).all():

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.theory._inputs import fraction, positive, whole
+from gapless.theory.inputs import as_fraction, as_positive, as_whole
 
 
 @result
@@ -78,7 +78,7 @@ def ghost_sample(n: Any, epsilon: Any, noise: Any = 0.1, draws: Any = 2_000, see
     draws : pairs of samples
     seed : number that all random draws follow from
     """
-    n, epsilon, noise, draws = whole(n), positive(epsilon), fraction(noise, "noise"), whole(draws, "draws")
+    n, epsilon, noise, draws = as_whole(n), as_positive(epsilon), as_fraction(noise, "noise"), as_whole(draws, "draws")
     random = np.random.default_rng(seed)
     out = ghost = 0
     for _ in range(draws):

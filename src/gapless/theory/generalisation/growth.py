@@ -19,17 +19,14 @@ from typing import Any
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import whole
 from gapless.theory.generalisation.dichotomies import Dichotomies, count_dichotomies, dichotomies
+from gapless.theory.inputs import as_whole
 from gapless.theory.samples.split import Split, recursion, split
 
 __all__ = [
     "B", "Dichotomies", "HypothesisClass", "Split", "boxes", "break_point", "convex_sets", "count_dichotomies", "dichotomies",
     "finite", "growth", "halfspaces", "intervals", "log_growth", "of_dimension", "rays", "recursion", "sauer", "split",
 ]  # fmt: skip
-
-#: Up to this VC dimension logarithms of sums of binomials come from the integers themselves.
-EXACT = 2_000
 
 
 @result
@@ -62,7 +59,7 @@ class HypothesisClass:
 
     def growth(self, n: Any) -> int:
         """m(n), exactly."""
-        n = whole(n, "n", 0)
+        n = as_whole(n, "n", 0)
         if self.exactly is None:
             raise ValueError(
                 f"no closed form of the growth function of {self.name} is known; bound(n) gives Sauer's bound"
@@ -71,7 +68,7 @@ class HypothesisClass:
 
     def bound(self, n: Any) -> int:
         """m(n) where it is known, else Sauer's bound on it."""
-        n = whole(n, "n", 0)
+        n = as_whole(n, "n", 0)
         return self.exactly(n) if self.exactly is not None else sauer(n, self.vc_dimension)
 
     def __str__(self) -> str:
@@ -97,7 +94,7 @@ def intervals(k: Any = 1) -> HypothesisClass:
     ----------
     k : most intervals of a hypothesis
     """
-    k = whole(k, "k")
+    k = as_whole(k, "k")
     name = "positive intervals" if k == 1 else f"unions of {k} positive intervals"
     return HypothesisClass(name, 2 * k, lambda n: sauer(n, 2 * k))
 
@@ -109,7 +106,7 @@ def convex_sets(d: Any = 2) -> HypothesisClass:
     ----------
     d : dimension of the space
     """
-    if whole(d, "d") == 1:
+    if as_whole(d, "d") == 1:
         return intervals()
     return HypothesisClass("convex sets", math.inf, lambda n: 1 << n, lambda n: n * math.log(2.0))
 
@@ -122,7 +119,7 @@ def halfspaces(d: Any, offset: bool = True) -> HypothesisClass:
     d : dimension of the space
     offset : whether hyperplanes have an offset, or go through 0
     """
-    d = whole(d, "d")
+    d = as_whole(d, "d")
     dimension = d + 1 if offset else d
     name = f"halfspaces of R^{d}" if offset else f"halfspaces of R^{d} through 0"
     return HypothesisClass(name, dimension, lambda n: 2 * sauer(n - 1, dimension - 1) if n else 1)
@@ -135,7 +132,7 @@ def boxes(d: Any) -> HypothesisClass:
     ----------
     d : dimension of the space
     """
-    d = whole(d, "d")
+    d = as_whole(d, "d")
     return intervals() if d == 1 else HypothesisClass(f"boxes in R^{d}", 2 * d)
 
 
@@ -146,7 +143,7 @@ def finite(hypotheses: Any) -> HypothesisClass:
     ----------
     hypotheses : M, their number
     """
-    M = whole(hypotheses, "hypotheses")
+    M = as_whole(hypotheses, "hypotheses")
     return HypothesisClass(
         f"{M:,} hypotheses" if M < 10**18 else "finitely many hypotheses",
         M.bit_length() - 1,
@@ -161,7 +158,7 @@ def of_dimension(d: Any) -> HypothesisClass:
     ----------
     d : VC dimension
     """
-    d = whole(d, "d", 0)
+    d = as_whole(d, "d", 0)
     return HypothesisClass(f"a class of VC dimension {d}", d)
 
 
@@ -221,10 +218,10 @@ def sauer(n: Any, d: Any) -> int:
     n : number of points
     d : VC dimension
     """
-    n = whole(n, "n", 0)
+    n = as_whole(n, "n", 0)
     if isinstance(d, float) and math.isinf(d):
         return 1 << n
-    d = whole(d, "d", 0)
+    d = as_whole(d, "d", 0)
     if n <= d:
         return 1 << n
     total = term = 1
@@ -243,7 +240,7 @@ def B(n: Any, k: Any, how: str = "closed") -> int:
     k : break point
     how : "closed" or "recursion"
     """
-    n, k = whole(n), whole(k, "k")
+    n, k = as_whole(n), as_whole(k, "k")
     if how == "closed":
         return sauer(n, k - 1)
     if how != "recursion":
@@ -260,7 +257,7 @@ def log_growth(what: Any, n: Any, how: str = "exact") -> float:
     n : number of points
     how : "exact": closed form or Sauer's sum; "power": ln(n^d + 1)
     """
-    known, n = class_of(what), whole(n)
+    known, n = class_of(what), as_whole(n)
     d = known.vc_dimension
     if how == "power":
         if n <= d:
@@ -273,7 +270,7 @@ def log_growth(what: Any, n: Any, how: str = "exact") -> float:
         return known.logarithm(n)
     if known.exactly is None and n <= d:
         return n * math.log(2.0)
-    if d <= EXACT:
+    if d <= 2_000:  # the logarithm of the integer itself; beyond, integers of thousands of digits are slow
         return math.log(known.bound(n))
     return _log_sauer(n, int(d)) if known.exactly is None else math.log(known.exactly(n))
 

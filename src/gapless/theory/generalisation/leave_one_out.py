@@ -23,8 +23,10 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.certificates.fingerprint import digest_of_ones
 from gapless.certificates.model_document import decode_float
-from gapless.readings.reduce import _ends
+from gapless.readings.reduce import has_free_row, interval_ends
+from gapless.theory.fitted_rows import check_fitted_rows
 
 __all__ = ["LeaveOneOut", "from_gram", "least_squares", "leave_one_out"]
 
@@ -109,7 +111,9 @@ def from_gram(K: Any, y: Any, alpha: Any, f: Any, c: Any, free_offset: bool = Tr
 
 def offset_rows(y: np.ndarray, f: np.ndarray, alpha: np.ndarray, c: np.ndarray) -> list[int]:
     """Rows with alpha = 0 without which the offset would be another: up to two, where no support vector is free."""
-    return _ends(y, f, alpha, np.broadcast_to(c, y.shape), np.ones(len(y), dtype=bool), 0.0)[0]
+    if has_free_row(alpha, c):
+        return []
+    return interval_ends(y - f, y, alpha, c, np.arange(len(y)))[0].tolist()
 
 
 def spans(K: np.ndarray, alpha: np.ndarray, c: np.ndarray, free_offset: bool = True) -> np.ndarray:
@@ -145,8 +149,6 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
     X, y : rows that it was trained on
     count : whether to train without each row that matters, and count the errors
     """
-    from gapless.theory.generalisation.support_vectors import _ones, same_rows
-
     name = type(model).__name__
     if name not in ("LinearSVC", "SVC") or getattr(model, "certificate_", None) is None:
         raise ValueError(f"this is for a fitted LinearSVC or SVC of gapless; got {name}")
@@ -154,8 +156,8 @@ def leave_one_out(model: Any, X: Any, y: Any, count: bool = False) -> LeaveOneOu
         raise ValueError(f"this is for two classes; the model has {len(model.classes_)}")
     if name == "LinearSVC" and model.loss != "hinge":
         raise ValueError('this is for loss="hinge"')
-    same_rows(model, X, y)
-    if model.certificate_.fingerprint["weights"] != _ones(int(model.certificate_.fingerprint["n_rows"])):
+    check_fitted_rows(model, X, y)
+    if model.certificate_.fingerprint["weights"] != digest_of_ones(int(model.certificate_.fingerprint["n_rows"])):
         raise ValueError("the model was trained with sample weights: this is for rows that count alike")
     rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
     signs = np.where(np.asarray(y).ravel() == model.classes_[1], 1.0, -1.0)

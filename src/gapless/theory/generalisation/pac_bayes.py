@@ -24,7 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import fraction, probability, whole
+from gapless.theory.inputs import as_fraction, as_probability, as_whole
 from gapless.theory.samples.hoeffding import kl_upper
 
 __all__ = ["PacBayes", "dirichlet_vote", "gibbs", "informed", "linear"]
@@ -82,7 +82,7 @@ def gibbs(empirical: Any, n: Any, divergence: Any = 0.0, delta: Any = 0.05) -> f
     divergence : KL(Q|P)
     delta : probability with which the statement may fail
     """
-    r, n, delta = fraction(empirical, "empirical"), whole(n), probability(delta)
+    r, n, delta = as_fraction(empirical, "empirical"), as_whole(n), as_probability(delta)
     if not divergence >= 0.0:
         raise ValueError(f"the divergence must not be negative; got {written(divergence)}")
     return kl_upper(r, (float(divergence) + math.log(2.0) + 0.5 * math.log(n) - math.log(delta)) / n)
@@ -102,7 +102,7 @@ def linear(w: Any, X: Any, y: Any, offset: Any = None, delta: Any = 0.05) -> Pac
     delta : probability with which the statement may fail
     """
     margins, _ = _margins(w, X, y, offset)
-    delta = probability(delta)
+    delta = as_probability(delta)
 
     def value(mu: float) -> tuple[float, float, float]:
         return _at(margins, mu, 0.5 * mu * mu, delta)
@@ -134,15 +134,16 @@ def informed(
     prior_rows : rows that made the prior, to be compared with X
     """
     if prior_rows is not None:
-        from gapless.theory.generalisation.bounds import overlap
+        # Late: it loads the certificates and scikit-learn, which takes 1 s; nothing else here needs them.
+        from gapless.theory.fitted_rows import share_of_known_rows
 
-        overlap(prior_rows, X, "the rows that are counted made the prior, which voids the bound")
+        share_of_known_rows(prior_rows, X, "the rows that are counted made the prior, which voids the bound")
     margins, direction = _margins(w, X, y, offset)
     _, centre = _margins(prior, X, y, offset if prior_offset is None else prior_offset)
     grid = [float(e) for e in etas]
     if not grid or min(grid) < 0.0:
         raise ValueError("etas must be a list of numbers that are not negative")
-    delta = probability(delta)
+    delta = as_probability(delta)
     together = float(direction @ centre)
     best: tuple[float, float, float, float, float] | None = None
     for eta in grid:
@@ -221,7 +222,7 @@ def dirichlet_vote(right: Any, delta: Any = 0.05, prior: Any = 1.0, alpha: Any =
     if hits.ndim != 2 or hits.size == 0:
         raise ValueError(f"right must be a matrix, rows by voters; got shape {hits.shape}")
     n, m = hits.shape
-    delta = probability(delta)
+    delta = as_probability(delta)
     if not prior > 0.0:
         raise ValueError(f"the prior must be positive; got {written(prior)}")
     # Rows on which the same voters are right count together.
@@ -242,7 +243,7 @@ def dirichlet_vote(right: Any, delta: Any = 0.05, prior: Any = 1.0, alpha: Any =
         return bound, ((turn / n - by_seen * slope) / by_bound) * a
 
     if alpha is None:
-        a = np.exp(_least_bound(value, hits.mean(axis=0), whole(steps, "steps")))
+        a = np.exp(_least_bound(value, hits.mean(axis=0), as_whole(steps, "steps")))
     else:
         a = np.asarray(alpha, float).ravel()
         if a.shape != (m,) or not (a > 0.0).all():

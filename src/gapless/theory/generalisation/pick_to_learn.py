@@ -22,8 +22,8 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import probability, whole
-from gapless.theory.generalisation.compression import Compression, one_sided
+from gapless.theory.generalisation.compression_bounds import Compression, one_sided
+from gapless.theory.inputs import as_probability, as_whole
 
 __all__ = ["Picked", "pick_to_learn"]
 
@@ -99,10 +99,10 @@ def pick_to_learn(
         raise ValueError(f"X must be a matrix with a row for each of {len(y)} labels; got shape {X.shape}")
     if pick not in ("worst", "nearest"):
         raise ValueError(f'pick is "worst" or "nearest"; got {written(pick)}')
-    n, delta = len(y), probability(delta)
+    n, delta = len(y), as_probability(delta)
     early = most is not None or patience is not None
-    limit = n if most is None else min(n, whole(most, "most"))
-    wait = n if patience is None else whole(patience, "patience")
+    limit = n if most is None else min(n, as_whole(most, "most"))
+    wait = n if patience is None else as_whole(patience, "patience")
     model: Any = _Always(np.min(y) if first is None else first)
     picked: list[int] = []
     outside = np.ones(n, dtype=bool)

@@ -18,8 +18,8 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless.solvers.exact.rational import solve
-from gapless.theory._inputs import dense, not_negative, whole
 from gapless.theory.generalisation.dichotomies import Vector, _integers
+from gapless.theory.inputs import as_dense, as_nonnegative, as_whole
 
 __all__ = ["EffectiveDimension", "Shattering", "effective_dimension", "independent_points", "radon", "shatters"]
 
@@ -131,7 +131,7 @@ def independent_points(d: Any) -> np.ndarray:
     ----------
     d : dimension of the space
     """
-    d = whole(d, "d")
+    d = as_whole(d, "d")
     return np.vstack([np.zeros(d), np.eye(d)])
 
 
@@ -142,7 +142,7 @@ def radon(X: Any) -> Shattering:
     ----------
     X : at least d + 2 points, a row each
     """
-    X = dense(X)
+    X = as_dense(X)
     if X.ndim != 2 or X.shape[0] < X.shape[1] + 2:
         raise ValueError(f"this holds for any d + 2 points of R^d, or more; got an array of shape {X.shape}")
     return shatters(X)
@@ -202,11 +202,11 @@ def effective_dimension(X: Any, offset: bool = True, tol: float | None = None) -
         By default max(n, parameters) times the rounding unit of X's numbers (float64: 2.2e-16, float32: 1.2e-7), told by the
         result. 0: the rank in exact arithmetic, where a column that is off by one rounding is one of its own.
     """
-    X = given = dense(X)
+    X = given = as_dense(X)
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(f"X must be a matrix with rows and columns; got shape {given.shape}")
     if tol is not None:
-        tol = not_negative(tol, "tol")
+        tol = as_nonnegative(tol, "tol")
     if tol == 0.0:
         return EffectiveDimension(_rank(_integers(X, offset)[0]), given.shape[1] + offset, 0.0)
     A = np.asarray(given, np.float64)

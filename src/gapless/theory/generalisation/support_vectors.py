@@ -24,21 +24,17 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.certificates.fingerprint import digest_of_ones
 from gapless.certificates.model_document import decode_float
-from gapless.errors import CertificateError
-from gapless.theory._inputs import probability, whole
-from gapless.theory.generalisation.compression import Compression, one_sided
+from gapless.certificates.verify import as_matrix
+from gapless.judge import gap_safe_labels
+from gapless.readings.reduce import has_free_row
+from gapless.readings.slackness import certified_sides
+from gapless.theory.fitted_rows import check_fitted_rows, is_pipeline
+from gapless.theory.generalisation.compression_bounds import Compression, one_sided
+from gapless.theory.inputs import as_probability, as_whole
 
-__all__ = ["MarginViolation", "NotSettled", "is_pipeline", "kept", "margin_violation", "refuse_broken", "same_rows"]
-
-#: A relative gap up to this is that of the optimum to rounding: its support vectors are counted as they stand.
-EXACT = 1e-9
-#: alpha within this share of c from 0 and from c is at its bound.
-FREE = 1e-9
-ASSUMPTIONS = (
-    "the rows are independent draws from one distribution, and new rows come from it too",
-    "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
-)
+__all__ = ["MarginViolation", "NotSettled", "count_kept_rows", "margin_violation", "refuse_broken"]
 
 
 class NotSettled(ValueError):
@@ -73,7 +69,10 @@ class MarginViolation:
     offset_rows: int
     proved: bool
     compression: Compression
-    assumes: tuple[str, ...] = ASSUMPTIONS
+    assumes: tuple[str, ...] = (
+        "the rows are independent draws from one distribution, and new rows come from it too",
+        "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
+    )
 
     @property
     def vacuous(self) -> bool:
@@ -101,10 +100,10 @@ def margin_violation(model: Any, X: Any, y: Any, delta: Any = 0.05, tried: Any =
     delta : probability with which the statement may fail
     tried : settings among which these rows may have chosen
     """
-    delta, tried = probability(delta), whole(tried, "tried")
+    delta, tried = as_probability(delta), as_whole(tried, "tried")
     model = refuse_broken(model)
-    same_rows(model, X, y)
-    support, proved, ends = kept(model, X, y)
+    check_fitted_rows(model, X, y)
+    support, proved, ends = count_kept_rows(model, X, y)
     n = int(model.certificate_.fingerprint["n_rows"])
     k = min(n, support + ends)
     found = one_sided(k, n, delta / tried)
@@ -138,17 +137,12 @@ def refuse_broken(model: Any) -> Any:
             raise ValueError("a kernel of unknown origin may have been made from the training rows")
         if model.certificate_.kind != "gap":
             raise ValueError("the kernel is not positive semidefinite: there is no gap, and no bound")
-    if model.certificate_.fingerprint["weights"] != _ones(int(model.certificate_.fingerprint["n_rows"])):
+    if model.certificate_.fingerprint["weights"] != digest_of_ones(int(model.certificate_.fingerprint["n_rows"])):
         raise ValueError("the model was trained with sample weights: the bound is for rows that count alike")
     return model
 
 
-def is_pipeline(model: Any) -> bool:
-    """Without loading scikit-learn's pipelines for models that are none."""
-    return hasattr(model, "steps") and hasattr(model, "__getitem__")
-
-
-def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
+def count_kept_rows(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     """Support vectors, whether their number is proved, and the rows that fix the offset."""
     # The gap is taken larger by this share, so that the judge, who computes scores anew, counts no row more.
     gap_share = 1e-3
@@ -167,24 +161,20 @@ def kept(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     alpha = np.abs(u)
     # The squared hinge has one best offset, and so has the hard margin.
     tied = hard or (linear and (problem["loss"] == "squared_hinge" or problem["offset"] != "free"))
-    free = tied or bool(((alpha > FREE * c) & (alpha < (1.0 - FREE) * c)).any())
+    free = tied or has_free_row(alpha, c)
     ends = 0 if free else 2
-    if float(certificate.relative_gap) <= EXACT:
+    # A relative gap of 1e-9 is rounding: the support vectors are those of the optimum, and are counted as they stand.
+    if float(certificate.relative_gap) <= 1e-9:
         return int(np.count_nonzero(alpha)), False, ends
     if hard:
         return len(alpha), True, ends
     signs = np.where(index == 1, 1.0, -1.0)
     sub = certificate.subproblems[0]
     if linear:
-        from gapless.certificates.verify import as_matrix
-        from gapless.judge import gap_safe_labels
-
         w, b = np.asarray(certificate.arrays["coef"][0], float), float(certificate.arrays["intercept"][0])
         scale = decode_float(problem["offset_scale"])
         side = -gap_safe_labels(as_matrix(X), signs, c, problem["loss"], problem["offset"], w, b, u, scale).side
     else:
-        from gapless.readings.kernel_slackness import certified_sides
-
         known = getattr(model, "_scores", None)  # of the fit; a model from a file makes them anew
         if known is None:
             known = [np.asarray(model.decision_function(X), float) - float(certificate.arrays["scalars"][0, 0])]
@@ -208,22 +198,3 @@ def _norms(model: Any, X: Any) -> np.ndarray:
             kernel["degree"]
         )
     return np.sqrt(squares) * (1.0 + 1e-9)
-
-
-def same_rows(model: Any, X: Any, y: Any) -> None:
-    """Raises CertificateError for other rows or labels than those of the fit."""
-    from gapless.certificates.verify import names_rows
-    from gapless.judge.fingerprint import digest
-
-    named = model.certificate_.fingerprint
-    if not names_rows(model.certificate_, X):
-        raise CertificateError("other data: bounds needs exactly the rows that fit was given")
-    index = np.searchsorted(model.classes_, np.asarray(y).ravel())
-    if index.size != named["n_rows"] or digest(index, "<i8") != named["labels"]:
-        raise CertificateError("other labels: bounds needs exactly what fit was given")
-
-
-def _ones(n: int) -> str:
-    from gapless.judge.fingerprint import digest
-
-    return digest(np.ones(n), "<f8")

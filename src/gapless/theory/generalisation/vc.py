@@ -22,7 +22,6 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import positive, probability, whole
 from gapless.theory.generalisation.ghost import Ghost, ghost_sample
 from gapless.theory.generalisation.growth import HypothesisClass, class_of, log_growth
 from gapless.theory.generalisation.shattering import (
@@ -33,6 +32,7 @@ from gapless.theory.generalisation.shattering import (
     radon,
     shatters,
 )
+from gapless.theory.inputs import as_positive, as_probability, as_whole
 
 __all__ = [
     "BOUNDS", "EffectiveDimension", "Ghost", "Penalty", "SampleSize", "Shattering", "Tradeoff", "bound", "crude",
@@ -125,7 +125,7 @@ def bound(n: Any, what: Any, delta: Any = 0.05, kind: str = "vc", growth: str = 
     growth : "exact", or "power" for n^d + 1
     parameters : of a class by name: d=2
     """
-    n, delta, known = whole(n), probability(delta), class_of(what, **parameters)
+    n, delta, known = as_whole(n), as_probability(delta), class_of(what, **parameters)
     return Penalty(_bound(n, known, math.log(delta), kind, growth), n, delta, known.vc_dimension, kind, growth)
 
 
@@ -193,7 +193,7 @@ def sample_size(
     growth : "exact", or "power" for n^d + 1
     parameters : of a class by name: d=2
     """
-    epsilon, delta, known = positive(epsilon), probability(delta), class_of(what, **parameters)
+    epsilon, delta, known = as_positive(epsilon), as_probability(delta), class_of(what, **parameters)
     d = known.vc_dimension
     if math.isinf(d):
         raise ValueError(f"{known.name} have infinite VC dimension: no number of rows is enough")
@@ -235,8 +235,8 @@ def crude(n: Any, d: Any) -> float:
     n : number of rows, or any positive number
     d : VC dimension
     """
-    n = positive(n, "n")
-    return whole(d, "d", 0) * math.log(n) - n
+    n = as_positive(n, "n")
+    return as_whole(d, "d", 0) * math.log(n) - n
 
 
 def crude_sample_size(value: Any, d: Any) -> float:
@@ -247,7 +247,7 @@ def crude_sample_size(value: Any, d: Any) -> float:
     value : what n^d e^-n is to be
     d : VC dimension
     """
-    target, d = math.log(positive(value, "value")), whole(d, "d", 0)
+    target, d = math.log(as_positive(value, "value")), as_whole(d, "d", 0)
     low = float(max(d, 1e-300))
     if d and crude(low, d) < target:
         raise ValueError(f"n^{d} e^-n is never above {math.exp(crude(low, d)):g}")
@@ -326,13 +326,13 @@ def tradeoff(
     growth : "exact", or "power" for n^d + 1
     simultaneous : whether delta is divided by the number of classes, so that the lowest sum may be chosen
     """
-    dims = [whole(d, "d", 0) for d in np.asarray(dimensions).ravel().tolist()]
+    dims = [as_whole(d, "d", 0) for d in np.asarray(dimensions).ravel().tolist()]
     errors = np.asarray(e_in, float).ravel()
     if not dims or errors.size != len(dims):
         raise ValueError(f"one E_in for each dimension: got {len(dims)} dimensions and {errors.size} errors")
     if not ((errors >= 0.0) & (errors <= 1.0)).all():
         raise ValueError("E_in must lie between 0 and 1")
-    n, delta = whole(n), probability(delta)
+    n, delta = as_whole(n), as_probability(delta)
     each = math.log(delta / len(dims) if simultaneous else delta)
     penalty = np.array([_bound(n, class_of(d), each, kind, growth) for d in dims])
     return Tradeoff(np.array(dims), errors, penalty, n, delta, kind)

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from gapless.certificates.verify import as_matrix
+
 __all__ = ["boosted", "out_of_bag", "stumps"]
 
 
 def out_of_bag(model: Any, X: Any, y: Any) -> dict[str, Any]:
     """``losses`` and ``counted`` of a BaggingClassifier, rows by members."""
-    from gapless.certificates.verify import as_matrix
-
     rows, index = as_matrix(X), np.searchsorted(model.classes_, np.asarray(y).ravel())
     n, m = rows.shape[0], len(model.estimators_)
     wrong, counted = np.zeros((n, m), dtype=bool), np.zeros((n, m), dtype=bool)
@@ -37,8 +37,6 @@ def out_of_bag(model: Any, X: Any, y: Any) -> dict[str, Any]:
 
 def boosted(model: Any, X: Any, y: Any, pool: Any) -> dict[str, Any]:
     """``losses``, ``weights`` and ``among`` of the different stumps of an AdaBoostClassifier."""
-    from gapless.certificates.verify import as_matrix
-
     if pool is None:
         raise ValueError(
             "boosting trains on every row, so that none is left to count on: pool=[(feature, threshold), ...] names the cuts "
@@ -79,8 +77,6 @@ def stumps(X: Any, y: Any, pool: Any) -> np.ndarray:
     y : labels of the rows, -1 and 1
     pool : [(feature, threshold), ...], fixed without these rows
     """
-    from gapless.certificates.verify import as_matrix
-
     rows, (classes, index) = as_matrix(X), np.unique(np.asarray(y).ravel(), return_inverse=True)
     cuts = sorted({(int(j), float(t)) for j, t in pool})
     if classes.size != 2 or rows.shape[0] != index.size:

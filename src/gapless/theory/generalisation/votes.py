@@ -24,7 +24,7 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import probability, whole
+from gapless.theory.inputs import as_probability, as_whole
 from gapless.theory.samples.hoeffding import kl_lower, kl_upper
 
 __all__ = ["METHODS", "Votes", "votes"]
@@ -115,7 +115,7 @@ def votes(
         raise ValueError("no method")
     rho, pi = _weights(weights, m, "weights"), _weights(prior, m, "prior")
     if among is not None:
-        if prior is not None or whole(among, "among") < m:
+        if prior is not None or as_whole(among, "among") < m:
             raise ValueError(f"among is the number of all voters, at least {m}, and takes the place of a prior")
         pi = np.full(m, 1.0 / among)
     if (pi[rho > 0.0] == 0.0).any():
@@ -125,7 +125,7 @@ def votes(
     seen = np.ones((n, m)) if counted is None else np.asarray(counted, bool).astype(float)
     if seen.shape != wrong.shape:
         raise ValueError(f"counted must have the shape of losses, {wrong.shape}; got {seen.shape}")
-    delta = probability(delta)
+    delta = as_probability(delta)
     each = seen.sum(axis=0)[used]
     both = (seen.T @ seen)[np.ix_(used, used)]
     if each.min() < 1 or both.min() < 1:

@@ -17,6 +17,7 @@ from typing import Any
 
 from gapless._runtime.results import result
 from gapless.theory.optimisation.curvature import Curve
+from gapless.theory.optimisation.evidence import Evidence, of_function
 from gapless.theory.optimisation.exact_convexity import Exact
 
 
@@ -121,8 +122,6 @@ def _part(name: str, f: Any, needed: str, box: Any, options: dict[str, Any]) -> 
         raise ValueError(f"{name} must be a function, a Curve, or what quadratic or polynomial found; got {f!r}")
     if box is None:
         raise ValueError(f"{name} is a function: give the box on which it is to be tried")
-    from gapless.theory.optimisation.convexity import Evidence, of_function
-
     found = of_function(f, box, **options)
     if found.witness is None and needed == "affine":
         # Affine is convex both ways.

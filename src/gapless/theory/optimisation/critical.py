@@ -22,12 +22,9 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import finite, positive
+from gapless.theory.inputs import as_finite, as_positive
 
 __all__ = ["AtPoint", "at_point", "of_torch"]
-
-#: |A v| up to this, relative to |A| |v| of the model that says nothing (h = 0), is that of a critical point.
-CRITICAL = 1e-6
 
 
 def _squared(h: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +93,7 @@ def at_point(
     theta: Any,
     y: Any,
     loss: str = "squared",
-    critical: Any = CRITICAL,
+    critical: Any = 1e-6,
     jacobian_error: float = 0.0,
 ) -> AtPoint:
     """Judge a point of a model that need not be convex.
@@ -113,8 +110,8 @@ def at_point(
     """
     if loss not in LOSSES:
         raise ValueError(f"loss must be one of {', '.join(LOSSES)}; got {written(loss)}")
-    critical = positive(critical, "critical")
-    theta, y = finite(theta, "theta").ravel(), finite(y, "y").ravel()
+    critical = as_positive(critical, "critical")
+    theta, y = as_finite(theta, "theta").ravel(), as_finite(y, "y").ravel()
     h = np.asarray(model(theta), float).ravel()
     if h.shape != y.shape or h.size == 0:
         raise ValueError(f"the model has {h.size} outputs, and there are {y.size} targets")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.theory._inputs import finite, whole
+from gapless.theory.inputs import as_finite, as_whole
 
 __all__ = ["Network", "deep", "fit", "skip", "wide"]
 
@@ -59,7 +59,7 @@ def wide(X: Any, width: Any, seed: int = 0) -> Network:
     seed : number that all random draws follow from
     """
     X, n, k = _rows(X)
-    m = whole(width, "width")
+    m = as_whole(width, "width")
     d = m * (k + 2) + 1
 
     def hidden(theta: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def deep(X: Any, depth: Any, seed: int = 0) -> Network:
     seed : number that all random draws follow from
     """
     X, n, k = _rows(X)
-    L = whole(depth, "depth")
+    L = as_whole(depth, "depth")
     inner = k + 1 + 2 * L  # w, b, then w_l, b_l; behind them c, e
     d = inner + 2
 
@@ -133,7 +133,7 @@ def skip(X: Any, depth: Any, seed: int = 0) -> Network:
     seed : number that all random draws follow from
     """
     X, n, k = _rows(X)
-    L = whole(depth, "depth")
+    L = as_whole(depth, "depth")
     each = k + 2  # w_l, v_l, b_l
     d = L * each + k + L + 1
 
@@ -181,15 +181,15 @@ def fit(network: Network, y: Any, steps: Any = 500, theta: Any = None) -> np.nda
     steps : most steps
     theta : start; None: that of the network
     """
-    y = finite(y, "y").ravel()
+    y = as_finite(y, "y").ravel()
     if y.size != network.n:
         raise ValueError(f"the network has {network.n} rows, and there are {y.size} targets")
-    point = finite(network.start if theta is None else theta, "theta").copy()
+    point = as_finite(network.start if theta is None else theta, "theta").copy()
     if point.shape != (network.d,):
         raise ValueError(f"theta must have the {network.d} parameters of the network; its shape is {point.shape}")
     miss = network.model(point) - y
     value, mu = float(miss @ miss), 1e-2
-    for _ in range(whole(steps, "steps")):
+    for _ in range(as_whole(steps, "steps")):
         J = network.jacobian(point)
         while True:
             step = -J.T @ np.linalg.solve(J @ J.T + mu * np.eye(network.n), miss)
@@ -206,7 +206,7 @@ def fit(network: Network, y: Any, steps: Any = 500, theta: Any = None) -> np.nda
 
 
 def _rows(X: Any) -> tuple[np.ndarray, int, int]:
-    rows = finite(X, "X")
+    rows = as_finite(X, "X")
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"X must be a matrix of finite numbers; got an array of shape {rows.shape}")
     return rows, *rows.shape

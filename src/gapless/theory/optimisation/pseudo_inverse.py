@@ -25,7 +25,7 @@ from scipy import linalg
 from gapless._runtime.clock import now
 from gapless._runtime.results import result
 from gapless._runtime.threads import one_blas_thread
-from gapless.theory._inputs import positive, whole
+from gapless.theory.inputs import as_positive, as_whole
 
 __all__ = ["Costs", "Way", "cost"]
 
@@ -122,10 +122,15 @@ def cost(
     """
     # Operations beyond which a way is not timed (some 10 seconds on one core), and numbers in X beyond which none is (400 MB).
     most_operations, most_numbers = 1e11, 5e7
-    n, d, K, steps = whole(n, "n", 1), whole(d, "d", 1), whole(targets, "targets", 1), whole(steps, "steps", 1)
+    n, d, K, steps = (
+        as_whole(n, "n", 1),
+        as_whole(d, "d", 1),
+        as_whole(targets, "targets", 1),
+        as_whole(steps, "steps", 1),
+    )
     if n < d:
         raise ValueError(f"n must be at least d: got n = {n} and d = {d}; transposed, the ways cost the same")
-    condition = positive(condition, "condition")
+    condition = as_positive(condition, "condition")
     if condition < 1.0:
         raise ValueError(f"condition must be at least 1; got {condition:g}")
     squares, cubes, line = float(n) * d * d, float(d) ** 3, float(n) * d * K

@@ -24,12 +24,13 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import whole
+from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
 
-#: Predictions that are kept at most: 8 bytes each.
-MOST = 100_000_000
+#: Predictions that are kept at once, 8 bytes each: 800 MB.
+MOST_PREDICTIONS = 100_000_000
+
 
 Predict = Callable[[np.ndarray], Any]
 
@@ -114,7 +115,7 @@ def decompose(
     noise : the variance of the noise in y, or the probability of a turned label, where it is known
     weights : of the test points, for a quadrature rule; equal ones otherwise
     """
-    draws = whole(draws, "draws", 2)
+    draws = as_whole(draws, "draws", 2)
     X_test = np.asarray(X_test)
     random = np.random.default_rng(seed)
     f = np.asarray(truth(X_test) if callable(truth) else truth)
@@ -228,7 +229,7 @@ def bootstrap(
     X_test = np.asarray(X_test)
     if len(X) != len(y):
         raise ValueError(f"X has {len(X)} rows, y {len(y)}")
-    n, draws = len(X), whole(draws, "draws", 2)
+    n, draws = len(X), as_whole(draws, "draws", 2)
     _check(loss, draws, X_test, f, None)
     random = np.random.default_rng(seed)
     fit = learner_of(learner)
@@ -253,7 +254,7 @@ def distinct_share(n: Any) -> float:
     ----------
     n : number of rows
     """
-    n = whole(n)
+    n = as_whole(n)
     return 1.0 if n == 1 else -math.expm1(n * math.log1p(-1.0 / n))
 
 
@@ -288,9 +289,9 @@ def _check(loss: str, draws: int, X_test: np.ndarray, f: np.ndarray, noise: floa
         raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
     if len(X_test) == 0 or f.shape != (len(X_test),):
         raise ValueError(f"the truth must be one value for each of the {len(X_test)} test points; got shape {f.shape}")
-    if draws * len(X_test) > MOST:
+    if draws * len(X_test) > MOST_PREDICTIONS:
         raise ValueError(
-            f"{draws:,} draws at {len(X_test):,} points are more than {MOST:,} predictions; take fewer of either"
+            f"{draws:,} draws at {len(X_test):,} points are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
         )
     if noise is not None and not noise >= 0.0:
         raise ValueError(f"noise must not be negative; got {written(noise)}")

@@ -19,7 +19,7 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.readings.training_rows import is_training_data
-from gapless.theory._inputs import probability
+from gapless.theory.inputs import as_probability
 from gapless.theory.samples.hoeffding import Interval, clopper_pearson
 
 __all__ = ["Confusion", "confusion"]
@@ -157,7 +157,7 @@ def confusion(
     simultaneous : whether delta is shared out over all rates, so that they hold together
     predicted : labels that were predicted already, in place of a model
     """
-    delta = probability(delta)
+    delta = as_probability(delta)
     if y is None:
         raise ValueError("the true labels y are needed")
     true = np.asarray(y).ravel()

@@ -20,7 +20,7 @@ from typing import Any
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import fraction, positive, probability, whole
+from gapless.theory.inputs import as_fraction, as_positive, as_probability, as_whole
 from gapless.theory.samples.urn import CentralLimit, Urn, Verification, central_limit, urn, verification
 
 __all__ = [
@@ -84,19 +84,19 @@ def solve(n: Any = None, epsilon: Any = None, delta: Any = None, *, hypotheses: 
     if sum(v is None for v in (n, epsilon, delta)) != 1:
         raise ValueError("give two of n, epsilon and delta; the third is what is solved for")
     many = log_many(hypotheses, sides)
-    M = whole(hypotheses, "hypotheses")
+    M = as_whole(hypotheses, "hypotheses")
     if delta is None:
-        n, epsilon = whole(n), positive(epsilon)
+        n, epsilon = as_whole(n), as_positive(epsilon)
         exponent = many - _float(2 * Fraction(epsilon) ** 2 * n)
         return Hoeffding(n, epsilon, _exp(exponent), M, sides, log_delta=exponent)
-    delta = probability(delta)
+    delta = as_probability(delta)
     need = many - math.log(delta)
     if epsilon is None:
-        n = whole(n)
+        n = as_whole(n)
         half = n.bit_length() // 2  # n = 4^half times a number near 1: n itself may be beyond floats
         width = math.ldexp(math.sqrt(need / 2.0 / (n / 4**half)), -half)
         return Hoeffding(n, width, delta, M, sides, log_delta=math.log(delta))
-    epsilon = positive(epsilon)
+    epsilon = as_positive(epsilon)
     real = Fraction(need) / (2 * Fraction(epsilon) ** 2)
     return Hoeffding(max(1, math.ceil(real)), epsilon, delta, M, sides, _float(real), math.log(delta))
 
@@ -113,7 +113,7 @@ def log_many(hypotheses: Any, sides: int) -> float:
     """ln(sides * hypotheses), for integers of any size."""
     if sides not in (1, 2):
         raise ValueError(f"sides must be 1 or 2; got {written(sides)}")
-    return math.log(sides * whole(hypotheses, "hypotheses"))
+    return math.log(sides * as_whole(hypotheses, "hypotheses"))
 
 
 def _exp(exponent: float) -> float:
@@ -192,12 +192,12 @@ def clopper_pearson(errors: Any, n: Any, delta: Any = 0.05, sides: int = 2) -> I
 
 
 def _counts(errors: Any, n: Any, delta: Any, sides: int) -> tuple[int, int, float]:
-    n, k = whole(n), whole(errors, "errors", 0)
+    n, k = as_whole(n), as_whole(errors, "errors", 0)
     if k > n:
         raise ValueError(f"{k} errors on {n} rows")
     if sides not in (1, 2):
         raise ValueError(f"sides must be 1 or 2; got {written(sides)}")
-    return k, n, probability(delta) / sides
+    return k, n, as_probability(delta) / sides
 
 
 def _beta_root(a: int, b: int, tail: float, upper: bool) -> float:
@@ -226,7 +226,7 @@ def kl(q: Any, p: Any) -> float:
     ----------
     q, p : the two probabilities
     """
-    return _kl(fraction(q, "q"), fraction(p, "p"))
+    return _kl(as_fraction(q, "q"), as_fraction(p, "p"))
 
 
 def _kl(q: float, p: float) -> float:
@@ -263,7 +263,7 @@ def kl_upper(q: Any, c: Any) -> float:
     q : the seen share
     c : most divergence
     """
-    q, c = fraction(q, "q"), _budget(c)
+    q, c = as_fraction(q, "q"), _budget(c)
     if q == 0.0:
         return -math.expm1(-c)
     return _inverse(q, 1.0, c)
@@ -277,7 +277,7 @@ def kl_lower(q: Any, c: Any) -> float:
     q : the seen share
     c : most divergence
     """
-    q, c = fraction(q, "q"), _budget(c)
+    q, c = as_fraction(q, "q"), _budget(c)
     if q == 1.0:
         return math.exp(-c)
     return _inverse(q, 0.0, c)
@@ -381,8 +381,8 @@ def held_out(errors: Any, n: Any, delta: Any = 0.05, tried: Any = 1) -> HeldOut:
     delta : probability with which the statement may fail
     tried : models that were compared on these rows
     """
-    tried = whole(tried, "tried")
-    share = probability(delta) / tried
+    tried = as_whole(tried, "tried")
+    share = as_probability(delta) / tried
     return HeldOut(
         clopper_pearson(errors, n, share, 1),
         kl_interval(errors, n, share, 1),

@@ -20,8 +20,8 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.theory._inputs import probability, whole
-from gapless.theory.samples.bias_variance import MOST, learner_of, predicted, split
+from gapless.theory.inputs import as_probability, as_whole
+from gapless.theory.samples.bias_variance import MOST_PREDICTIONS, learner_of, predicted, split
 
 __all__ = ["LearningCurve", "learning_curve"]
 
@@ -141,15 +141,15 @@ def learning_curve(
     """
     if loss not in ("squared", "zero_one"):
         raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
-    repeats, delta = whole(repeats, "repeats", 2), probability(delta)
-    ns = [whole(n, "sizes") for n in sizes]
+    repeats, delta = as_whole(repeats, "repeats", 2), as_probability(delta)
+    ns = [as_whole(n, "sizes") for n in sizes]
     if not ns or any(a >= b for a, b in pairwise(ns)):
         raise ValueError(f"sizes must grow; got {written(list(sizes))}")
     random = np.random.default_rng(seed)
-    draw, m = _source(data, ns[-1], whole(test, "test"))
-    if repeats * m > MOST:
+    draw, m = _source(data, ns[-1], as_whole(test, "test"))
+    if repeats * m > MOST_PREDICTIONS:
         raise ValueError(
-            f"{repeats:,} repeats at {m:,} test rows are more than {MOST:,} predictions; take fewer of either"
+            f"{repeats:,} repeats at {m:,} test rows are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
         )
     fit = learner_of(learner)
     fixed = np.asarray(draw(0, m, random)[2]) if truth is not None and loss == "squared" else None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.theory._inputs import probability
+from gapless.theory.inputs import as_probability
 
 __all__ = ["Quantile", "quantile_interval"]
 
@@ -63,7 +63,7 @@ def quantile_interval(values: Any, share: Any = 0.5, delta: Any = 0.05) -> Quant
     """
     from scipy.stats import binom
 
-    share, delta = probability(share, "share"), probability(delta)
+    share, delta = as_probability(share, "share"), as_probability(delta)
     x = np.sort(np.asarray(values, dtype=np.float64).ravel())
     n = x.size
     if n == 0 or np.isnan(x).any():

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.theory._inputs import whole
 from gapless.theory.generalisation.dichotomies import Dichotomies, dichotomies
+from gapless.theory.inputs import as_whole
 
 __all__ = ["Split", "recursion", "split"]
 
@@ -119,7 +119,7 @@ def recursion(n: Any, k: Any) -> np.ndarray:
     n : most points, the number of rows
     k : largest break point, the number of columns
     """
-    n, k = whole(n), whole(k, "k")
+    n, k = as_whole(n), as_whole(k, "k")
     table = np.empty((n, k), dtype=object)
     table[0] = [1] + [2] * (k - 1)  # B(n, 1) = 1; one point has two labels: B(1, k) = 2 for k > 1
     for i in range(1, n):

@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.theory._inputs import fraction, positive, whole
-
-#: Numbers drawn at a time.
-BLOCK = 2_000_000
+from gapless.theory.inputs import as_fraction, as_positive, as_whole
 
 
 @result
@@ -69,9 +66,9 @@ def urn(mu: Any, n: Any, epsilon: Any, draws: Any = 100_000, seed: int = 0) -> U
     draws : number of draws
     seed : number that all random draws follow from
     """
-    mu, n, epsilon, draws = fraction(mu, "mu"), whole(n), positive(epsilon), whole(draws, "draws")
+    mu, n, epsilon, draws = as_fraction(mu, "mu"), as_whole(n), as_positive(epsilon), as_whole(draws, "draws")
     red = np.random.default_rng(seed).binomial(n, mu, draws)
-    far = _far(np.arange(n + 1), n, mu, epsilon) if n <= BLOCK else None
+    far = _far(np.arange(n + 1), n, mu, epsilon) if n <= 2_000_000 else None
     seen = float(np.mean(far[red] if far is not None else _far(red, n, mu, epsilon)))
     return Urn(mu, n, epsilon, draws, red / n, seen, _exact(n, mu, epsilon), 2.0 * math.exp(-2.0 * epsilon**2 * n))
 
@@ -151,7 +148,7 @@ def central_limit(mu: Any, n: Any, draws: Any = 100_000, seed: int = 0) -> Centr
     """
     from scipy.special import bdtr, ndtr
 
-    mu, n, draws = fraction(mu, "mu"), whole(n), whole(draws, "draws", 2)
+    mu, n, draws = as_fraction(mu, "mu"), as_whole(n), as_whole(draws, "draws", 2)
     if mu in (0.0, 1.0):
         raise ValueError("mu must lie strictly between 0 and 1: an urn of one colour has no spread")
     spread = math.sqrt(mu * (1.0 - mu) / n)
@@ -245,10 +242,10 @@ def verification(
     """
     from scipy.special import bdtr, bdtrc
 
-    M, n, epsilon = whole(hypotheses, "hypotheses"), whole(n), positive(epsilon)
-    mu, draws = fraction(mu, "mu"), whole(draws, "draws")
+    M, n, epsilon = as_whole(hypotheses, "hypotheses"), as_whole(n), as_positive(epsilon)
+    mu, draws = as_fraction(mu, "mu"), as_whole(draws, "draws")
     random = np.random.default_rng(seed)
-    step = max(1, BLOCK // M)
+    step = max(1, 2_000_000 // M)  # repetitions at a time: 16 MB of counts
     first, least = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
     for start in range(0, draws, step):
         heads = random.binomial(n, mu, (min(step, draws - start), M))

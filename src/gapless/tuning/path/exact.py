@@ -15,7 +15,8 @@ from gapless import kernels, losses
 from gapless._runtime.clock import now
 from gapless._runtime.threads import one_blas_thread, team
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.fits.kernel import _groups, prepare
+from gapless.fits.kernel_encode import encode_kernel
+from gapless.fits.kernel_subproblem import group_equal_rows
 from gapless.fits.linear import encode
 from gapless.gram.blocks import build_gram
 from gapless.gram.predict import predict_scores
@@ -148,13 +149,15 @@ class _Kernel(_Owner):
         self.weight, self.name = sample_weight, type(model).__name__
         task = replace(self.prototype._task(), C=1.0)
         with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
-            ready = prepare(task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None)
+            ready = encode_kernel(
+                task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None
+            )
             data = ready.data
             if data.positive.shift is None:
                 raise ValueError("exact=True: the path needs a positive semidefinite kernel.")
             _refuse(0 if ready.labels is None else ready.labels.n_classes, data.cost.c.size)
             inside = np.arange(data.cost.c.size)
-            self.data, self.groups = data, _groups(data, inside, ready.pairs[0])
+            self.data, self.groups = data, group_equal_rows(data, inside)
             rows = inside if self.groups is None else self.groups.first
             self.s = data.cost.c if self.groups is None else self.groups.c
             self.y = np.where(data.index[rows] == 1, 1.0, -1.0)
@@ -214,7 +217,7 @@ def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high:
     owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
         found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
-        found, figures = found.certified(kept_gap)
+        found, figures = found.cut_to_certified(kept_gap)
     return ExactPath(found, figures, owner, now() - started)
 
 

@@ -13,12 +13,14 @@ from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import map_threads, one_blas_thread, team
 from gapless.certificates.kernel import certify_kernel
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.fits.kernel import Prepared, Solved, _build, _one, decode_kernel, prepare
+from gapless.fits.kernel import decode_kernel
+from gapless.fits.kernel_encode import EncodedKernel, encode_kernel
+from gapless.fits.kernel_subproblem import KernelSubproblemFit, build_dual, fit_subproblem
 from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.tiles import RowTiles
 from gapless.problems.between_two_C import PathPoint
-from gapless.solvers.kernel.solve import SMALL
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
 
@@ -49,13 +51,13 @@ class KernelSession:
         self.names = getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(), C=1.0)
         with one_blas_thread(), team(self.task.n_jobs), np.errstate(all="ignore"):
-            ready = prepare(self.task, judged, y, sample_weight, start=None, callback=None, interruption=None)
+            ready = encode_kernel(self.task, judged, y, sample_weight, start=None, callback=None, interruption=None)
             if ready.data.positive.shift is None:
                 raise ValueError(
                     "path: a kernel that is not positive semidefinite has no dual bound, and no path to certify."
                 )
-            self.ready: Prepared = ready
-            self.marks = ready.named()
+            self.ready: EncodedKernel = ready
+            self.marks = ready.fingerprint()
         self.last: dict[int, _Scores] = {}
         self.tiles: dict[int, Any] = {}
 
@@ -65,7 +67,7 @@ class KernelSession:
 
     def _follows(self, inside: np.ndarray) -> bool:
         """Small problems go on to machine precision as a fit does, and a linear kernel has solvers of its own."""
-        return inside.size > SMALL and self.task.kernel != "linear"
+        return inside.size > KERNEL_THRESHOLDS.small_points and self.task.kernel != "linear"
 
     def _tiles(self, k: int, inside: np.ndarray) -> Any:
         """Pieces of the matrix of a pair for all C; rows of it are kept where they cost more than to be read again."""
@@ -104,23 +106,23 @@ class KernelSession:
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
         stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
-        ready = self.ready.at(C)
+        ready = self.ready.with_C(C)
         ready = replace(ready, data=replace(ready.data, start=start))
         screened = np.zeros(len(ready.pairs))
 
-        def one(k: int) -> Solved:
+        def one(k: int) -> KernelSubproblemFit:
             data, pair = ready.data, ready.pairs[k]
             inside = np.flatnonzero(data.member(pair))
             known = start is not None and (start.ready or self._follows(inside))
             if start is not None and known and np.unique(data.index[inside]).size == 2:
-                problem = _build(task, data, inside, data.cost.c[inside], pair)
+                problem = build_dual(task, data, inside, data.cost.c[inside], pair)
                 dual = data.cost.take(start.arrays["dual"][k])[inside]
                 if start.ready:
                     beta = problem.repair(problem.sign * dual)
                     f = problem.scores(beta)
                     kept = Solution(problem.best_scalars(f), beta, "converged", 0, 0.0, "neighbour", [], f)
                     claim = certify_kernel(problem, kept, tol=self.tol, pair=pair, positive=True)
-                    return Solved(problem.u(beta), kept.theta, f, claim, [])
+                    return KernelSubproblemFit(problem.u(beta), kept.theta, f, claim, [])
                 tiles = self._tiles(k, inside)
                 before = self._scores(k, C, dual, problem.c, tiles)
                 warm = resume_kernel(problem, task.stop, tiles, before.u, before.f, before.spent)
@@ -134,8 +136,8 @@ class KernelSession:
                     # Scores that followed u in steps feel the rounding of each of them.
                     mass = max(float(np.abs(u).sum()), 1e-300)
                     claim = replace(claim, rounding=claim.rounding * (1.0 + warm.spent / mass))
-                    return Solved(u, solution.theta, solution.scores, claim, solution.history)
-            found = _one(task, data, ready.pairs, k, None)
+                    return KernelSubproblemFit(u, solution.theta, solution.scores, claim, solution.history)
+            found = fit_subproblem(task, data, ready.pairs, k, None)
             if found.off is None:
                 return found
             # Scores in single precision where the fit did not need more: what lies between two points does.

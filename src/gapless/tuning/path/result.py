@@ -281,7 +281,7 @@ class ExactPath(_Result):
 
     def _at(self, C: float) -> tuple[np.ndarray, float]:
         """u and b at C; at C = 0 their limits."""
-        return self._found.refined(C) if self._check(C) > 0.0 else self._found.limit_at_zero()
+        return self._found.refine(C) if self._check(C) > 0.0 else self._found.limit_at_zero()
 
     def dual_at(self, C: float) -> np.ndarray:
         """u = alpha y of every training row at C."""
@@ -299,7 +299,7 @@ class ExactPath(_Result):
         """The fitted and certified model at C: a fit that starts where the path is."""
         if self._check(C) == 0.0:
             raise ValueError(f"{at_zero('C')} This path's limit of the offset is {self.intercept_at(0.0):.6g}.")
-        return self._owner.model(float(C), *self._found.refined(C))
+        return self._owner.model(float(C), *self._found.refine(C))
 
     def __len__(self) -> int:
         return self.breaks.size

@@ -134,7 +134,7 @@ def _sides(found: HingePath, lines: Callable[[np.ndarray], np.ndarray], size: np
     segments_at_once = 256
     for begin in range(0, len(found.segments), segments_at_once):
         part = found.segments[begin : begin + segments_at_once]
-        values = np.stack([segment.at(segment.start, found.y, found.s)[0] for segment in part])
+        values = np.stack([segment.solution_at(segment.start, found.y, found.s)[0] for segment in part])
         slopes = np.zeros_like(values)
         for slope, segment in zip(slopes, part):
             slope[segment.moving] = segment.slope

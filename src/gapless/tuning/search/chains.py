@@ -12,12 +12,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import encode_labels
 from gapless.encode.pairs import confidences_of_pairs, count_votes, pairs_of_classes
 from gapless.encode.weights import check_sample_weight, costs, resolve_class_weight
 from gapless.estimators.least_squares import Ridge
 from gapless.estimators.svc import SVC
-from gapless.solvers.kernel import folds as K
+from gapless.kernels.named import named_kernel
+from gapless.solvers.kernel.folds import hold_matrix, solve_chain
 from gapless.solvers.least_squares import many_penalties as R
 from gapless.solvers.loop import Loop
 
@@ -99,9 +101,10 @@ def kernel_way(
     rows = _rows(X)
     weights = check_sample_weight(ev.weights if ev.weights is None else ev.weights[train], train.size)
     task = first._task()
-    kernel = K.resolve_kernel(task, rows[train], weights)
+    gamma = resolve_gamma(task.gamma, rows[train], weights)
+    kernel = named_kernel(task.kernel, task.degree, gamma, task.coef0)
     key = (kernel, None) if front is None else (kernel, chain.group, chain.fold)
-    held = ev.matrix(key, chain, lambda: K.hold_matrix(kernel, rows))
+    held = ev.matrix(key, chain, lambda: hold_matrix(kernel, rows))
     labels = encode_labels(take(ev.y, train))
     cost = costs(1.0, weights, resolve_class_weight(task.class_weight, labels, weights), labels.index)
     c = np.zeros(n)
@@ -120,7 +123,7 @@ def kernel_way(
             if present.size < 2:
                 columns[:, :, line] = present[0] if present.size else 0.0
                 continue
-            fits = K.solve_chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, finest_pair)
+            fits = solve_chain(held, y, np.where(member, c, 0.0), Cs, float(first.tol), loop, finest_pair)
             for at, point in enumerate(fits):
                 columns[at, :, line] = point.scores[test]
                 gaps[at] = max(gaps[at], point.relative_gap)
@@ -157,7 +160,7 @@ def ridge_way(
         return None
     alphas = [machine.alpha for machine in machines]
     rows = _rows(X)
-    if not R.suits(rows, alphas):
+    if not R.decomposition_pays(rows, alphas):
         return None
     for machine in machines:
         machine._check_parameters()

@@ -232,8 +232,7 @@ def _short(value: Any) -> str:
 
 def attach(model: Any, tuning: Tuning, held_out: Any) -> Any:
     """The fitted model with its record; the certificate says among how many settings the rows may have chosen."""
-    from gapless.certificates.linear_model import last_step
-    from gapless.certificates.verify import as_matrix
+    from gapless.certificates.verify import as_matrix, last_step
     from gapless.judge.fingerprint import digest, row_hashes
 
     model.tuning_ = tuning

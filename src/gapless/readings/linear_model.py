@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from gapless._runtime.results import result
 from gapless.numbers import gamma
 
-__all__ = ["LinearModel", "last_step", "read_linear", "score_error"]
+__all__ = ["LinearModel", "read_linear", "score_error"]
 
 
 @result
@@ -79,15 +79,6 @@ def score_error(linear: LinearModel, norms: np.ndarray) -> np.ndarray:
     """(n, S): how far a computed score can be from the exact one; ``norms`` are |x|."""
     m = linear.n_features + 4
     return gamma(m) * (np.outer(norms, linear.norms) * (1.0 + gamma(m)) + np.abs(linear.intercept))
-
-
-def last_step(model: Any, X: Any) -> tuple[Any, Any]:
-    """The last step of a scikit-learn pipeline and X as that step sees it; any other model as it is."""
-    from sklearn.pipeline import Pipeline
-
-    if isinstance(model, Pipeline):
-        return model[-1], X if X is None else model[:-1].transform(X) if len(model.steps) > 1 else X
-    return model, X
 
 
 def read_linear(model: Any) -> LinearModel:

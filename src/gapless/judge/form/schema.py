@@ -5,7 +5,7 @@
     unchecked    it is listed as not checked, with the reason that stands here
 
 `Kind` is all that the judge knows of one family of documents. Keys that no table names are refused. ``python -m
-gapless.judge.schema_page`` prints the tables as the docs have them.
+gapless.judge.schema_page`` prints the tables as docs/checked.md has them.
 """
 
 from __future__ import annotations
@@ -46,30 +46,48 @@ def optional(entry: Entry) -> Entry:
     return entry._replace(optional=True)
 
 
+class Choice(NamedTuple):
+    """Tables of which a block has one; ``by`` names it, from the block around the block and the block itself."""
+
+    by: Callable[[Any, Any], Any]
+    tables: dict[str, Table]
+
+
+Schema = Mapping[str, Table | Choice]
+
+
 class Kind(NamedTuple):
     """One family of documents. ``schema`` has a table for each block, under the path of the block: "" is the document
     itself, "certificate." a block, "certificate.subproblems[]." each block of a list, "arrays." the arrays; "parameters."
-    stands once for each estimator, as "NAME.parameters.". ``flaw_of_arrays`` says whether places in arrays (of columns, classes,
-    nodes, other arrays) are outside of them; type and shape are those of ``array_forms``."""
+    stands once for each estimator, as "NAME.parameters.". ``defect`` names the first thing wrong with the entries of a
+    document taken together, ``defect_of_arrays`` the first place (column, class, node) in an array that is outside of what it
+    points to. ``case`` is made of a document, its arrays and its data, and has ``judge(rigorous)``."""
 
     name: str
     estimators: tuple[str, ...]
     certificate_kinds: tuple[str, ...]
-    schema: dict[str, Table]
-    flaw: Callable[[Any], str | None]
-    array_forms: Callable[[Any], Arrays]
-    check: Callable[..., Any]
+    schema: Schema
+    case: Callable[..., Any]
+    array_shapes: Callable[[Any], Arrays]
+    defect: Callable[[Any], str | None]
+    defect_of_arrays: Callable[[Any, Mapping[str, Any]], str | None] = lambda document, arrays: None
     unchecked: tuple[str, ...] = ()
-    flaw_of_arrays: Callable[[Any, Mapping[str, Any]], str | None] = lambda document, arrays: None
 
 
-def table_of(schema: Mapping[str, Table], path: str, estimator: str) -> Table:
+def union(table: Table | Choice) -> Table:
+    """A table; of a choice, the entries of all its tables."""
+    if isinstance(table, Choice):
+        return {key: entry for each in table.tables.values() for key, entry in each.items()}
+    return table
+
+
+def table_of(schema: Schema, path: str, estimator: str) -> Table:
     """The table of a block; parameters are those of an estimator."""
-    return schema.get(f"{estimator}.{path}" if path == "parameters." else path, {})
+    return union(schema.get(f"{estimator}.{path}" if path == "parameters." else path, {}))
 
 
 def entries(
-    document: Mapping[str, Any], schema: Mapping[str, Table], path: str = "", block: Any = None
+    document: Mapping[str, Any], schema: Schema, path: str = "", block: Any = None
 ) -> Iterator[tuple[str, Entry | None]]:
     """(path, entry) of every key of a document, blocks inside it included; None where no table names the key.
 
@@ -88,7 +106,7 @@ def entries(
                     yield from entries(document, schema, name, part)
 
 
-def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: Mapping[str, Table]) -> list[str]:
+def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: Schema) -> list[str]:
     """Name and reason of everything in a document that nobody checks, each once; a block that nobody checks is named as a
     whole."""
     found: dict[str, None] = {}
@@ -100,7 +118,7 @@ def not_checked(document: Mapping[str, Any], arrays: Mapping[str, Any], schema: 
             place = "parameter " if path.startswith("parameters.") else ""
             found[f"{place}{name}: {entry.how}"] = None
     for name in arrays:
-        entry = schema.get("arrays.", {}).get(str(name))
+        entry = union(schema.get("arrays.", {})).get(str(name))
         if entry is not None and entry.kind == "unchecked":
             found[f"array {name}: {entry.how}"] = None
     return list(found)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import gamma
+from ..case import Case
 from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
-from ..document import is_count, is_number, number, read_arrays
 from ..errors import CertificateError
+from ..form.entries import is_count, is_number, number
 from ..rows import as_rows, filled
-from ..statement import same_rows, same_targets
-from ..verdict import Claim
-from .document import array_forms, flaw_of_arrays
+from ..same_data import same_rows, same_targets
+from .document import defect_of_arrays
 
 #: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
 SHARE = 1e-6
@@ -24,24 +24,18 @@ SHARE = 1e-6
 EXACT_ROWS = 200_000
 
 
-class Case:
+class TreeData(Case):
     """X in float32, targets Y (n, P) as 0 and 1 of the classes or as numbers, weights, and the arrays of the tree."""
 
-    def __init__(self, document: dict[str, Any], arrays: Mapping[str, Any], X: Any, y: Any, sample_weight: Any) -> None:
-        self.document, self.block = document, document["certificate"]
-        self.parameters, self.problem = document["parameters"], document["problem"]
-        self.d, self.X = document["n_features"], rows_in_float32(X)
-        self.given = same_rows(document, as_rows(self.X), sample_weight, gaps=True)
-        self._targets(y, len(self.X))
-        same_targets(document, self.marks, self.kind, "targets")
-        self.arrays = read_arrays(document, arrays, array_forms(document))
-        self.levels: list[np.ndarray | None] = []
-        start = 0
-        for count in self.problem["levels"]:
-            self.levels.append(self.arrays["levels"][start : start + count] if count else None)
-            start += count
+    def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.X = rows_in_float32(X)
+        self.given = same_rows(self.document, as_rows(self.X), sample_weight, gaps=True)
+        self._read_targets(y, len(self.X))
+        same_targets(self.document, self.marks, self.kind, "targets")
+        ends = np.cumsum([0, *self.problem["levels"]])
+        self.levels = [self.arrays["levels"][a:b] if b > a else None for a, b in pairwise(ends.tolist())]
 
-    def _targets(self, y: Any, n: int) -> None:
+    def _read_targets(self, y: Any, n: int) -> None:
         outputs = self.problem["outputs"]
         if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
             y = y.to_numpy()
@@ -55,66 +49,66 @@ class Case:
             raise CertificateError(f"other targets: {told}")
         table = table.reshape(n, columns)
         self.weights = self.given
-        self.index: np.ndarray | None = None
+        self.index = None
         if isinstance(outputs, int):
             self.marks, self.kind = floats_of(table) + 0.0, "<f8"
-            self.Y, self.parts = self.marks, np.arange(columns + 1)
+            self.Y, self.starts = self.marks, np.arange(columns + 1)
             return
         self.index = np.column_stack([label_index(table[:, o], block, n) for o, block in enumerate(outputs)])
         self.marks, self.kind = self.index, "<i8"
-        self.parts = np.concatenate([[0], np.cumsum([len(block["values"]) for block in outputs])]).astype(np.int64)
-        self.Y = np.zeros((n, int(self.parts[-1])))
+        self.starts = np.concatenate([[0], np.cumsum([len(block["values"]) for block in outputs])]).astype(np.int64)
+        self.Y = np.zeros((n, int(self.starts[-1])))
         for o in range(columns):
-            self.Y[np.arange(n), self.parts[o] + self.index[:, o]] = 1.0
+            self.Y[np.arange(n), self.starts[o] + self.index[:, o]] = 1.0
         for o, of_class in enumerate(self.problem["class_weight"] or []):
             self.weights = self.weights * np.array([number(w) for w in of_class])[self.index[:, o]]
 
     # -- what was asked for
 
-    def statement_claims(self, claims: list[Claim]) -> bool:
+    def statement_claims(self) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
         asked = "entropy" if p.get("criterion") == "log_loss" else p.get("criterion")
-        claims.append(Claim("criterion", problem["criterion"], asked, problem["criterion"] == asked))
+        self.claim("criterion", problem["criterion"], asked, problem["criterion"] == asked)
         if self.index is not None:
             values = [block["values"] for block in problem["outputs"]]
             good = all(map(sorted_unique, values))
             present = all(np.unique(self.index[:, o]).size == len(each) for o, each in enumerate(values))
-            claims.append(Claim("classes", [len(each) for each in values], None, good and present, "sorted, all there"))
-            self._class_weight_claims(claims)
+            self.claim("classes", [len(each) for each in values], None, good and present, "sorted, all there")
+            self._class_weight_claims()
         total = float(self.weights.sum())
         there = bool(np.isfinite(self.weights).all() and (self.weights > 0).any() and np.isfinite(self.Y).all())
-        claims.append(Claim("row weights", "finite, not all 0", None, there))
+        self.claim("row weights", "finite, not all 0", None, there)
         leaf, split = p.get("min_samples_leaf"), p.get("min_samples_split")
         wanted_leaf = _count(leaf, n)
         wanted_split = None if wanted_leaf is None else _count(split, n)
         if wanted_split is not None and wanted_leaf is not None:
             wanted_split = max(2, wanted_split, 2 * wanted_leaf)
-        claims.append(Claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf))
+        self.claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf)
         kept = problem["min_split"] == wanted_split
-        claims.append(Claim("min_samples_split", problem["min_split"], wanted_split, kept))
+        self.claim("min_samples_split", problem["min_split"], wanted_split, kept)
         share = p.get("min_weight_fraction_leaf")
         least, room = number(problem["min_weight"]), capped(gamma(2 * n + 8), total, SHARE)
         good = is_number(share) and equal(least, number(share) * total, room * total)
-        claims.append(Claim("min_weight_fraction_leaf", least, share, good))
+        self.claim("min_weight_fraction_leaf", least, share, good)
         all_tried = problem["exact"] and p.get("splitter") == "best" and problem["max_features"] >= self.d
-        claims.append(Claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried))
+        self.claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried)
         bins, most = p.get("max_bins", "auto"), max(np.unique(self.X[:, j]).size for j in range(self.d))
         few = most < bins if is_count(bins) else bins is None or n <= EXACT_ROWS
-        claims.append(Claim("bins", problem["exact"], bins, problem["exact"] or not few, "none where values are few"))
+        self.claim("bins", problem["exact"], bins, problem["exact"] or not few, "none where values are few")
         features = _features(p.get("max_features"), self.d)
-        claims.append(Claim("max_features", problem["max_features"], features, problem["max_features"] == features))
+        self.claim("max_features", problem["max_features"], features, problem["max_features"] == features)
         missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()
-        claims.append(Claim("missing values", problem["missing"], missing, problem["missing"] == missing))
+        self.claim("missing values", problem["missing"], missing, problem["missing"] == missing)
         status = self.block["status"]
-        claims.append(Claim("status", status, "converged", status == "converged", "growth ends by itself"))
+        self.claim("status", status, "converged", status == "converged", "growth ends by itself")
         known = p.get("splitter") in ("best", "random")
-        claims.append(Claim("splitter", p.get("splitter"), None, known, "best or random"))
-        return all(claim.holds for claim in claims)
+        self.claim("splitter", p.get("splitter"), None, known, "best or random")
+        return self.all_hold()
 
-    def _class_weight_claims(self, claims: list[Claim]) -> None:
+    def _class_weight_claims(self) -> None:
         asked, resolved = self.parameters.get("class_weight"), self.problem["class_weight"]
         if asked is None or resolved is None:
-            claims.append(Claim("class weights", resolved, asked, asked is None and resolved is None))
+            self.claim("class weights", resolved, asked, asked is None and resolved is None)
             return
         outputs = self.problem["outputs"]
         each = [asked] if len(outputs) == 1 else [asked] * len(outputs) if asked == "balanced" else asked
@@ -123,17 +117,17 @@ class Case:
             values = [number(w) for w in resolved[o]]
             assert self.index is not None
             good = good and class_weights_agree(each[o], block["values"], values, self.index[:, o], self.given)[0]
-        claims.append(Claim("class weights", resolved, asked, good))
+        self.claim("class weights", resolved, asked, good)
 
-    def form_claims(self, claims: list[Claim]) -> bool:
+    def form_claims(self) -> bool:
         """Whether the arrays are a tree at all, and its size and depth."""
         left, right, feature = (self.arrays[name].astype(np.int64) for name in ("left", "right", "feature"))
         N, ends = left.size, left < 0
-        inner, good = np.flatnonzero(~ends), flaw_of_arrays(self.document, self.arrays) is None
+        inner, good = np.flatnonzero(~ends), defect_of_arrays(self.document, self.arrays) is None
         known = [(j, each) for j, each in enumerate(self.levels) if each is not None]
         good = good and all(np.array_equal(each, _values(self.X[:, j])) for j, each in known)
         good = good and not self.arrays["threshold"][np.isin(feature, [j for j, _ in known])].any()
-        claims.append(Claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it"))
+        self.claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it")
         if not good:
             return False
         depth = np.zeros(N, dtype=np.int64)
@@ -141,11 +135,11 @@ class Case:
             depth[left[t]] = depth[right[t]] = depth[t] + 1
         self.left, self.right, self.feature, self.ends, self.depth = left, right, feature, ends, depth
         deepest, leaves = int(depth.max()), int(ends.sum())
-        claims.append(Claim("depth", self.block["depth"], deepest, self.block["depth"] == deepest))
-        claims.append(Claim("leaves", self.block["leaves"], leaves, self.block["leaves"] == leaves))
+        self.claim("depth", self.block["depth"], deepest, self.block["depth"] == deepest)
+        self.claim("leaves", self.block["leaves"], leaves, self.block["leaves"] == leaves)
         most, widest = self.parameters.get("max_depth"), self.parameters.get("max_leaf_nodes")
-        claims.append(Claim("max_depth", most, deepest, most is None or at_most(deepest, most)))
-        claims.append(Claim("max_leaf_nodes", widest, leaves, widest is None or at_most(leaves, widest)))
+        self.claim("max_depth", most, deepest, most is None or at_most(deepest, most))
+        self.claim("max_leaf_nodes", widest, leaves, widest is None or at_most(leaves, widest))
         return True
 
     # -- rows through the tree
@@ -163,25 +157,24 @@ class Case:
 
     def send_rows(self) -> None:
         """The rows of every node, those of weight 0 left out."""
-        self.rows: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * self.left.size
-        self.rows[0] = np.flatnonzero(self.weights > 0)
+        self.held: list[np.ndarray] = [np.empty(0, dtype=np.int64)] * self.left.size
+        self.held[0] = np.flatnonzero(self.weights > 0)
         for t in np.flatnonzero(~self.ends).tolist():
-            here = self.goes_left(t, self.rows[t])
-            self.rows[self.left[t]], self.rows[self.right[t]] = self.rows[t][here], self.rows[t][~here]
+            here = self.goes_left(t, self.held[t])
+            self.held[self.left[t]], self.held[self.right[t]] = self.held[t][here], self.held[t][~here]
 
-    def node_claims(self, claims: list[Claim]) -> None:
+    def node_claims(self) -> None:
         N, P = self.left.size, self.Y.shape[1]
-        counts = np.array([rows.size for rows in self.rows])
-        claims.append(_same("rows of the nodes", self.arrays["n_samples"], counts, np.zeros(N)))
-        claims.append(Claim("rows of the nodes", "at least 1", int(counts.min()), at_most(1, int(counts.min()))))
-        if not claims[-1].holds:
+        counts = np.array([rows.size for rows in self.held])
+        self._same("rows of the nodes", self.arrays["n_samples"], counts, np.zeros(N))
+        if not self.claim("rows of the nodes", "at least 1", int(counts.min()), at_most(1, int(counts.min()))):
             return
         astray = [t for t in np.flatnonzero(~self.ends).tolist() if not self._sends_others(t, counts)]
         note = f"node {astray[0]} does not" if astray else "where more rows go"
-        claims.append(Claim("values that no row of a node has go", "at every split", None, not astray, note))
+        self.claim("values that no row of a node has go", "at every split", None, not astray, note)
         weight, value, impurity, room = np.zeros(N), np.zeros((N, P)), np.zeros(N), np.zeros(N)
         largest = np.zeros(N)
-        for t, rows in enumerate(self.rows):
+        for t, rows in enumerate(self.held):
             w, Y = self.weights[rows], self.Y[rows]
             weight[t] = w.sum()
             value[t] = Y[0] + w @ (Y - Y[0]) / weight[t]
@@ -190,41 +183,47 @@ class Case:
             room[t] = gamma(8 * rows.size + 64)
         # What two ways of summing the same numbers can differ by.
         room = capped(room, 1.0, SHARE)
-        claims.append(_same("weights of the nodes", self.arrays["weighted_n"], weight, room * weight))
+        self._same("weights of the nodes", self.arrays["weighted_n"], weight, room * weight)
         near = 4.0 * room * (np.maximum(largest, 1.0) if self.index is not None else largest)
-        claims.append(_same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P)))
+        self._same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P))
         spread = 1.0 if self.index is not None else np.maximum(impurity, (largest * room) ** 2)
         spread = spread if self.problem["criterion"] != "entropy" else 64.0
         wide = 16.0 * room * spread + near * np.sqrt(impurity) * 4.0
-        claims.append(_same("impurities of the nodes", self.arrays["impurity"], impurity, wide))
+        self._same("impurities of the nodes", self.arrays["impurity"], impurity, wide)
         error = self._error(weight, value, impurity)
         size = 1.0 if self.index is not None else float(impurity[0]) + float((largest[0] * room[0]) ** 2)
         slack = capped(gamma(64 * N + 8 * self.X.shape[0]), 1.0, SHARE) * size
         claimed = number(self.block["error"])
-        claims.append(Claim("training error", claimed, error, equal(claimed, error, 4.0 * slack)))
+        self.claim("training error", claimed, error, equal(claimed, error, 4.0 * slack))
         ends = np.flatnonzero(self.ends)
         least = int(counts[ends].min())
         leaf = self.problem["min_leaf"]
-        claims.append(Claim("rows of a leaf", leaf, least, N == 1 or at_most(leaf, least)))
+        self.claim("rows of a leaf", leaf, least, N == 1 or at_most(leaf, least))
         light, floor = float(weight[ends].min()), number(self.problem["min_weight"])
         kept = N == 1 or at_most(floor, light, float(room.max()) * weight[0])
-        claims.append(Claim("weight of a leaf", floor, light, kept))
+        self.claim("weight of a leaf", floor, light, kept)
         self.weight, self.impurity = weight, impurity
 
     def _sends_others(self, node: int, counts: np.ndarray) -> bool:
         """Whether what no row of a node has, a category or a missing value, goes where more rows go."""
         j, more = int(self.feature[node]), counts[self.left[node]] > counts[self.right[node]]
-        x, known = self.X[self.rows[node], j], self.levels[j]
+        x, known = self.X[self.held[node], j], self.levels[j]
         bits = np.unpackbits(self.arrays["categories"][node].astype("<u4").view(np.uint8), bitorder="little")
         size = 0 if known is None else known.size
         open_ = bits[:size][~np.isin(known, x)] if known is not None else bits
         fine = bool(np.isnan(x).any()) or bool(self.arrays["missing_left"][node]) == more
         return fine and not bits[size:].any() and bool((open_ == more).all() or known is None)
 
+    def _same(self, name: str, claimed: np.ndarray, found: np.ndarray, room: np.ndarray) -> bool:
+        off = np.abs(claimed.astype(np.float64) - found)
+        node = int(np.argmax(off.reshape(off.shape[0], -1).max(axis=1)))
+        shown = f"off by at most {float(off.max()):.1e}, at node {node}"
+        return self.claim(name, f"{claimed.shape[0]} nodes", shown, equal(claimed, found, room))
+
     def impurity_of(self, w: np.ndarray, Y: np.ndarray) -> float:
         W = float(w.sum())
         mean = Y[0] + w @ (Y - Y[0]) / W
-        outputs = self.parts.size - 1
+        outputs = self.starts.size - 1
         if self.problem["criterion"] == "squared_error":
             return float((w @ (Y - mean) ** 2).sum() / (W * Y.shape[1]))
         if self.problem["criterion"] == "gini":
@@ -235,10 +234,10 @@ class Case:
         mass = weight[self.ends] / weight[0]
         if self.index is None:
             return float(mass @ impurity[self.ends])
-        outputs = self.parts.size - 1
+        outputs = self.starts.size - 1
         wrong = 0.0
         for t in np.flatnonzero(self.ends).tolist():
-            rows = self.rows[t]
+            rows = self.held[t]
             for o in range(outputs):
                 sums = np.bincount(self.index[rows, o], weights=self.weights[rows])
                 wrong += float(sums.sum() - sums.max()) / outputs
@@ -277,10 +276,3 @@ def _features(value: Any, d: int) -> int | None:
 def _values(x: np.ndarray) -> np.ndarray:
     """The values of a column, each once."""
     return np.unique(x[~np.isnan(x)])
-
-
-def _same(name: str, claimed: np.ndarray, found: np.ndarray, room: np.ndarray) -> Claim:
-    off = np.abs(claimed.astype(np.float64) - found)
-    node = int(np.argmax(off.reshape(off.shape[0], -1).max(axis=1)))
-    shown = f"off by at most {float(off.max()):.1e}, at node {node}"
-    return Claim(name, f"{claimed.shape[0]} nodes", shown, equal(claimed, found, room))

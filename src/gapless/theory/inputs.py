@@ -10,7 +10,7 @@ import numpy as np
 from gapless._runtime.written import written
 
 
-def probability(value: Any, name: str = "delta") -> float:
+def as_probability(value: Any, name: str = "delta") -> float:
     """A number strictly between 0 and 1."""
     number = _number(value, name)
     if not 0.0 < number < 1.0:
@@ -18,14 +18,14 @@ def probability(value: Any, name: str = "delta") -> float:
     return number
 
 
-def positive(value: Any, name: str = "epsilon") -> float:
+def as_positive(value: Any, name: str = "epsilon") -> float:
     number = _number(value, name)
     if not (number > 0.0 and math.isfinite(number)):
         raise ValueError(f"{name} must be a positive number; got {written(value)}")
     return number
 
 
-def not_negative(value: Any, name: str) -> float:
+def as_nonnegative(value: Any, name: str) -> float:
     """A finite number of at least 0."""
     number = _number(value, name)
     if not (number >= 0.0 and math.isfinite(number)):
@@ -33,7 +33,7 @@ def not_negative(value: Any, name: str) -> float:
     return number
 
 
-def fraction(value: Any, name: str) -> float:
+def as_fraction(value: Any, name: str) -> float:
     """A number from 0 to 1, ends included."""
     number = _number(value, name)
     if not 0.0 <= number <= 1.0:
@@ -41,7 +41,7 @@ def fraction(value: Any, name: str) -> float:
     return number
 
 
-def whole(value: Any, name: str = "n", least: int = 1) -> int:
+def as_whole(value: Any, name: str = "n", least: int = 1) -> int:
     """A whole number, as an integer of any size; 1000.0 and 1e7 are whole, 10.5 is not."""
     if isinstance(value, bool | np.bool_ | str) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a whole number; got {written(value)}")
@@ -53,12 +53,12 @@ def whole(value: Any, name: str = "n", least: int = 1) -> int:
     return number
 
 
-def dense(X: Any) -> np.ndarray:
+def as_dense(X: Any) -> np.ndarray:
     """An array, of sparse rows too."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
 
 
-def finite(value: Any, name: str) -> np.ndarray:
+def as_finite(value: Any, name: str) -> np.ndarray:
     """An array of finite numbers; the first that is none is named with its place."""
     try:
         found = np.asarray(value, dtype=np.float64)

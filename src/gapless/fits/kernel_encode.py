@@ -1,0 +1,249 @@
+"""Kernel machines: the user's rows, labels and weights as rows of a problem, with their Gram matrix.
+
+This is done once for all subproblems, and for all C of a path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gapless import kernels
+from gapless._runtime.clock import now
+from gapless._runtime.threads import aside
+from gapless._runtime.written import written
+from gapless.certificates.fingerprint import fingerprint
+from gapless.certificates.least_squares import target_fingerprint
+from gapless.encode.gamma import resolve_gamma
+from gapless.encode.labels import Labels, encode_labels, one_class_error
+from gapless.encode.pairs import pairs_of_classes
+from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight
+from gapless.gram.blocks import build_gram
+from gapless.gram.bytes import ByteTiles
+from gapless.gram.class_pairs import PairwiseGram
+from gapless.gram.interface import Gram
+from gapless.gram.tiles import RowTiles
+from gapless.kernels.named import named_kernel
+from gapless.kernels.positive import MOST_ROWS, PositiveProof, prove_positive
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
+from gapless.solvers.loop import Stop
+
+#: (positive class, negative class); None: the problem has no classes.
+ClassPair = tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class KernelRequest:
+    """The parameters of an estimator that its fit needs."""
+
+    estimator: str
+    parameters: Mapping[str, Any]
+    kind: str
+    kernel: Any
+    degree: int
+    gamma: Any
+    coef0: float
+    C: float
+    nu: float
+    epsilon: float
+    class_weight: Any
+    stop: Stop
+    n_jobs: int | None
+    cache_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRows:
+    """The rows of positive weight, in the problem's units: X, Gram matrix, costs, class indices or targets.
+
+    The problem is solved with ``gram`` and certified with ``judged``; these differ for a given matrix by the shift of its
+    diagonal. ``positive`` says whether the dual bounds anything.
+    """
+
+    X: Any
+    gram: Gram
+    judged: Gram
+    kernel: Any
+    cost: Costs
+    index: np.ndarray
+    targets: np.ndarray | None
+    positive: PositiveProof
+    start: Any
+    callback: Any
+    interruption: Any
+    matrix: bool  #: the kernel is given as a matrix, or by a function of the user
+    pairwise: PairwiseGram | None = None  #: one matrix for the problems of all pairs of classes
+
+    def member(self, pair: ClassPair) -> np.ndarray:
+        """Which rows are in the problem of a pair of classes."""
+        if pair is None:
+            return np.ones(self.index.size, bool)
+        return (self.index == pair[0]) | (self.index == pair[1])
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedKernel:
+    """A fit's data: the rows of the problem, and the way back to the user's rows and labels."""
+
+    given: Any
+    labels: Labels | None
+    targets: np.ndarray | None
+    weights: np.ndarray
+    class_weight: np.ndarray
+    classes: np.ndarray  #: the class index of each given row
+    data: KernelRows
+    pairs: list[ClassPair]
+    fingerprint: Callable[[], dict[str, Any]]
+
+    def with_C(self, C: float) -> EncodedKernel:
+        """The same data for another C."""
+        cost = costs(C, self.weights, self.class_weight, self.classes)
+        return replace(self, data=replace(self.data, cost=cost))
+
+
+def encode_kernel(
+    request: KernelRequest, X: Any, y: Any, sample_weight: Any, *, start: Any, callback: Any, interruption: Any
+) -> EncodedKernel:
+    """Encode labels and weights, resolve the kernel, and make the Gram matrix."""
+    n = X.shape[0]
+    _refuse_masking_weights(request, y, sample_weight, n)
+    weights = check_sample_weight(sample_weight, n)
+    labels = targets = None
+    index = np.zeros(n, np.int64)
+    if request.kind in ("c_svc", "nu_svc"):
+        labels = encode_labels(y)
+        index = labels.index
+    elif request.kind != "one_class":
+        targets = np.asarray(y, dtype=np.float64)
+    class_weight = np.ones(1) if labels is None else resolve_class_weight(request.class_weight, labels, weights)
+    cost = costs(request.C if math.isfinite(request.C) else 1.0, weights, class_weight, index)
+    if cost.c.size == 0 and n:
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    given = X
+    marks = aside(lambda: _fingerprint(given, labels, targets, sample_weight, weights))
+    matrix = request.kernel == "precomputed" or callable(request.kernel)
+    kernel, X, proved = _resolve_kernel(request, X, cost, weights, matrix)
+    # The problem is solved with the matrix as it is; the certificate is about K + shift I.
+    whole = build_gram(kernels.Precomputed() if matrix else kernel, X, request.cache_bytes)
+    judged = build_gram(kernel, X, request.cache_bytes) if matrix else whole
+    if not np.isfinite(getattr(whole, "norms2", 0.0)).all():
+        raise ValueError(
+            "The dual coefficients or intercepts are not finite. The input data may contain large values and need to be "
+            "preprocessed: the squares of the values of X overflow. Scale the columns (StandardScaler, MaxAbsScaler)."
+        )
+    data = KernelRows(
+        X, whole, judged, kernel, cost, cost.take(index), None if targets is None else cost.take(targets), proved, start,
+        callback, interruption, matrix,
+    )  # fmt: skip
+    return EncodedKernel(given, labels, targets, weights, class_weight, index, data, _class_pairs(labels, data), marks)
+
+
+class _Late(Exception):
+    """The time is over, or the fit was interrupted, before the matrix of all pairs was made."""
+
+
+def share_between_pairs(request: KernelRequest, encoded: EncodedKernel, deadline: float | None) -> PairwiseGram | None:
+    """One matrix for all pairs of classes, where there are many rows and the budget has room for it."""
+    data = encoded.data
+    laid_out, n = getattr(data.gram, "laid_out", None), data.gram.n
+    worth = (
+        len(encoded.pairs) > 1
+        and n > KERNEL_THRESHOLDS.dense_points
+        and type(laid_out) in (RowTiles, ByteTiles)
+        and isinstance(data.kernel, kernels.RBF)
+    )
+    if not worth or PairwiseGram.bytes_needed(data.index) > request.cache_bytes or math.isinf(request.C):
+        return None
+    assert laid_out is not None
+    assert encoded.labels is not None
+
+    def tick() -> None:
+        late = deadline is not None and now() > deadline
+        if late or (data.interruption is not None and data.interruption.requested):
+            raise _Late
+
+    try:
+        return PairwiseGram(laid_out, data.index, encoded.labels.n_classes, tick)
+    except _Late:
+        return None
+
+
+def _refuse_masking_weights(request: KernelRequest, y: Any, sample_weight: Any, n: int) -> None:
+    """Refuse weights that leave no row, or rows of one class only, in scikit-learn's words."""
+    if sample_weight is None:
+        return
+    try:
+        left = np.asarray(sample_weight, dtype=np.float64) > 0.0
+    except (TypeError, ValueError):
+        return
+    if left.shape != (n,):
+        return
+    if not left.any():
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    if request.kind in ("c_svc", "nu_svc") and np.unique(np.asarray(y)[left]).size == 1 < np.unique(np.asarray(y)).size:
+        if request.kind == "nu_svc":
+            raise ValueError("specified nu is infeasible: all samples with positive weights belong to the same class")
+        raise ValueError("Invalid input - all samples with positive weights belong to the same class")
+
+
+def _fingerprint(X: Any, labels: Labels | None, targets: Any, given: Any, weights: np.ndarray) -> dict[str, Any]:
+    """The hashes of rows, labels or targets, and of the weights where some were given."""
+    if labels is not None:
+        return fingerprint(X, labels.index, None if given is None else weights)
+    values = np.zeros((X.shape[0], 1)) if targets is None else targets[:, None]
+    return target_fingerprint(X, values, np.asarray(weights))
+
+
+def _class_pairs(labels: Labels | None, data: KernelRows) -> list[ClassPair]:
+    """Classes 1 and 0, or each pair of more classes with the first one positive, as in scikit-learn."""
+    if labels is None:
+        return [None]
+    left = np.unique(data.index)
+    if left.size < 2:
+        raise one_class_error(labels.classes[left], " after the rows of weight zero are taken out")
+    return [*pairs_of_classes(labels.n_classes)]
+
+
+def _resolve_kernel(
+    request: KernelRequest, X: Any, cost: Costs, weights: np.ndarray, matrix: bool
+) -> tuple[Any, Any, PositiveProof]:
+    """The kernel with its numbers, the rows of positive weight, and whether its dual bounds anything."""
+    if matrix:
+        K = X if cost.rows is None else X[np.ix_(cost.rows, cost.rows)]
+        K = symmetric_part(np.asarray(K, dtype=np.float64))
+        known = prove_positive(K) if K.shape[0] <= MOST_ROWS else PositiveProof(None)
+        return kernels.Precomputed(known.shift or 0.0), K, known
+    small_values = 1_000_000  # zeros counted: a sparse matrix of no more is made dense, in 8 MB
+    if sparse.issparse(X) and X.shape[0] * X.shape[1] <= small_values:
+        X = X.toarray()  # the same bits as for the same values in an array
+    gamma = resolve_gamma(request.gamma, X, np.asarray(weights, dtype=np.float64))
+    rows = X if cost.rows is None else X[cost.rows]
+    kernel = named_kernel(request.kernel, request.degree, gamma, request.coef0)
+    if kernel.positive is not None:
+        return kernel, rows, PositiveProof(0.0 if kernel.positive else None)
+    known = PositiveProof(None)
+    if rows.shape[0] <= MOST_ROWS // 2:
+        every = np.arange(rows.shape[0])
+        known = prove_positive(build_gram(kernel, rows).block(every, every))
+        known = known if known.shift == 0.0 else known._replace(shift=None)
+    return kernel, rows, known
+
+
+def symmetric_part(K: np.ndarray) -> np.ndarray:
+    """K itself where it is symmetric; its symmetric part where it differs by rounding; ValueError where it differs by more."""
+    off = np.abs(K - K.T)
+    most = float(off.max(initial=0.0))
+    if most == 0.0:
+        return K
+    if most > 1e-7 * float(np.abs(K).max(initial=0.0)):
+        i, j = (int(k) for k in np.unravel_index(int(off.argmax()), off.shape))
+        raise ValueError(
+            f"Precomputed matrix must be symmetric: K[{i}, {j}] = {written(K[i, j])} and K[{j}, {i}] = {written(K[j, i])}. "
+            "A kernel K(x, z) does not depend on the order of x and z."
+        )
+    return 0.5 * (K + K.T)

@@ -1,0 +1,221 @@
+"""Kernel machines: one subproblem, of two classes or of all rows, solved on distinct rows and certified on all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gapless import kernels, losses
+from gapless._runtime.clock import now
+from gapless._runtime.threads import n_threads
+from gapless.certificates.kernel import Pair, certify_kernel
+from gapless.encode.equal_rows import LARGEST, Distinct, distinct
+from gapless.gram.blocks import SubGram
+from gapless.gram.class_pairs import ClassPairGram
+from gapless.gram.dense import DenseGram
+from gapless.gram.interface import Gram
+from gapless.problems.constant import at_least_as_good_as_constant
+from gapless.problems.kernel import KernelDual, evaluate_point
+from gapless.problems.linear import LinearProblem
+from gapless.rows.hashes import row_hashes
+from gapless.solvers.kernel.solve import solve_kernel
+from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
+from gapless.solvers.linear.solve import solve
+from gapless.solvers.loop import Stop
+from gapless.solvers.solution import Event, Solution
+
+from .hard_margin_kernel import fit_hard
+from .kernel_encode import ClassPair, KernelRequest, KernelRows
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSubproblemFit:
+    """The solution of one subproblem, on its own rows, and its claim."""
+
+    u: np.ndarray
+    scalars: np.ndarray
+    scores: np.ndarray
+    claim: Pair
+    history: list[Event]
+    off: np.ndarray | None = None  #: bounds on the errors of the scores beyond float64's
+
+
+def fit_subproblem(
+    request: KernelRequest, data: KernelRows, pairs: list[ClassPair], k: int, deadline: float | None
+) -> KernelSubproblemFit:
+    """Fit subproblem k, with its share of the time that is left."""
+    pair = pairs[k]
+    inside = np.flatnonzero(data.member(pair))
+    stop = request.stop
+    if deadline is not None:
+        share = n_threads(request.n_jobs) / (len(pairs) - k)
+        stop = replace(stop, seconds=min(1.0, share) * max(0.0, deadline - now()))
+    present = np.unique(data.index[inside])
+    if pair is not None and present.size < 2:
+        return _constant_fit(request, inside, pair, present)
+    if math.isinf(request.C):
+        assert pair is not None
+        return _fit_hard_margin(request, data, inside, pair, stop)
+    groups = None if data.pairwise is not None else group_equal_rows(data, inside)
+    problem = build_dual(request, data, inside, data.cost.c[inside], pair, hold=groups is None)
+    _refuse_infeasible(request, problem)
+    start = _resume_point(data, problem, inside, k, len(pairs))
+    small, rows = problem, inside
+    if groups is not None:
+        rows = inside[groups.first]
+        small = build_dual(request, data, rows, groups.c, pair)
+        start = None if start is None else small.beta(groups.gather(problem.u(start)))
+    proved = data.positive.shift is not None
+    if isinstance(data.kernel, kernels.Linear) and request.kind == "c_svc":
+        solution = _solve_linear(data, small, rows, stop, start)
+    else:
+        solution = solve_kernel(
+            small, stop, start=start, callback=data.callback, interruption=data.interruption, positive=proved
+        )
+    if groups is not None or data.judged is not data.gram:
+        problem = build_dual(request, data, inside, data.cost.c[inside], pair, data.judged, hold=False)
+        solution = _on_all_rows(data, problem, solution, groups)
+    assert solution.scores is not None
+    if solution.status not in ("converged", "stalled"):
+        beta, theta, scores = at_least_as_good_as_constant(problem, (solution.u, solution.theta, solution.scores))
+        off = solution.off if theta is solution.theta else None
+        solution = replace(solution, u=beta, theta=theta, scores=scores, off=off)
+    if request.kind in ("nu_svr", "epsilon_svr"):  # u does not hold what the two variables of a row have in common
+        solution = replace(solution, u=problem.beta(problem.u(solution.u)))
+    claim = certify_kernel(problem, solution, tol=request.stop.relative_gap, pair=pair, positive=proved)
+    assert solution.scores is not None
+    return KernelSubproblemFit(
+        problem.u(solution.u), solution.theta, solution.scores, claim, solution.history, solution.off
+    )
+
+
+def _on_all_rows(data: KernelRows, problem: KernelDual, solution: Solution, groups: Distinct | None) -> Solution:
+    """The solution of distinct rows as one of all rows, or that of K as one of K + shift I: with new scores."""
+    beta = solution.u
+    if groups is not None:
+        beta = np.concatenate([groups.expand(half) for half in np.split(beta, problem.n // problem.n_points)])
+    beta = problem.repair(beta)
+    scores = problem.scores(beta)
+    theta = problem.best_scalars(scores) if data.judged is data.gram else solution.theta
+    return replace(solution, u=beta, theta=theta, scores=scores, off=None)
+
+
+def _fit_hard_margin(
+    request: KernelRequest, data: KernelRows, inside: np.ndarray, pair: tuple[int, int], stop: Stop
+) -> KernelSubproblemFit:
+    if data.positive.shift is None:
+        raise ValueError(
+            f"{request.estimator}(C=inf): a hard margin needs a positive semidefinite kernel. Use a finite C."
+        )
+    y = np.where(data.index[inside] == pair[0], 1.0, -1.0)
+    weights = data.cost.c[inside]
+    best, claim = fit_hard(request.estimator, SubGram(data.judged, inside), y, weights, pair, stop, data.interruption)
+    return KernelSubproblemFit(best.u, np.array([best.b]), best.scores, claim, [])
+
+
+def _constant_fit(
+    request: KernelRequest, inside: np.ndarray, pair: tuple[int, int], present: np.ndarray
+) -> KernelSubproblemFit:
+    """The fit of one class alone, where the other has no weight: w = 0, and an offset that predicts it; no loss is left."""
+    sign = 0.0 if present.size == 0 else (1.0 if present[0] == pair[0] else -1.0)
+    zeros = np.zeros(inside.size)
+    claim = Pair(pair[0], "converged", 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, "none", pair[1], 0.0)
+    scalars = np.array([sign, 0.0] if request.kind == "nu_svc" else [sign])
+    return KernelSubproblemFit(zeros, scalars, zeros.copy(), claim, [])
+
+
+def build_dual(
+    request: KernelRequest,
+    data: KernelRows,
+    rows: np.ndarray,
+    c: np.ndarray,
+    pair: ClassPair,
+    gram: Gram | None = None,
+    *,
+    hold: bool = True,
+) -> KernelDual:
+    """The problem on some rows, by ``gram`` in the place of the rows' own; ``hold``: its solver will need many products."""
+    of = data.gram if gram is None else gram
+    whole = of if rows.size == of.n and (np.diff(rows) > 0).all() else SubGram(of, rows)
+    laid_out = getattr(of, "laid_out", None)
+    room = 8 * rows.size**2 * n_threads(request.n_jobs) <= request.cache_bytes
+    if data.pairwise is not None and pair is not None:
+        whole = ClassPairGram(of, rows, data.pairwise, pair)
+    elif hold and laid_out is not None and rows.size <= KERNEL_THRESHOLDS.dense_points and room:
+        whole = DenseGram(whole, laid_out if whole is of else laid_out.reorder(rows, np.float64))
+    if pair is not None:
+        y = np.where(data.index[rows] == pair[0], 1.0, -1.0)
+        return KernelDual.c_svc(whole, y, c) if request.kind == "c_svc" else KernelDual.nu_svc(whole, y, c, request.nu)
+    if request.kind == "one_class":
+        return KernelDual.one_class(whole, c, request.nu)
+    assert data.targets is not None
+    targets = data.targets[rows]
+    if request.kind == "epsilon_svr":
+        return KernelDual.epsilon_svr(whole, targets, c, request.epsilon)
+    return KernelDual.nu_svr(whole, targets, c, request.nu)
+
+
+def _refuse_infeasible(request: KernelRequest, problem: KernelDual) -> None:
+    if problem.is_infeasible():
+        masses = [float(problem.c[side].sum()) for side, _ in problem.sides]
+        most = 2.0 * min(masses) / sum(masses)
+        raise ValueError(
+            f"specified nu is infeasible: nu={request.nu:g} asks for more weight of the smaller class than it has; the classes "
+            f"allow nu <= {most:.6g}."
+        )
+
+
+def group_equal_rows(data: KernelRows, inside: np.ndarray) -> Distinct | None:
+    """Equal rows as one, where the fit goes on to machine precision: equal problems have equal answers to the last bit."""
+    most_values = 4_000_000  # hashing more takes longer than the fit gains
+    most_rows = min(LARGEST, 2 * KERNEL_THRESHOLDS.small_points)
+    if data.matrix or inside.size > most_rows or inside.size * data.X.shape[1] > most_values:
+        return None
+    labels = data.index[inside] if data.targets is None else data.targets[inside]
+    return distinct(row_hashes(data.X[inside]), labels, data.cost.c[inside])
+
+
+def _resume_point(data: KernelRows, problem: KernelDual, inside: np.ndarray, k: int, lines: int) -> np.ndarray | None:
+    """The beta of the fit to resume from, where that has the same number of rows and of subproblems."""
+    if data.start is None:
+        return None
+    dual = getattr(data.start, "certificate_", data.start).arrays.get("dual")
+    if dual is None or dual.shape != (lines, data.cost.n_rows):
+        return None
+    return problem.repair(problem.beta(data.cost.take(dual[k])[inside]))
+
+
+def _solve_linear(
+    data: KernelRows, problem: KernelDual, rows: np.ndarray, stop: Stop, start: np.ndarray | None
+) -> Solution:
+    """Solve kernel="linear" by the linear solver: its dual point is u, and w = sum u x.
+
+    The gap of that w may be wider than the gap of the solver's own w; then the solver goes on to a smaller one.
+    """
+    X = data.X[rows] if rows.size != data.X.shape[0] or not (np.diff(rows) > 0).all() else data.X
+    linear = LinearProblem.build(X, problem.sign.astype(np.int8), problem.c, losses.BY_NAME["hinge"], "free")
+    point = None
+    if start is not None:
+        u = problem.u(start)
+        point = linear.primal_from_dual(u), u
+    aim = stop.relative_gap
+    seconds, history, passes = 0.0, [], 0
+    for _ in range(4):
+        left = stop if stop.seconds is None else replace(stop, seconds=max(0.0, stop.seconds - seconds))
+        found = solve(
+            linear, replace(left, relative_gap=aim), start=point, callback=data.callback, interruption=data.interruption
+        )  # fmt: skip
+        seconds, passes = seconds + found.seconds, passes + found.n_iter
+        history += found.history
+        beta = problem.repair(problem.sign * found.u)
+        scores = problem.scores(beta)
+        scalars, primal, _, gap = evaluate_point(problem, beta, scores)
+        if gap <= stop.relative_gap * max(abs(primal), abs(primal - gap)) or found.status not in (
+            "converged",
+            "stalled",
+        ):
+            break
+        aim, point = 0.1 * aim, (found.theta, found.u)
+    return Solution(scalars, beta, found.status, passes, seconds, found.solver, history, scores)

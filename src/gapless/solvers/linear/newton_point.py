@@ -1,0 +1,151 @@
+"""A point of Newton's method with all that one look at the data says of it, and the gap that comes with it for nothing.
+
+At the scores z the dual point is u = -c l'(z), and Fenchel's inequality is an equality there:
+
+    P - D = 1/2 |grad_w P|^2 - b sum u         (sum u = 0 at the optimum over a free offset)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gapless.problems.linear import LinearProblem
+from gapless.problems.linear_sums import LossAtScores
+from gapless.problems.multinomial import Multinomial
+from gapless.rows.products import sums_like_combine
+from gapless.solvers.line_search import find_step_length
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
+from gapless.solvers.loop import SMALL, Loop
+
+
+class NewtonPoint:
+    """theta, the scores there with c l' and c l'', the sum of the loss and X'(c l')."""
+
+    enough = 0.5  #: a step is taken where the slope along it falls to this share
+
+    def __init__(self, problem: LinearProblem, loop: Loop) -> None:
+        n = problem.n
+        self.problem, self.loop = problem, loop
+        self.at = LossAtScores(np.empty(n), np.empty(n), np.empty(n))
+        self._scratch = np.empty(n) if problem.free else None
+
+    def move_to(self, theta: np.ndarray) -> None:
+        """Look at the data once, at theta."""
+        self.theta = theta
+        self.loss, self.data_part = self.problem.loss_and_gradient(theta, self.at, self.loop.tick)
+
+    @property
+    def primal(self) -> float:
+        return self.problem.penalty(self.theta) + self.loss
+
+    @property
+    def gradient(self) -> np.ndarray:
+        return self.problem.gradient(self.theta, self.data_part)
+
+    def estimate_gain(self, gradient: np.ndarray) -> float:
+        """What steps in w and in b alone could still gain: no bound, as the gap is, but it falls as the steps bring it down."""
+        if not self.problem.free:
+            return 0.5 * float(gradient @ gradient)
+        w, b, curvature = gradient[:-1], float(gradient[-1]), float(self.at.h.sum())
+        return 0.5 * float(w @ w) + (0.5 * b * b / curvature if curvature > 0.0 else 0.0)
+
+    def take_step(self, step: np.ndarray, slope: float) -> bool:
+        """Move by the step, or by the share of it at which the slope is nearly zero; False where it leads nowhere.
+
+        ``slope`` is dP/dt at the start of the step.
+        """
+        before, problem = self.theta, self.problem
+        self.move_to(before + step)
+        w, s = (self.theta[:-1], step[:-1]) if problem.free else (self.theta, step)
+        if abs(float(w @ s + self.data_part @ step)) <= self.enough * abs(slope):
+            return True
+        # The whole step is too far, or not far enough.
+        problem.scores(before, self.loop.tick, out=self.at.z)
+        along = self._scratch = problem.scores(step, self.loop.tick, out=self._scratch)
+        linear, square = problem.penalty_along(before, step)
+
+        def slope_and_curvature(t: float) -> tuple[float, float]:
+            _, slope_along, curvature_along = problem.derivatives_along(self.at, along, t)
+            return linear + t * square + slope_along, square + curvature_along
+
+        t = find_step_length(slope_and_curvature, share=self.enough, start=slope)
+        self.move_to(before + t * step)
+        return t != 0.0
+
+    def defer_dual(self) -> Callable[[], np.ndarray]:
+        """A function that makes the dual point of this point; it is called at the end, and then mostly -g is still at hand."""
+        point = self.theta
+
+        def make() -> np.ndarray:
+            if self.theta is not point:
+                return self.problem.dual_from_primal(point)
+            return self.problem.repair(np.negative(self.at.g, out=self.at.h), out=self.at.h)
+
+        return make
+
+    def record_estimate(self, gap: float) -> float:
+        """Record the point of a solve that only provides a start: an estimate of the gap is near enough to the gap."""
+        primal = self.primal
+        self.loop.record(self.theta, self.defer_dual(), primal, primal - gap, ends=False)
+        return gap
+
+    def record(self, gradient: np.ndarray) -> float:
+        """Record the point and its own dual point, which need not be kept: theta says it all; the gap between them."""
+        problem, loop, primal, make = self.problem, self.loop, self.primal, self.defer_dual()
+        if not problem.free:
+            gap = 0.5 * float(gradient @ gradient)
+            loop.record(self.theta, make, primal, primal - gap, ends=False)
+            return gap
+        w = gradient[:-1]
+        missing = -float(self.data_part[-1])  # sum u, times the constant feature's 1
+        price = problem.offset_bound(primal) * abs(missing) - float(self.theta[-1]) * missing
+        gap = 0.5 * float(w @ w) + price
+        enough = loop.stop.relative_gap * primal
+        # Where w alone is not there yet, no better dual point would help.
+        if price > 1e-3 * enough and gap - price <= enough:
+            few = problem.n <= LINEAR_THRESHOLDS.few_rows
+            u = np.negative(self.at.g, out=None if few else self._scratch)
+            u = problem.repair(u, out=u)
+            combined = problem.combine(u)
+            dual = problem.dual(u, primal, combined)
+            if primal - dual < gap and few:
+                loop.record(self.theta, lambda: u, primal, dual, ends=False)  # not copied: nothing else writes there
+                loop.know_combined(combined)
+                return primal - dual
+            gap = min(gap, primal - dual)
+        loop.record(self.theta, make, primal, primal - gap, ends=False)
+        return gap
+
+    def hand_over(self) -> None:
+        """Tell the loop the scores, and sum u x where it is X'g: the end of the fit need not compute them again."""
+        self.loop.know_scores(self.theta, self.at.z)
+        if not self.problem.free and sums_like_combine(self.problem.pass_rows):
+            self.loop.know_combined(-self.data_part)
+
+
+class NewtonProgress:
+    """The best gap and the best P so far, and for how many steps neither became better."""
+
+    def __init__(self) -> None:
+        self.gap, self.primal, self._stale = np.inf, np.inf, 0
+
+    def has_stalled(self, gap: float, primal: float) -> bool:
+        """Note a step; True where three in a row gained nothing, or P is not finite."""
+        self._stale = self._stale + 1 if gap >= self.gap and primal >= self.primal else 0
+        if self._stale >= 3 or not np.isfinite(primal):
+            return True
+        self.gap, self.primal = min(gap, self.gap), min(primal, self.primal)
+        return False
+
+
+def is_worth_a_step(problem: LinearProblem | Multinomial, loop: Loop, gap: float, before: float) -> bool:
+    """Past the tolerance: on small data go on while each step still pays; on large data a step is no small part of the fit."""
+    if loop.n_iter >= loop.stop.passes:
+        return False
+    if loop.relative_gap > loop.stop.relative_gap:
+        return True
+    if loop.rough:
+        return False
+    return problem.n * (problem.d + 1) <= SMALL and gap <= 0.25 * before and loop.relative_gap > 1e-15
