@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gapless._runtime.clock import Stopwatch
 from gapless.encode.labels import Labels, encode_labels
 from gapless.estimators.shared.constraints import integer, nothing, number, options
-from gapless.estimators.shared.discriminant import (
+from gapless.estimators.shared.gaussian import (
     DiscriminantAnalysis,
     one_row_error,
     singular_class_error,

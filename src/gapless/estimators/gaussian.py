@@ -13,7 +13,7 @@ from gapless._runtime.written import written
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.constraints import options
-from gapless.estimators.shared.discriminant import (
+from gapless.estimators.shared.gaussian import (
     DiscriminantClassifier,
     describe_rank,
     one_row_error,
