@@ -15,18 +15,17 @@ from gapless.problems.hard_margin_kernel import HardMarginFigures, stretch_to_ma
 from gapless.solvers.hard_margin.gram import hard_margin_gram
 from gapless.solvers.loop import Interruption, Stop
 
-#: Rows of the largest hard margin: their kernel matrix is factored.
-MOST_ROWS = 6_000
-
 
 def fit_hard(
     name: str, gram: Gram, y: np.ndarray, weights: np.ndarray, pair: tuple[int, int], stop: Stop,
     interruption: Interruption | None,
 ) -> tuple[HardMarginFigures, Pair]:  # fmt: skip
-    """The point and its claim; NotSeparable with its witness. A search that was stopped before it had a point gives the class of
-    the larger weight."""
+    """The point and its claim, or NotSeparable with its witness.
+
+    A search that was stopped before it had a point returns a constant: the share by which the weight of one class is larger.
+    """
     started = now()
-    if y.size > MOST_ROWS:
+    if y.size > 6_000:  # the factor of the kernel matrix of so many rows takes a minute
         raise MemoryError(
             f"{name}(C=inf) factors the matrix of {y.size} x {y.size} kernel values, {24.0 * y.size**2 / 2**30:.1f} GB. Use a "
             "large finite C."

@@ -29,7 +29,8 @@ from gapless.errors import IllConditionedWarning, listed
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import PASSES, descend_least_squares
-from gapless.solvers.least_squares.solve import Answer, Clock, solve
+from gapless.solvers.least_squares.answer import Answer, Clock
+from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 
 from .certified_model import OptimisedModel
