@@ -15,7 +15,7 @@ from sklearn.utils import check_array
 
 from gapless._runtime.clock import now
 from gapless._runtime.results import result
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.gamma import resolve_gamma
 from gapless.errors import short
 from gapless.estimators.shared.kernel_machine import KernelMachine
@@ -92,7 +92,7 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     }[model.kernel]
     cache = int(float(model.cache_size) * 2**20)
     columns = np.arange(min(part.shape[0], PILOT[1]))
-    with one_blas_thread(), team(model.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(model.n_jobs), np.errstate(all="ignore"):
         pilot = build_gram(kernel, part, cache)
         pilot.block(columns[:8], columns[:8])  # compiled, if it was not
         v = np.ones(columns.size)

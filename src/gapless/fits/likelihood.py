@@ -11,7 +11,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.certificates.likelihood import GradientCertificate, certify_gradient
 from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.separation import Separability, decide
@@ -61,7 +61,7 @@ def fit_unpenalised(
     if labels.n_classes > 2:
         task = replace(task, loss="softmax")
     _refuse_size(data)
-    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
         small, solution = _solve(task, data, stopwatch)
         coef, intercept = small.split(solution.theta, task.dtype)
         problem = small if data.groups is None else small.on(data.X, data.index, cost.c)

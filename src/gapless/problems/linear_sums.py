@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.losses.verbs import conjugate, curvature, dual_of, slope, value
 from gapless.rows.verbs import row_axpy, row_dot
 
@@ -48,7 +48,7 @@ def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
     least_blocks = 100  # of a thread: 51,200 examples are worth waking it
     parts = max(1, blocks // least_blocks)
     ends = [blocks * k // parts for k in range(parts + 1)]
-    share(lambda k: function(ends[k], ends[k + 1]), parts)
+    run_in_parts(lambda k: function(ends[k], ends[k + 1]), parts)
 
 
 def sum_blocks(kernel: Callable[..., Any], n: int, *args: Any) -> float:

@@ -160,7 +160,7 @@ def ridge_way(
         return None
     alphas = [machine.alpha for machine in machines]
     rows = _rows(X)
-    if not R.suits(rows, alphas):
+    if not R.decomposition_pays(rows, alphas):
         return None
     for machine in machines:
         machine._check_parameters()
