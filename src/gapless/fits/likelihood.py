@@ -19,7 +19,7 @@ from gapless.errors import separation_message, unproved_message
 from gapless.problems.likelihood import Basis, Likelihood, no_basis
 from gapless.solvers.likelihood import solve_likelihood, too_large
 from gapless.solvers.loop import Ended, Interruption, Loop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution
 
 from .linear import Encoded, Fitted, Task, encode
@@ -117,7 +117,7 @@ def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood,
         return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
     if too_large(problem):
         raise NotImplementedError(
-            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {DIRECT})")
+            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {FACTORED_COLUMNS})")
         )
     stop = task.stop
     if stop.seconds is not None:

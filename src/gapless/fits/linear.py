@@ -31,7 +31,7 @@ from gapless.problems.multinomial import Multinomial
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.linear.warm_restart import KeptCurvature, solve_from_neighbour
-from gapless.solvers.loop import SMALL, Interruption, Stop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Stop
 from gapless.solvers.solution import Event
 
 from .hard_margin import fit_hard_margin
@@ -150,7 +150,7 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
     given = None if sample_weight is None else weights
     groups = order = hashes = None
     # Small fits go to machine precision, and there equal problems shall give equal answers; elsewhere tol decides.
-    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL:
+    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
         hashes = row_hashes(X)
         groups = distinct(cost.take(hashes), index, cost.c)
     named = in_background(lambda: fingerprint(X, labels.index, given, hashes=hashes))

@@ -19,11 +19,11 @@ from gapless.fits.kernel_subproblem import KernelSubproblemFit, build_dual, fit_
 from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.tiles import RowTiles
-from gapless.problems.between_two_C import PathPoint
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
 
+from .between_two_C import PathPoint
 from .points import Point, Start
 
 

@@ -13,8 +13,8 @@ from gapless._runtime.clock import Stopwatch
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.linear import decode, encode, fit_parts
-from gapless.problems.between_two_C import PathPoint
 
+from .between_two_C import PathPoint
 from .points import Point, Start
 
 
