@@ -62,7 +62,6 @@ NOTHING = {
 SHARED = {
     "problems": {
         "multinomial": "linear: softmax, all classes in one problem",
-        "between_two_C": "linear and kernel: the gap at every C between two points",
         "constant": "the best constant, which a fit that was stopped at once returns",
         "units_of_C": "C in other units",
         "r_squared": "R², of least squares and of every regressor",

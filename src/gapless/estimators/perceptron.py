@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._runtime.progress import Progress, watched
+from gapless._runtime.progress import Progress, with_progress
 from gapless._runtime.written import written
 from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
@@ -219,7 +219,7 @@ class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
             start = self._start(labels, X.shape[1], coef_init, intercept_init)
             random = check_random_state(self.random_state)
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
-            with watched(self) as progress:
+            with with_progress(self) as progress:
                 held_out = self._hold_out(labels, weights * class_weight[labels.index])
                 names = getattr(self, "feature_names_in_", None)
                 rows = EncodedRows(X, labels, weights, class_weight, held_out, sample_weight is not None, names)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import aside, one_blas_thread, team
+from gapless._runtime.threads import in_background, one_blas_thread, thread_team
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import Target, certify_least_squares, target_fingerprint
 from gapless.encode.labels import Labels
@@ -87,10 +87,10 @@ def fit_least_squares(task: LeastSquaresTask, data: LeastSquaresData, interrupti
     dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     with (
         one_blas_thread(),
-        team(task.n_jobs),
+        thread_team(task.n_jobs),
         np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
     ):
-        marks = aside(lambda: data.fingerprint(given))
+        marks = in_background(lambda: data.fingerprint(given))
         scale = None if uniform or (s == 1.0).all() else s
         problem = LeastSquares.build(X, Y, scale, task.alpha, task.fit_intercept, task.n_jobs, look)
         clock = Clock(

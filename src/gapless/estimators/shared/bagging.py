@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, get_ro
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, team
+from gapless._runtime.threads import map_threads, thread_team
 from gapless._runtime.written import written
 from gapless.certificates.bagging import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.model_document import statement
@@ -344,7 +344,7 @@ class BaseBagging(Ensemble):
         """The same bits as ``_sum_answers``, faster, for trees of ours on all features; None for other learners."""
         if not self._drawn.all_features:
             return None
-        with team(self.n_jobs):
+        with thread_team(self.n_jobs):
             return sum_tree_answers(self.estimators_, X)
 
     def _route(self, method: str, params: Mapping[str, Any]) -> Any:
