@@ -63,7 +63,6 @@ NOTHING = {
 SHARED = {
     "problems": {
         "multinomial": "linear: softmax, all classes in one problem",
-        "between_two_C": "linear and kernel: the gap at every C between two points",
         "constant": "the best constant, which a fit that was stopped at once returns",
         "units_of_C": "C in other units",
         "r_squared": "R², of least squares and of every regressor",
@@ -189,6 +188,7 @@ FORMER_KEPT = {
     "src/gapless/estimators/shared/kernel_machine.py": "the base class KernelMachine of five estimators",
     "src/gapless/estimators/shared/ensemble.py": "what bagging and boosting share",
     "src/gapless/lab/scenes/ensembles.py": "bagging and boosting in one scene",
+    "src/gapless/solvers/least_squares/normal_equations.py": "here they are meant: XᵀXw = Xᵀy",
     "benchmarks/studies/ensembles.py": "bagging and boosting in one study",
 }
 

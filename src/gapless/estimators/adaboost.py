@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.config import report_convergence
-from gapless._runtime.threads import team
+from gapless._runtime.threads import thread_team
 from gapless.certificates.boosting import BoostingCertificate
 from gapless.certificates.fingerprint import fingerprint
 from gapless.encode.labels import Labels, encode_labels
@@ -127,7 +127,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             self._check_parameters()
             refuse_lazy(X)
             clock = Clock(stopwatch, self.time_limit, interruption)
-            with team(self.n_jobs):
+            with thread_team(self.n_jobs):
                 run = self._run(X, y, sample_weight, clock, stopwatch)
         if run.status == "not_finite":
             warnings.warn(
@@ -286,7 +286,7 @@ class AdaBoostClassifier(ClassifierMixin, Boosted):
             return total
         stumps = self.__dict__.get("_stumps")
         if stumps is not None:
-            with team(self.n_jobs):
+            with thread_team(self.n_jobs):
                 return sum_votes(stumps, self.estimator_weights_, X, self.n_classes_)
         total = empty_votes(X.shape[0], self.n_classes_)
         for answer, alpha in zip(self._each_answer(X), self.estimator_weights_):

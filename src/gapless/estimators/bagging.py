@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, team
+from gapless._runtime.threads import map_threads, thread_team
 from gapless._runtime.written import written
 from gapless.certificates.bagging import EnsembleCertificate, bag_block, mark_of_targets
 from gapless.certificates.model_document import statement
@@ -366,7 +366,7 @@ class _Bagging(Ensemble):
             return None
         from gapless.estimators.shared.bagging import summed
 
-        with team(self.n_jobs):
+        with thread_team(self.n_jobs):
             return summed(self.estimators_, X)
 
     def _routed(self, method: str, params: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._runtime.progress import Progress, watched
+from gapless._runtime.progress import Progress, with_progress
 from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
 from gapless.certificates.perceptron import BoundCertificate
@@ -222,7 +222,7 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
             start = self._start(labels, X.shape[1], coef_init, intercept_init)
             random = check_random_state(self.random_state)
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
-            with watched(self) as progress:
+            with with_progress(self) as progress:
                 note = _note(progress)
                 held_out = self._held_out(labels, weights * class_weight[labels.index])
                 names = getattr(self, "feature_names_in_", None)

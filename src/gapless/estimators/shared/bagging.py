@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.certificates.tree import TreeData, certify_tree
 from gapless.estimators.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from gapless.fits.tree import choose_bins, fit_tree, hash_rows
@@ -127,5 +127,5 @@ def summed(learners: list[Any], X: Any) -> np.ndarray | None:
         for walk, value in walks:
             add_leaf_values(value, find_leaves(walk, rows[block], missing=False), total[block])
 
-    share(part, -(-X.shape[0] // step))
+    run_in_parts(part, -(-X.shape[0] // step))
     return total

@@ -14,7 +14,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.config import report_convergence
-from gapless._runtime.threads import aside, one_blas_thread, team
+from gapless._runtime.threads import in_background, one_blas_thread, thread_team
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import (
     LeastSquaresCertificate,
@@ -29,7 +29,8 @@ from gapless.errors import IllConditionedWarning, listed
 from gapless.problems.least_squares import LeastSquares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
 from gapless.solvers.descent.least_squares import PASSES, descend_least_squares
-from gapless.solvers.least_squares.solve import Answer, Clock, solve
+from gapless.solvers.least_squares.answer import Answer, Clock
+from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 
 from .certified_model import OptimisedModel
@@ -153,10 +154,10 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         with (
             one_blas_thread(),
-            team(self.n_jobs),
+            thread_team(self.n_jobs),
             np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
         ):
-            marks = aside(named)
+            marks = in_background(named)
             problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs, look)
             seconds = None if self.time_limit is None else float(self.time_limit)
             clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=stopwatch.started)

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._runtime.progress import watched
+from gapless._runtime.progress import with_progress
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
@@ -85,7 +85,7 @@ class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            with watched(self) as callback:
+            with with_progress(self) as callback:
                 fitted = self._fitted(
                     task,
                     X,

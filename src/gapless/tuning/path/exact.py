@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from gapless import kernels, losses
 from gapless._runtime.clock import now
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel_encode import encode_kernel
 from gapless.fits.kernel_subproblem import group_equal_rows
@@ -145,7 +145,7 @@ class _KernelPathData(_PathData):
         self.X, self.labels, judged = self.prototype._read(X, y)
         self.weight, self.name = sample_weight, type(model).__name__
         task = replace(self.prototype._task(), C=1.0)
-        with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
             ready = encode_kernel(
                 task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None
             )
@@ -183,7 +183,7 @@ class _KernelPathData(_PathData):
             full = np.stack([self.dual(u) for u in U])
             rows = np.flatnonzero(np.any(full != 0.0, axis=0))
             kernel, vectors = (kernels.Precomputed(), rows) if precomputed else (self.data.kernel, self.X[rows])
-            with team(self.prototype.n_jobs):
+            with thread_team(self.prototype.n_jobs):
                 return predict_scores(kernel, X, vectors, full[:, rows])
 
         return sums, size
@@ -195,7 +195,7 @@ class _KernelPathData(_PathData):
         )
         full = self.dual(u)
         rows = np.flatnonzero(full)
-        with one_blas_thread(), team(self.prototype.n_jobs), np.errstate(under="ignore"):
+        with one_blas_thread(), thread_team(self.prototype.n_jobs), np.errstate(under="ignore"):
             if self.prototype.kernel == "precomputed":
                 return predict_scores(kernels.Precomputed(), X, rows, full[None, rows])[:, 0] + b
             return predict_scores(self.data.kernel, X, self.X[rows], full[None, rows])[:, 0] + b

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gapless.problems.between_two_C import PathPoint, largest_relative_gap
+from .between_two_C import PathPoint, largest_relative_gap
 
 
 @dataclass(frozen=True, eq=False)

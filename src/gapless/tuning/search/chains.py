@@ -22,7 +22,7 @@ from gapless.estimators.least_squares import Ridge
 from gapless.estimators.svc import SVC
 from gapless.kernels.named import named_kernel
 from gapless.solvers.kernel.folds import hold_matrix, solve_chain
-from gapless.solvers.least_squares.many_penalties import ridge_chain, suits
+from gapless.solvers.least_squares.many_penalties import decomposition_pays, ridge_chain
 from gapless.solvers.loop import Loop
 
 from .folds import take
@@ -154,7 +154,7 @@ def fit_ridge_chain(
         return None
     alphas = [machine.alpha for machine in machines]
     rows = _float_rows(X)
-    if not suits(rows, alphas):
+    if not decomposition_pays(rows, alphas):
         return None
     for machine in machines:
         machine._check_parameters()
