@@ -187,6 +187,7 @@ FORMER_KEPT = {
     "src/gapless/estimators/shared/kernel_machine.py": "the base class KernelMachine of five estimators",
     "src/gapless/estimators/shared/ensemble.py": "what bagging and boosting share",
     "src/gapless/lab/scenes/ensembles.py": "bagging and boosting in one scene",
+    "src/gapless/solvers/least_squares/normal_equations.py": "here they are meant: XᵀXw = Xᵀy",
     "benchmarks/studies/ensembles.py": "bagging and boosting in one study",
 }
 
