@@ -52,7 +52,7 @@ def _seconds_each() -> float:
     return max(1e-9, least)
 
 
-def watch(numbers: np.ndarray, place: int, seen: int, seconds: float, grace: float) -> bool:
+def spin_wait(numbers: np.ndarray, place: int, seen: int, seconds: float, grace: float) -> bool:
     """Whether the number there is another one within about so many seconds; returns ``grace`` later."""
     each = _seconds_each()
     return bool(_watch(numbers, place, seen, int(seconds / each), int(grace / each)))

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from gapless import kernels
 from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY
 from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.certificates.subproblem import Subproblem, certify_values
 from gapless.errors import Shortfall, convergence_message, short, tolerance
+from gapless.kernels.named import named_kernel
+from gapless.kernels.precomputed import Precomputed
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
@@ -212,14 +213,9 @@ def kernel_block(kernel: Any) -> dict[str, Any]:
 def kernel_from_block(block: Mapping[str, Any]) -> Any:
     """The kernel that a document's block describes: the inverse of `kernel_block`."""
     gamma, coef0, shift = (decode_float(block[key]) for key in ("gamma", "coef0", "shift"))
-    return {
-        "linear": lambda: kernels.Linear(),
-        "poly": lambda: kernels.Polynomial(block["degree"], gamma, coef0),
-        "rbf": lambda: kernels.RBF(gamma),
-        "sigmoid": lambda: kernels.Sigmoid(gamma, coef0),
-        "precomputed": lambda: kernels.Precomputed(shift),
-        "callable": lambda: kernels.Precomputed(shift),
-    }[block["name"]]()
+    if block["name"] in ("precomputed", "callable"):
+        return Precomputed(shift)
+    return named_kernel(block["name"], block["degree"], gamma, coef0)
 
 
 def _objective(problem: Mapping[str, Any]) -> Objective:

@@ -17,7 +17,7 @@ from gapless.encode.labels import Labels
 from gapless.rows import Rows, as_rows, scores
 from gapless.rows.copies.choose import best_copy
 from gapless.solvers.hard_margin.solve import hard_margin
-from gapless.solvers.loop import SMALL
+from gapless.solvers.loop import SMALL_FIT_VALUES
 from gapless.solvers.perceptron import Penalty, Run
 from gapless.solvers.separation.decide import Undecided
 
@@ -89,7 +89,7 @@ class LearningRows:
     @property
     def small(self) -> bool:
         """Whether separability and the margin may be asked for at once, without regard to time."""
-        return self.X.shape[0] * (self.X.shape[1] + 1) <= SMALL
+        return self.X.shape[0] * (self.X.shape[1] + 1) <= SMALL_FIT_VALUES
 
     def unbounded(self) -> str:
         """Why there can be no bound on the mistakes, in words; nothing where there can."""

@@ -100,8 +100,13 @@ class Whitening(NamedTuple):
         return bool(np.any(np.abs(scaled - scaled @ self.basis @ self.basis.T) > self.threshold))
 
 
+def _rows_per_block(d: int) -> int:
+    """Rows in a block: enough for LAPACK to be at speed, little beside any X."""
+    return max(4096, 2 * d)
+
+
 def _blocks(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    size = max(4096, 2 * X.shape[1])  # rows: enough for LAPACK to be at speed, little beside any X
+    size = _rows_per_block(X.shape[1])
     for begin in range(0, rows.size, size):
         of = rows[begin : begin + size]
         yield X[of].astype(np.float64, copy=False), np.ones(of.size) if weight is None else weight[of]
@@ -155,7 +160,7 @@ def _factor(
         scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
         if scale.all():
             unit = gram / scale / scale[:, None]
-            if np.linalg.eigvalsh(unit)[0] > 1e-4:  # so well conditioned that forming the correlations loses nothing
+            if np.linalg.eigvalsh(unit)[0] > 1e-4:  # so far from singular that forming the correlations loses nothing
                 return mean, np.linalg.cholesky(unit).T * scale
     root = np.empty((0, d))
     for Z, w in _blocks(X, rows, weight):
@@ -278,7 +283,7 @@ def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
 def quadratic_form(X: np.ndarray, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     """|W'(x - mean)|^2 of each row, at most 1e300, so that differences of two are never NaN."""
     out = np.empty(X.shape[0])
-    size = max(4096, 2 * X.shape[1])  # rows: enough for LAPACK to be at speed, little beside any X
+    size = _rows_per_block(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for begin in range(0, X.shape[0], size):
             Z = (X[begin : begin + size] - mean) @ W  # float64, as the mean is

@@ -22,8 +22,8 @@ from scipy import linalg
 
 from gapless.problems.likelihood import Likelihood, bound
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.loop import SMALL, Interruption, Loop, Stop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Loop, Stop
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution, Status
 
 
@@ -58,15 +58,19 @@ def solve_likelihood(
 
 def too_large(problem: Likelihood) -> bool:
     """Whether the Hessian is beyond what is factored."""
-    return problem.S * problem.basis.width > DIRECT
+    return problem.S * problem.basis.width > FACTORED_COLUMNS
 
 
 def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> None:
-    """Ends the loop; ``reached`` holds what it found."""
+    """Step until the loop ends; ``reached`` holds the best point."""
+    proof_share = 1e-10  # lam^2 / F from which a proof is tried, however small tol is
+    floor = 1e-12  # lam^2, over the loss or the largest weight of a row, below which a decrement gets no proof
+    sharp = 1e-26  # lam^2 / F below which a proved decrement cannot be improved
+    fine = 1e-6  # lam^2 at which a large fit stops: coefficients are within a thousandth of their standard errors
     tol, theta = loop.stop.relative_gap, reached.theta
     empty = float(problem.c.sum()) * float(np.log(problem.K))
     heaviest = float(problem.c.max())
-    small = problem.n * (problem.d + 1) <= SMALL
+    small = problem.n * (problem.d + 1) <= SMALL_FIT_VALUES
     before = np.inf
     while True:
         Z = problem.scores(theta, loop.tick)
@@ -80,21 +84,17 @@ def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> Non
         reached.offer(theta, look.loss, lam2)
         if look.margin > 0.0 and look.loss <= min(tol, 0.1) * empty:
             loop.end("infeasible")
-        if lam2 <= max(tol, 1e-10) * look.loss:  # near enough to try a proof, however small tol is
+        if lam2 <= max(tol, proof_share) * look.loss:
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
             reach = problem.widest(inverse, loop.tick) * lam2**0.5
             if reach < 1.0:
                 enough = bound(lam2**0.5, reach, look.loss) <= tol * look.loss
                 # From a reach of 0.1 on a step leaves a tenth of the decrement at most, but for rounding.
-                # Below 1e-26 of the loss a proved decrement cannot be improved.
-                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= 1e-26 * look.loss
-                # A large fit stops at 1e-6: coefficients are then within a thousandth of their standard errors.
-                if stuck or (enough and not small and lam2 <= 1e-6):
+                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= sharp * look.loss
+                if stuck or (enough and not small and lam2 <= fine):
                     loop.end("converged" if enough else "stalled")
                 before = lam2
-            elif lam2 <= 1e-12 * min(
-                look.loss, heaviest
-            ):  # a decrement that is so small without a proof will not get one
+            elif lam2 <= floor * min(look.loss, heaviest):
                 loop.end("infeasible" if look.margin > 0.0 else "stalled")
         if loop.n_iter >= loop.stop.passes:
             loop.end("max_iter")
@@ -119,11 +119,12 @@ def _factor(H: np.ndarray) -> np.ndarray:
 
 
 def _slope_and_bend(problem: Likelihood, Z: np.ndarray, along: np.ndarray) -> Callable[[float], tuple[float, float]]:
+    rows_at_once = 1 << 16
+
     def at(t: float) -> tuple[float, float]:
         slope = bend = 0.0
-        rows = 1 << 16  # at a time
-        for i in range(0, problem.n, rows):
-            part = slice(i, i + rows)
+        for i in range(0, problem.n, rows_at_once):
+            part = slice(i, i + rows_at_once)
             v = along[part]
             moved = Z[part] + t * v
             slope += float(np.sum(problem.slopes(moved, part) * v))

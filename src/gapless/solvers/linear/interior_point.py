@@ -18,12 +18,12 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import Loop
-from gapless.solvers.newton_system import DIRECT, NewtonSystem
+from gapless.solvers.newton_system import FACTORED_COLUMNS, NewtonSystem
 
 
 def can_solve(problem: LinearProblem) -> bool:
     """The system of a step is small enough to be factored."""
-    return min(problem.n, problem.d + 1) <= DIRECT
+    return min(problem.n, problem.d + 1) <= FACTORED_COLUMNS
 
 
 def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) -> None:
@@ -31,7 +31,7 @@ def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None 
     y, c, n = problem.y, problem.c, problem.n
     theta, alpha, s, xi = _start(problem, start)
     every = np.arange(n)
-    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= DIRECT else None
+    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= FACTORED_COLUMNS else None
     best_gap, stale = np.inf, 0
     for _ in range(100):
         t = c - alpha

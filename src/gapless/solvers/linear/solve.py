@@ -33,8 +33,8 @@ from gapless.solvers.linear.newton import newton
 from gapless.solvers.linear.newton_softmax import newton_softmax
 from gapless.solvers.linear.semismooth_newton import semismooth
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS as LIMITS
-from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Interruption, Loop, Stop
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution, Status
 
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
@@ -226,7 +226,7 @@ def _plan_hinge(
 
 def _is_small(problem: LinearProblem) -> bool:
     """Every fit of so few values goes on to machine precision."""
-    return problem.n * (problem.d + 1) <= SMALL
+    return problem.n * (problem.d + 1) <= SMALL_FIT_VALUES
 
 
 def _is_weak(problem: LinearProblem) -> bool:
@@ -238,7 +238,7 @@ def _is_weak(problem: LinearProblem) -> bool:
 
 def has_many_features(problem: LinearProblem) -> bool:
     """Sparse, and too many columns for a matrix of them."""
-    return is_sparse(problem.rows) and problem.d > DIRECT and problem.n > DIRECT
+    return is_sparse(problem.rows) and problem.d > FACTORED_COLUMNS and problem.n > FACTORED_COLUMNS
 
 
 def passes_are_cheap(problem: LinearProblem) -> bool:
