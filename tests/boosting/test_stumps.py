@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gapless._runtime.threads import team
+from gapless._runtime.threads import thread_team
 from gapless.solvers.boosting import features
 from gapless.solvers.boosting.features import encode_features
 from gapless.solvers.boosting.rounds import order_by_class
@@ -104,7 +104,7 @@ def test_threads_do_not_change_the_bits(K):
     order, starts = order_by_class(y, K)
     w = np.random.default_rng(1).random(y.size)
     alone = find_best_stump(encode_features(X, order), starts, w)
-    with team(3):
+    with thread_team(3):
         several = find_best_stump(encode_features(X, order), starts, w)
     assert alone.split.threshold == several.split.threshold
     assert alone.split.feature == several.split.feature

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gapless
-from gapless._runtime.threads import team
+from gapless._runtime.threads import thread_team
 from gapless.gram.blocks import build_gram
 from gapless.gram.class_pairs import ClassPairGram, ClassPairTiles, PairwiseGram
 from gapless.kernels.rbf import RBF
@@ -25,7 +25,7 @@ def test_rows_and_products_are_those_of_the_kernel(threads: int) -> None:
     whole = build_gram(RBF(0.3), X)
     K = np.exp(-0.3 * ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2))
     random = np.random.default_rng(1)
-    with team(threads):
+    with thread_team(threads):
         together = PairwiseGram(whole.laid_out, y, 3)
     for pair in ((1, 0), (0, 2), (1, 2)):
         index = np.flatnonzero((y == pair[0]) | (y == pair[1]))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.blocks import build_gram
 from gapless.gram.bytes import ByteTiles
@@ -99,7 +99,7 @@ def test_the_same_bits_for_any_number_of_threads(make):
     X, v = make(5000, 12), np.random.default_rng(0).normal(size=600)
     found = set()
     for threads in (1, 2, 3):
-        with one_blas_thread(), team(threads):
+        with one_blas_thread(), thread_team(threads):
             found.add(build_gram(RBF(0.1), X).product(np.arange(600), v).tobytes())
     assert len(found) == 1
 

@@ -6,8 +6,10 @@ import numpy as np
 
 from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF, Linear, Polynomial
-from gapless.problems.kernel import KINDS, KernelDual
+from gapless.problems.kernel import KernelDual
 
+#: The five kernel machines, as problems and documents name them.
+KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
 KERNELS = (RBF(0.4), RBF(3.0), Polynomial(2, 0.5, 1.0), Linear())
 
 

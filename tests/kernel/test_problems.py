@@ -9,10 +9,10 @@ import pytest
 
 from gapless.gram.blocks import build_gram
 from gapless.kernels import RBF, Precomputed
-from gapless.problems.kernel import KINDS, KernelDual, quantile_interval
+from gapless.problems.kernel import KernelDual, quantile_interval
 from gapless.solvers.kernel.solve import solve_kernel
 from gapless.solvers.loop import Stop
-from tests.kernel.problems import optimum, random_problem
+from tests.kernel.problems import KINDS, optimum, random_problem
 
 
 def solved(problem, tol=1e-11):

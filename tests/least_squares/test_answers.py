@@ -12,7 +12,9 @@ from scipy import sparse
 
 from gapless import ConvergenceWarning, LeastSquaresClassifier, LinearRegression, Ridge, verify
 from gapless.problems.least_squares import LeastSquares
+from gapless.solvers.least_squares import normal_equations
 from gapless.solvers.least_squares import solve as closed_form
+from gapless.solvers.least_squares.answer import Clock
 from gapless.solvers.loop import Stop
 from tests.shared_data import folder, needs_data
 
@@ -194,21 +196,27 @@ def test_per_target_alpha_is_one_fit_each():
         assert whole.intercept_[k] == pytest.approx(one.intercept_, rel=1e-10)
 
 
+def set_threshold(monkeypatch, **changed):
+    for module in (closed_form, normal_equations):
+        limits = module.LEAST_SQUARES_THRESHOLDS._replace(**changed)
+        monkeypatch.setattr(module, "LEAST_SQUARES_THRESHOLDS", limits)
+
+
 def test_every_road_leads_to_the_same_place(monkeypatch):
     X, Y, s = problem_of(10, n=400, d=30)
     reference = Ridge([1.0, 5.0]).fit(X, Y, s)
     assert reference.solver_ == "svd"
-    monkeypatch.setattr(closed_form, "SMALL", 0)
+    set_threshold(monkeypatch, dense_values=0)
     by_cholesky = Ridge([1.0, 5.0]).fit(X, Y, s)
     assert by_cholesky.solver_ == "cholesky"
     np.testing.assert_allclose(by_cholesky.coef_, reference.coef_, rtol=1e-11)
-    monkeypatch.setattr(closed_form, "SMALLEST_RCOND", 2.0)  # no condition is good enough: tile by tile QR
+    set_threshold(monkeypatch, smallest_rcond=2.0)  # no condition is good enough: tile by tile QR
     by_tiles = Ridge([1.0, 5.0]).fit(X, Y, s)
     assert by_tiles.solver_ == "svd"
     np.testing.assert_allclose(by_tiles.coef_, reference.coef_, rtol=1e-11)
     plain, tiled = np.linalg.lstsq(X, Y, rcond=None)[0], LinearRegression(fit_intercept=False).fit(X, Y)
     np.testing.assert_allclose(tiled.coef_, plain.T, rtol=1e-11)
-    monkeypatch.setattr(closed_form, "MOST_COLUMNS", 0)
+    set_threshold(monkeypatch, sparse_columns=0)
     by_cg = Ridge([1.0, 5.0]).fit(sparse.csr_matrix(X), Y, s)
     assert by_cg.solver_ == "sparse_cg"
     np.testing.assert_allclose(by_cg.coef_, reference.coef_, rtol=1e-8)
@@ -222,14 +230,14 @@ def test_least_norm_where_columns_depend(monkeypatch, road):
     X[:, 4] = X[:, 3]
     y = random.normal(size=50)
     if road == "tiles":
-        monkeypatch.setattr(closed_form, "SMALL", 0)
-        monkeypatch.setattr(closed_form, "SMALLEST_RCOND", 2.0)
+        set_threshold(monkeypatch, dense_values=0)
+        set_threshold(monkeypatch, smallest_rcond=2.0)
     given = X
     if road == "cg":
         X = X / [1e-3, 1.0, 1e3, 1.0, 1.0]
         given = sparse.csr_matrix(X)
-        monkeypatch.setattr(closed_form, "SMALL", 0)
-        monkeypatch.setattr(closed_form, "MOST_COLUMNS", 0)
+        set_threshold(monkeypatch, dense_values=0)
+        set_threshold(monkeypatch, sparse_columns=0)
     model = LinearRegression().fit(given, y)
     np.testing.assert_allclose(model.coef_, np.linalg.pinv(X - X.mean(axis=0)) @ (y - y.mean()), rtol=1e-8, atol=1e-9)
     assert model.rank_ == (None if road == "cg" else 4)
@@ -283,7 +291,7 @@ def _far_column(n):
 def test_time_limit_returns_a_usable_model():
     X, Y, _ = problem_of(15, n=3000, d=100)
     problem = LeastSquares.build(X, Y, None, np.zeros(2), True)
-    answer = closed_form.solve(problem, closed_form.Clock(Stop(1e-6, 1, 1e-9)), tol=1e-6)
+    answer = closed_form.solve(problem, Clock(Stop(1e-6, 1, 1e-9)), tol=1e-6)
     assert answer.status == "time_limit"
     assert not answer.W.any()
     np.testing.assert_allclose(answer.b, Y.mean(axis=0))

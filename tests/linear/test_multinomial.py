@@ -147,7 +147,7 @@ def test_conjugate_gradients_where_the_hessian_is_large(offset, monkeypatch):
     X, y = load_digits(return_X_y=True)
     problem = Multinomial.build(X[:500] / 16.0, y[:500], np.ones(500), 10, offset)
     direct = solve_multinomial(problem, Stop(1e-8, 100))
-    monkeypatch.setattr(newton_softmax, "DIRECT", 10)
+    monkeypatch.setattr(newton_softmax, "FACTORED_COLUMNS", 10)
     iterative = solve_multinomial(problem, Stop(1e-8, 100))
     monkeypatch.setattr(newton_softmax, "LINEAR_THRESHOLDS", LINEAR_THRESHOLDS._replace(softmax_multiplications=1.0))
     diagonal = solve_multinomial(problem, Stop(1e-8, 100))

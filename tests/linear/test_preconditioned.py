@@ -71,7 +71,7 @@ def test_the_optimum_is_that_of_written_out_systems(monkeypatch, loss, offset, k
     P = problem(17_000, 60, offset, kind, loss)  # fewer rows go without nesting, fewer columns are written out
     iterated = solve(P, Stop(1e-10, 200), solver="newton")
     for file in (newton_file, newton_point):
-        monkeypatch.setattr(file, "SMALL", 10**9)
+        monkeypatch.setattr(file, "SMALL_FIT_VALUES", 10**9)
     monkeypatch.setattr(newton_file, "LINEAR_THRESHOLDS", LINEAR_THRESHOLDS._replace(newton_subset=()))
     written = solve(P, Stop(1e-10, 200), solver="newton")
     best = P.primal(written.theta)
@@ -111,7 +111,7 @@ def test_rows_as_a_mask_are_numbered_in_slices(d, monkeypatch):
     inside = random.random(9000) < 0.5
     rows, right = R.as_rows(X, 1.0), random.normal(size=d + 1)
     expected = normal_equations.NewtonSystem(rows, weights, np.flatnonzero(inside), 0.5).solve(right)
-    monkeypatch.setattr(normal_equations, "SLICE", 1000)
+    monkeypatch.setattr(normal_equations.NewtonSystem, "slice_rows", 1000)
     gram, sizes = R.gram, []
     monkeypatch.setattr(R, "gram", lambda *args: sizes.append(len(args[2])) or gram(*args))
     found = normal_equations.NewtonSystem(rows, weights, inside, 0.5)

@@ -207,7 +207,7 @@ ALLOWED = {
     "a command": {"cli/commands/a.py": WIDE.replace("p0", "p0: Annotated[int, Option()]")},
     "a docstring": {"solvers/a.py": 'def f(x):\n    """One\n' + "\n" * 60 + '    """\n    return x\n'},
     "a private name of one's own room": {"solvers/a.py": "from gapless.solvers._inner import _x\n"},
-    "a room with an underscore": {"solvers/a.py": "from gapless._runtime.threads import team\n"},
+    "a room with an underscore": {"solvers/a.py": "from gapless._runtime.threads import thread_team\n"},
     "an arrow for the type checker": {
         "solvers/a.py": "from .b import x\n",
         "solvers/b.py": "if TYPE_CHECKING:\n    from .a import y\n",

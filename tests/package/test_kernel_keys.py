@@ -13,7 +13,8 @@ from gapless._compile import kernel_keys
 from tests.package.imports import imported_names, module_of
 
 #: Rooms whose compiled sources are found by what a module imports, not by the type of an argument.
-FOLLOWED = sorted(set(kernel_keys.COMPILED_ROOMS) - set(kernel_keys.VERBS))
+FOLLOWED = sorted(kernel_keys.FOLLOWED_ROOMS)
+COMPILED_ROOMS = {*FOLLOWED, *(name.split("/")[0] for name in kernel_keys.VERB_FILES)}
 DECORATORS = {"compiled", "inlined", "overload", "instruction", "intrinsic", "bind"}
 
 
@@ -24,7 +25,7 @@ DECORATORS = {"compiled", "inlined", "overload", "instruction", "intrinsic", "bi
 def tree(tmp_path, monkeypatch):
     """A copy of the sources that keys are made of, in a place of its own."""
     root = tmp_path / "gapless"
-    needed = {*kernel_keys.COMPILED_ROOMS, "_compile", "judge"}
+    needed = {*COMPILED_ROOMS, "_compile", "judge"}
 
     def left_out(folder, names):
         here = Path(folder) == kernel_keys.PACKAGE
@@ -165,7 +166,7 @@ def test_the_files_of_verbs_are_there():
         assert (kernel_keys.PACKAGE / name).exists(), name
     for file in kernel_keys.verb_files():
         assert file.is_file(), file
-    for room in kernel_keys.COMPILED_ROOMS:
+    for room in COMPILED_ROOMS:
         assert (kernel_keys.PACKAGE / room).is_dir(), room
 
 
@@ -212,7 +213,7 @@ def test_the_key_covers_what_kernels_use():
 
 def test_rooms_inside_compiled_rooms_hand_nothing_on():
     """Their ``__init__.py`` holds a docstring at most: names are imported from the file that has them, which the key follows."""
-    for room in kernel_keys.COMPILED_ROOMS:
+    for room in COMPILED_ROOMS:
         for file in (kernel_keys.PACKAGE / room).rglob("__init__.py"):
             if (
                 file.parent.name == room or file.parent.name == "compiled"

@@ -37,7 +37,7 @@ def wheel(tmp_path, monkeypatch):
     folder.mkdir()
     note = kernel_store.about(LEVEL)
     (folder / "about.json").write_text(json.dumps(note))
-    monkeypatch.setattr(kernel_store, "WHEEL", folder)
+    monkeypatch.setattr(kernel_store, "wheel_folder", lambda: folder)
     monkeypatch.setattr(kernel_store, "places", lambda: kernel_store.Places(tmp_path, (), None))
     monkeypatch.delenv("GAPLESS_PROCESSOR", raising=False)
     caches = (kernel_store.wheel, kernel_store.level, kernel_store.note_level)

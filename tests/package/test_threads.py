@@ -14,8 +14,8 @@ from scipy import sparse
 
 from gapless import rows as R
 from gapless._runtime.helpers import AWAKE, Helper, Job
-from gapless._runtime.spin_wait import watch
-from gapless._runtime.threads import aside, available_cores, map_threads, n_threads, share, team
+from gapless._runtime.spin_wait import spin_wait
+from gapless._runtime.threads import available_cores, in_background, map_threads, n_threads, run_in_parts, thread_team
 from tests.linear.sets import bits, model
 
 
@@ -27,16 +27,16 @@ def test_every_part_once(threads, parts):
     def mark(k):
         seen[k] += 1
 
-    with team(threads):
-        share(mark, parts)
+    with thread_team(threads):
+        run_in_parts(mark, parts)
     assert seen[:parts].tolist() == [1] * parts
 
 
 def test_helpers_take_part():
     """Two parts that wait for each other end only if two threads run them."""
     meet = threading.Barrier(2, timeout=30)
-    with team(2):
-        share(lambda k: meet.wait(), 2)
+    with thread_team(2):
+        run_in_parts(lambda k: meet.wait(), 2)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say on which cores")
@@ -52,8 +52,8 @@ def test_helpers_have_cores_of_their_own(threads):
         meet.wait()
         seen[threading.get_ident()] = os.sched_getaffinity(0)
 
-    with team(threads):
-        share(look, size)
+    with thread_team(threads):
+        run_in_parts(look, size)
         mine = os.sched_getaffinity(0)
         theirs = {frozenset(found) for thread, found in seen.items() if thread != here}
         assert theirs == {frozenset(every - mine)}
@@ -61,15 +61,15 @@ def test_helpers_have_cores_of_their_own(threads):
         assert threads != -1 or n_threads(-1) == cores  # what is left to this thread is not what there is
         assert map_threads(lambda k: os.sched_getaffinity(0), range(2), 2) == [every, every]
     assert os.sched_getaffinity(0) == every
-    with pytest.raises(ZeroDivisionError), team(threads):
-        share(lambda k: 1 / 0, size)
+    with pytest.raises(ZeroDivisionError), thread_team(threads):
+        run_in_parts(lambda k: 1 / 0, size)
     assert os.sched_getaffinity(0) == every
-    with team(threads):
-        share(look, size)
+    with thread_team(threads):
+        run_in_parts(look, size)
 
         def another():
-            with team(2):
-                share(lambda k: None, 2)
+            with thread_team(2):
+                run_in_parts(lambda k: None, 2)
                 return os.sched_getaffinity(0)
 
         began = os.sched_getaffinity(0)
@@ -83,13 +83,13 @@ def test_helpers_have_cores_of_their_own(threads):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_fork_in_a_fit_has_all_cores():
     every = os.sched_getaffinity(0)
-    with team(2):
-        share(lambda k: None, 2)
+    with thread_team(2):
+        run_in_parts(lambda k: None, 2)
         child = os.fork()
         if child == 0:
             fine = os.sched_getaffinity(0) == every
             meet = threading.Barrier(2, timeout=30)
-            share(lambda k: meet.wait(), 2)  # with helpers of its own
+            run_in_parts(lambda k: meet.wait(), 2)  # with helpers of its own
             os._exit(0 if fine else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
@@ -107,8 +107,8 @@ def test_tick_is_called_in_the_callers_thread_and_may_raise():
         time.sleep(0.002)
         done.append(k)
 
-    with team(3), pytest.raises(TimeoutError, match="enough"):
-        share(slow, 1000, tick)
+    with thread_team(3), pytest.raises(TimeoutError, match="enough"):
+        run_in_parts(slow, 1000, tick)
     assert set(ticks) == {caller}
     assert len(done) < 1000
 
@@ -122,25 +122,25 @@ def test_an_error_in_a_helper_is_not_lost():
         if threading.get_ident() != caller:
             raise ZeroDivisionError("in a helper")
 
-    with team(2), pytest.raises(ZeroDivisionError, match="in a helper"):
-        share(fail, 2)
+    with thread_team(2), pytest.raises(ZeroDivisionError, match="in a helper"):
+        run_in_parts(fail, 2)
 
 
 def test_what_runs_side_by_side_has_no_helpers():
     def threads_of_a_share(_):
         idents = set()
-        share(lambda k: idents.add(threading.get_ident()), 50)
+        run_in_parts(lambda k: idents.add(threading.get_ident()), 50)
         return len(idents)
 
-    with team(4):
+    with thread_team(4):
         assert map_threads(threads_of_a_share, range(4), 4) == [1] * 4
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_aside(threads):
-    with team(threads):
-        result = aside(lambda: sum(range(1000)))
-        share(lambda k: None, 10)
+    with thread_team(threads):
+        result = in_background(lambda: sum(range(1000)))
+        run_in_parts(lambda k: None, 10)
         assert result() == 499_500
 
 
@@ -168,7 +168,7 @@ def test_products_have_the_same_bits(kind):
 
     alone = products()
     for threads in (2, 3):
-        with team(threads):
+        with thread_team(threads):
             for expected, found in zip(alone, products()):
                 np.testing.assert_array_equal(found, expected)
 
@@ -189,15 +189,15 @@ def test_fits_have_the_same_bits(loss, kind, offset):
 def test_a_busy_helper_keeps_nothing_of_ours():
     """What a share asked of a helper that had no time is cancelled, but stays in its queue."""
     free = threading.Event()
-    with team(2):
-        later = aside(lambda: free.wait(30))
+    with thread_team(2):
+        later = in_background(lambda: free.wait(30))
         large = np.ones(10)
         gone = weakref.ref(large)
 
         def part(k, large=large):
             large[k] = 2.0
 
-        share(part, 4)
+        run_in_parts(part, 4)
         del large, part
         assert gone() is None
         free.set()
@@ -209,7 +209,7 @@ def test_calls_at_any_distance_are_heard(threads):
     """While a helper is awake, as it goes to sleep, and asleep; every part once, nobody waits for ever."""
     random = np.random.default_rng(0)
     seen = np.zeros((600, 7), int)
-    with team(threads):
+    with thread_team(threads):
         for call in range(600):
             pause = random.choice([0.0, 0.0, AWAKE * random.random(), AWAKE * (0.9 + 0.2 * random.random())])
             until = time.perf_counter() + pause
@@ -221,7 +221,7 @@ def test_calls_at_any_distance_are_heard(threads):
                 if call % 5 == k:
                     time.sleep(1e-4)  # lets go of Python's lock: some part ends last, in either thread
 
-            share(mark, 7)
+            run_in_parts(mark, 7)
             assert seen[call].sum() == 7
     assert (seen == 1).all()
 
@@ -256,18 +256,20 @@ def test_a_helper_that_may_not_wait_awake_is_heard_too():
 def test_a_number_that_changes_is_seen():
     numbers = np.zeros(32, np.int64)
     start = time.perf_counter()
-    assert not watch(numbers, 16, 0, 2e-3, 0.0)
+    assert not spin_wait(numbers, 16, 0, 2e-3, 0.0)
     assert 5e-4 < time.perf_counter() - start < 1.0
-    assert watch(numbers, 16, 1, 1e-3, 1e-5)
+    assert spin_wait(numbers, 16, 1, 1e-3, 1e-5)
     timer = threading.Timer(0.01, lambda: numbers.__setitem__(16, 7))
     timer.start()
-    assert watch(numbers, 16, 0, 20.0, 0.0)  # Python's lock is free meanwhile, or this would be 20 seconds and False
+    assert spin_wait(
+        numbers, 16, 0, 20.0, 0.0
+    )  # Python's lock is free meanwhile, or this would be 20 seconds and False
     timer.join()
 
 
 def test_threads_are_used_again():
     seen = []
     for _ in range(3):
-        with team(2):
-            seen.append(aside(threading.get_ident)())
+        with thread_team(2):
+            seen.append(in_background(threading.get_ident)())
     assert len(set(seen)) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gapless import rows as R
-from gapless._runtime.threads import team
+from gapless._runtime.threads import thread_team
 from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.second_moments import moments, sized_residuals
 
@@ -49,7 +49,7 @@ def test_moments_of_whole_numbers(n, d, K, weighted, dtype):
     t = np.c_[X - centre, Y - centre_y, np.ones(n)]
     expected = (t.T * (1.0 if s is None else s)) @ t  # whole numbers below 2^53: exact in any order
     for threads in (1, 2, 3):
-        with team(threads):
+        with thread_team(threads):
             assert (moments(R.as_rows(X, 1.0), s, Y, centre, centre_y, threads) == expected).all()
 
 
@@ -64,7 +64,7 @@ def test_residuals_of_whole_numbers(constant, weighted):
     r = y - X @ theta[:-1] - int(constant) * theta[-1]
     sr = r if s is None else r * s.astype(np.int64)
     rows = R.as_rows(X.astype(float), constant)
-    with team(2):
+    with thread_team(2):
         found, gradient, sizes = sized_residuals(rows, s, y.astype(float), theta.astype(float), centre.astype(float))
     assert (found == r).all()
     assert (gradient[:-1] == (X - centre).T @ sr).all()

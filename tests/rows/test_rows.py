@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from gapless import rows as R
-from gapless._runtime.threads import team
+from gapless._runtime.threads import thread_team
 from gapless.losses import Hinge, Logistic
 from gapless.problems.linear import LinearProblem
 from gapless.rows.copies.binary import sort_by_length
@@ -177,7 +177,7 @@ def test_marks_have_the_same_bits_for_any_number_of_threads(threads):
     rows = R.as_rows(yes_or_no(30_000, 20, random), 1.0)
     theta, u = random.normal(size=21), random.normal(size=30_000)
     alone = best_copy(rows, "passes", least_values=0)
-    with team(threads):
+    with thread_team(threads):
         other = best_copy(rows, "passes", least_values=0)
         for one, two in zip(alone, other):
             np.testing.assert_array_equal(one, two)

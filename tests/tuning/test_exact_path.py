@@ -118,5 +118,5 @@ def test_equal_rows_of_two_classes():
     start = gapless.SVC(kernel="linear", C=0.3, tol=1e-12).fit(X, y)
     found = hinge_path(K, y, np.ones(4), True, (0.3, start.certificate_.arrays["dual"][0]), 0.0, 1e3)
     for C in (0.1, 1.0, 50.0):
-        u, _ = found.at(C)
+        u, _ = found.solution_at(C)
         assert np.abs(u[:2]) == pytest.approx([C, C])

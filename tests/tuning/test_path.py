@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 
 import gapless
-from gapless.problems.between_two_C import largest_relative_gap
+from gapless.tuning.path.between_two_C import largest_relative_gap
 
 
 def data(n=200, d=6, seed=0):
@@ -164,8 +164,8 @@ def test_bad_input():
 def test_the_bound_holds_on_many_random_pairs_of_points():
     # Points that are far from optimal too: the bound is about any pair of feasible points.
     from gapless.losses import BY_NAME
-    from gapless.problems.between_two_C import PathPoint
     from gapless.problems.linear import LinearProblem
+    from gapless.tuning.path.between_two_C import PathPoint
 
     random = np.random.default_rng(5)
     for _ in range(60):

@@ -23,8 +23,8 @@ SECONDS: dict[str, float] = {
     "predict": 0.3,
     "train": 18.8,
 }
-#: Calls whose kernels are about those of another call.
-ALIKE = {
+#: Calls whose kernels are about those of another call; None: those that the model needs which the call is given.
+ALIKE: dict[str, str | None] = {
     "LeastSquaresClassifier": "LinearRegression",
     "NuSVC": "SVC",
     "NuSVR": "SVR",
@@ -32,9 +32,10 @@ ALIKE = {
     "DecisionTreeRegressor": "DecisionTreeClassifier",
     "BaggingRegressor": "BaggingClassifier",
     "AdaBoostRegressor": "DecisionTreeClassifier",
+    **dict.fromkeys(
+        ("tune", "path", "descend", "reduce", "calibrate", "bounds", "verify", "margins", "report", "demo")
+    ),
 }
-#: Calls that compile what the model needs that they are given.
-OTHERS = ("tune", "path", "descend", "reduce", "calibrate", "bounds", "verify", "margins", "report", "demo")
 
 
 def expected(call: str = "") -> tuple[str, float | None]:
@@ -42,14 +43,18 @@ def expected(call: str = "") -> tuple[str, float | None]:
 
     Without a name it is the call that this thread is in, or else the main thread, the outermost; none: an empty name."""
     if call:
-        return call, SECONDS.get(ALIKE.get(call, call))
+        return call, _seconds(call)
     stacks = sys._current_frames()
     for thread in (threading.get_ident(), threading.main_thread().ident):
         calls = _public_calls(stacks.get(thread or 0))
         if calls:
-            known = (SECONDS.get(ALIKE.get(name, name)) for name in calls)
+            known = (_seconds(name) for name in calls)
             return calls[0], next((seconds for seconds in known if seconds is not None), None)
     return "", None
+
+
+def _seconds(call: str) -> float | None:
+    return SECONDS.get(ALIKE.get(call, call) or "")
 
 
 def _public_calls(frame: FrameType | None) -> list[str]:
@@ -59,6 +64,6 @@ def _public_calls(frame: FrameType | None) -> list[str]:
         name = frame.f_code.co_name
         if frame.f_globals.get("__name__", "").startswith("gapless.") and not name.startswith("_"):
             names = [name, *(each.__name__ for each in type(frame.f_locals.get("self")).__mro__)]
-            found += [each for each in names if each in SECONDS or each in ALIKE or each in OTHERS][:1]
+            found += [each for each in names if each in SECONDS or each in ALIKE][:1]
         frame = frame.f_back
     return found[::-1]

@@ -49,16 +49,13 @@ def kept(kernel: Any) -> bool:
     return bool(kernel.overloads) or any(os.path.exists(file._index_path) for file in kernel._cache._files())
 
 
-#: Bytes that must be free before a kernel is loaded, and before one is compiled.
-TO_LOAD, TO_COMPILE = 64 << 20, 256 << 20
-
-
-def _make_sure_of(size: int, what: str) -> None:
-    """LLVM ends the process where it gets no memory: ask for as much before it does."""
+def _check_memory(what: str) -> None:
+    """LLVM ends the process where it gets no memory: ask for as much before it loads or compiles."""
+    mebibytes = 64 if what == "load" else 256
     try:
-        mmap.mmap(-1, size).close()
+        mmap.mmap(-1, mebibytes << 20).close()
     except (OSError, ValueError):
-        raise MemoryError(f"{size >> 20} MiB of memory are needed to {what} a kernel, and there is less") from None
+        raise MemoryError(f"{mebibytes} MiB of memory are needed to {what} a kernel, and there is less") from None
 
 
 class _Apart:
@@ -73,7 +70,7 @@ class _Apart:
         self.inner = inner
 
     def __call__(self, signature: Any) -> Any:
-        _make_sure_of(TO_LOAD, "load")
+        _check_memory("load")
         # A kernel that is called by the one being compiled: this thread has numba's lock, no other would get it.
         if threading.current_thread() is not threading.main_thread() or global_compiler_lock.is_locked():
             return self.inner(signature)
@@ -146,7 +143,7 @@ class _Compile:
 
     def __call__(self, *arguments: Any) -> Any:
         try:
-            _make_sure_of(TO_COMPILE, "compile")
+            _check_memory("compile")
             with aimed_at(store.level(), self.context), _uncollected():
                 return self.inner(*arguments)
         except BaseException:

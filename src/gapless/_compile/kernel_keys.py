@@ -12,21 +12,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
-#: Rooms whose files can end up inside a kernel.
-COMPILED_ROOMS = ("losses", "kernels", "gram", "rows", "problems", "solvers", "certificates", "files")
-#: Rooms whose functions are found by the type of an argument: they can be in any kernel, imported by its module or not.
-VERBS = ("losses", "rows")
-#: The files of these rooms that are compiled: what a loss says to people (its class, its numpy formulas) is in no kernel, and an
-#: edit of it leaves the kernels as they are.
+#: Rooms whose files are in a kernel where its module imports them, near or far.
+FOLLOWED_ROOMS = ("kernels", "gram", "problems", "solvers", "certificates", "files")
+#: The compiled files of losses and rows: functions found by the type of an argument can be in any kernel, whether its module
+#: imports them or not. A loss's class and its numpy formulas are in no kernel: an edit of them leaves the kernels as they are.
 VERB_FILES = ("losses/verbs.py", "losses/scalar.py", "losses/compiled", "rows")
-#: Imports as they can be written: after a colon or semicolon, of several lines, several in one. The words of a docstring may look
-#: like one; it then names no file, or puts a file too many into the key.
-_FROM = re.compile(
-    r"(?:^|[;:])[ \t]*from[ \t]+((?:gapless|\.)[\w.]*)[ \t]*import\b[ \t]*(\([^)]*\)|[^\n;]*)", re.MULTILINE
-)
-_IMPORT = re.compile(r"(?:^|[;:])[ \t]*import[ \t]+([^\n;]*\bgapless\b[^\n;]*)", re.MULTILINE)
-#: Comments, which may hold brackets, and line ends that a backslash takes back.
-_NOT_CODE = re.compile(r"#[^\n]*|\\\r?\n")
 
 
 @lru_cache(maxsize=1)
@@ -83,18 +73,24 @@ def imports(module: str) -> frozenset[str]:
     """The modules of compiled rooms, but for the verbs, that a module imports."""
     file = file_of(module)
     here = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
-    text = _NOT_CODE.sub("", _source(file).decode())
-    found = {name for line in _IMPORT.findall(text) for name in re.findall(r"\bgapless[\w.]*", line)}
-    for origin, names in _FROM.findall(text):
+    # Without comments, which may hold brackets, and line ends that a backslash takes back.
+    text = re.sub(r"#[^\n]*|\\\r?\n", "", _source(file).decode())
+    # Imports as they can be written: after a colon or semicolon, of several lines, several in one. The words of a docstring may
+    # look like one; it then names no file, or puts a file too many into the key.
+    whole = r"(?:^|[;:])[ \t]*import[ \t]+([^\n;]*\bgapless\b[^\n;]*)"
+    parts = r"(?:^|[;:])[ \t]*from[ \t]+((?:gapless|\.)[\w.]*)[ \t]*import\b[ \t]*(\([^)]*\)|[^\n;]*)"
+    found = {name for line in re.findall(whole, text, re.MULTILINE) for name in re.findall(r"\bgapless[\w.]*", line)}
+    for origin, names in re.findall(parts, text, re.MULTILINE):
         if origin.startswith("."):  # of this room: one dot, as many more as rooms up
             rest = origin.lstrip(".")
             up = here[: len(here) + 1 - (len(origin) - len(rest))]
             origin = ".".join([*up, rest]) if rest else ".".join(up)
         found.add(origin)
         found.update(f"{origin}.{name}" for name in re.findall(r"\w+", names))
-    rooms = set(COMPILED_ROOMS) - set(VERBS)
     return frozenset(
-        name for name in found if name.split(".")[1:2] and name.split(".")[1] in rooms and file_of(name).is_file()
+        name
+        for name in found
+        if name.split(".")[1:2] and name.split(".")[1] in FOLLOWED_ROOMS and file_of(name).is_file()
     )
 
 

@@ -26,9 +26,6 @@ from gapless._compile import processor as _processor
 from gapless._compile.kernel_keys import PACKAGE, module_key, verbs_key
 from gapless._runtime import clock
 
-#: Kernels that came with the wheel, and a note of what they were compiled by and for.
-WHEEL = PACKAGE / "_wheel_kernels"
-
 
 class Places(NamedTuple):
     """Folders of kernels of these sources."""
@@ -177,12 +174,17 @@ class Wheel(NamedTuple):
     reason: str
 
 
+def wheel_folder() -> Path:
+    """Kernels that came with the wheel, and a note of what they were compiled by and for."""
+    return PACKAGE / "_wheel_kernels"
+
+
 @lru_cache(maxsize=1)
 def wheel() -> Wheel | None:
     """The kernels of the wheel, or why they are of no use here; None where the wheel has none."""
     note_name = "about.json"
     try:
-        note = dict(json.loads((WHEEL / note_name).read_text(encoding="utf-8")))
+        note = dict(json.loads((wheel_folder() / note_name).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
     level = str(note.get("processor"))
@@ -192,7 +194,7 @@ def wheel() -> Wheel | None:
     lacking = _processor.lacking(level) if level in _processor.LEVELS else ["all that is known"]
     if lacking:
         return Wheel(level, None, f"this processor lacks {', '.join(lacking)}")
-    return Wheel(level, WHEEL / f"kernels-{verbs_key()}", "")
+    return Wheel(level, wheel_folder() / f"kernels-{verbs_key()}", "")
 
 
 def about(level: str) -> dict[str, str]:

@@ -26,13 +26,12 @@ CONVERGENCE = {
     "ignore": "nothing is said; status_ and certificate_ tell",
 }
 
-_DEFAULT: dict[str, Any] = {"convergence": "warn"}
 _settings: contextvars.ContextVar[dict[str, Any] | None] = contextvars.ContextVar("gapless_config", default=None)
 
 
 def get_config() -> dict[str, Any]:
     """The settings in force here, as a new dict."""
-    return dict(_settings.get() or _DEFAULT)
+    return dict(_settings.get() or {"convergence": "warn"})
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.clock import Errand
-from gapless._runtime.spin_wait import watch
+from gapless._runtime.spin_wait import spin_wait
 
 #: Seconds that a helper stays awake for the next call, and that it leaves to the caller to let go of Python's lock.
 AWAKE, GRACE = 2e-3, 8e-6
@@ -95,7 +95,7 @@ class Helper:
     def wait(self, job: Job) -> None:
         """Wait for the job: spin for AWAKE seconds where the helper may, then sleep. Raises the job's exception."""
         done = int(self._numbers[DONE])
-        job.result((lambda: watch(self._numbers, DONE, done, AWAKE, 0.25 * GRACE)) if self.awake else None)
+        job.result((lambda: spin_wait(self._numbers, DONE, done, AWAKE, 0.25 * GRACE)) if self.awake else None)
 
     def stay_on(self, cores: set[int]) -> None:
         if self._thread.native_id is not None:
@@ -115,7 +115,7 @@ class Helper:
                 if self._jobs:
                     self._run_one()
                     continue
-                if self.awake and watch(self._numbers, CALLED, called, AWAKE, GRACE):
+                if self.awake and spin_wait(self._numbers, CALLED, called, AWAKE, GRACE):
                     continue
                 with self._lock:
                     if not self._jobs:

@@ -12,9 +12,7 @@ from typing import Any, TextIO
 
 from gapless._runtime.clock import now
 
-__all__ = ["Progress", "in_notebook", "watched"]
-
-QUIET = 1.0  # seconds during which nothing is shown
+__all__ = ["Progress", "in_notebook", "with_progress"]
 
 
 def in_notebook() -> bool:
@@ -34,7 +32,7 @@ class Progress:
         self,
         tol: float,
         stream: TextIO | None = None,
-        quiet: float = QUIET,
+        quiet: float = 1.0,
         *,
         name: str = "",
         lines: bool = False,
@@ -132,7 +130,7 @@ class Progress:
 
 
 @contextmanager
-def watched(model: Any) -> Iterator[Callable[..., None] | None]:
+def with_progress(model: Any) -> Iterator[Callable[..., None] | None]:
     """The callback of a fit: what a command put there, else what ``verbose`` asks for."""
     if model._progress is not None or not model.verbose:
         yield model._progress

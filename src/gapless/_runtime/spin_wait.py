@@ -13,9 +13,6 @@ from numba.core import cgutils
 from gapless._compile.jit import compiled, instruction
 from gapless._runtime.clock import now
 
-#: Lets the other thread of a core go first.
-RELAX = "llvm.x86.sse2.pause" if platform.machine().lower() in ("x86_64", "amd64") else None
-
 
 @instruction(lambda numbers, place: int(numbers[place]))
 def _look(typingctx, numbers, place):
@@ -25,9 +22,9 @@ def _look(typingctx, numbers, place):
         kind = signature.args[0]
         view = context.make_array(kind)(context, builder, arguments[0])
         entry = cgutils.get_item_pointer(context, builder, kind, view, [arguments[1]], wraparound=False)
-        if RELAX is not None:
+        if platform.machine().lower() in ("x86_64", "amd64"):  # let the other thread of a core go first
             pause = ir.FunctionType(ir.VoidType(), [])
-            builder.call(cgutils.get_or_insert_function(builder.module, pause, RELAX), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, pause, "llvm.x86.sse2.pause"), [])
         return builder.load_atomic(entry, "acquire", 8)
 
     return types.int64(numbers, place), build
@@ -55,7 +52,7 @@ def _seconds_each() -> float:
     return max(1e-9, least)
 
 
-def watch(numbers: np.ndarray, place: int, seen: int, seconds: float, grace: float) -> bool:
+def spin_wait(numbers: np.ndarray, place: int, seen: int, seconds: float, grace: float) -> bool:
     """Whether the number there is another one within about so many seconds; returns ``grace`` later."""
     each = _seconds_each()
     return bool(_watch(numbers, place, seen, int(seconds / each), int(grace / each)))

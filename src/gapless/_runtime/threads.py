@@ -276,8 +276,8 @@ _team: ContextVar[_Team | None] = ContextVar("gapless_team", default=None)
 
 
 @contextmanager
-def team(n_jobs: int | None) -> Iterator[None]:
-    """``share`` uses n_jobs threads until the end of the block."""
+def thread_team(n_jobs: int | None) -> Iterator[None]:
+    """``run_in_parts`` uses n_jobs threads until the end of the block."""
     size = n_threads(n_jobs)
     members = _Team(size, available_cores() if n_jobs is not None and n_jobs < 0 else 0) if size > 1 else None
     token = _team.set(members)
@@ -289,7 +289,7 @@ def team(n_jobs: int | None) -> Iterator[None]:
             members.leave()
 
 
-def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] | None = None) -> None:
+def run_in_parts(function: Callable[[int], None], parts: int, tick: Callable[[], None] | None = None) -> None:
     """function(0), ..., function(parts - 1), each once, on the team's threads.
 
     Which thread takes which part is left to chance, so each part must write to a place of its own, and the parts must
@@ -325,7 +325,7 @@ def share(function: Callable[[int], None], parts: int, tick: Callable[[], None] 
         held.clear()  # the frame of a helper may outlive this call, and would keep our arrays
 
 
-def aside(function: Callable[[], R]) -> Callable[[], R]:
+def in_background(function: Callable[[], R]) -> Callable[[], R]:
     """Start ``function`` on a helper, if there is one; what comes back gives its result, and waits for it."""
     members = _team.get()
     if members is None:

@@ -10,22 +10,11 @@ from importlib import metadata
 
 from gapless import __version__
 
-REQUIRED = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "numba",
-    "llvmlite",
-    "narwhals",
-    "threadpoolctl",
-    "rich",
-    "typer",
-)
-# Everything that limits or moves the threads of numpy, of numba or of gapless.
-
 
 def versions() -> dict[str, dict[str, str]]:
     """The facts that `show_versions` prints, as strings in groups; no path of the machine is among them."""
+    required = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "narwhals", "threadpoolctl", "rich", "typer")
+    # Everything that limits or moves the threads of numpy, of numba or of gapless.
     thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     optional = ("pandas", "polars", "pyarrow", "matplotlib", "cvxpy", "torch", "triton", "dask")
     facts: dict[str, dict[str, str]] = {
@@ -36,7 +25,7 @@ def versions() -> dict[str, dict[str, str]]:
             "machine": platform.machine(),
             "byte order": sys.byteorder,
         },
-        "required": {name: _version(name) or "missing" for name in REQUIRED},
+        "required": {name: _version(name) or "missing" for name in required},
         "optional": {name: _version(name) or "not installed" for name in optional},
         "threads": {"cores": _cores()},
     }

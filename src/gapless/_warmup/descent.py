@@ -18,7 +18,7 @@ from gapless.registry import with_kernels
 from gapless.solvers.descent.descend import Until, descend
 from gapless.solvers.descent.objective import LOSSES
 from gapless.solvers.descent.visits import interleave_streams
-from gapless.solvers.loop import SMALL
+from gapless.solvers.loop import SMALL_FIT_VALUES
 
 
 def steps(samples: Samples) -> Iterator[Step]:
@@ -26,7 +26,7 @@ def steps(samples: Samples) -> Iterator[Step]:
     methods = ("sgd", "minibatch", "gd")
     for name, X in samples.variants():
         # In float32 only: fewer values than these are stepped over in float64.
-        many = [to_form(name, samples.random.normal(size=(SMALL // 50, 51)))] if "float32" in name else []
+        many = [to_form(name, samples.random.normal(size=(SMALL_FIT_VALUES // 50, 51)))] if "float32" in name else []
         for kind in ("hinge", "squared_hinge", "logistic"):
             loss, names = losses.BY_NAME[kind], (*users_of_loss(kind), "descend")
             for method in (*methods, "literal"):

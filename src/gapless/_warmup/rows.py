@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from gapless._runtime.spin_wait import watch
+from gapless._runtime.spin_wait import spin_wait
 from gapless._warmup.names import NAMES
 from gapless._warmup.samples import Samples
 from gapless._warmup.step import Step
@@ -23,4 +23,4 @@ def steps(samples: Samples) -> Iterator[Step]:
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     # Only the fingerprint reads 64-bit indices: all solvers read 32-bit ones.
     yield Step("fingerprint, CSR with 64-bit indices", NAMES, partial(row_hashes, wide))
-    yield Step("helpers that wait", NAMES, lambda: watch(np.zeros(1, np.int64), 0, 0, 0.0, 0.0))
+    yield Step("helpers that wait", NAMES, lambda: spin_wait(np.zeros(1, np.int64), 0, 0, 0.0, 0.0))

@@ -14,18 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from gapless import kernels
 from gapless._runtime.results import result
 from gapless.certificates.base import NO_KEY
 from gapless.certificates.linear import Certificate, assemble
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.certificates.subproblem import Subproblem, certify_values
 from gapless.errors import Shortfall, convergence_message, short, tolerance
+from gapless.kernels.named import named_kernel
+from gapless.kernels.precomputed import Precomputed
 from gapless.problems.kernel import KernelDual
 from gapless.problems.units_of_C import Objective
 from gapless.solvers.solution import Solution
 
 __all__ = ["KernelCertificate", "Pair", "assemble_kernel", "certify_kernel", "kernel_block", "kernel_from_block"]
+
+
+#: Nothing is claimed where rounding may be more than this share of the objective.
+KERNEL_ROUNDING_SHARE = 0.01
 
 
 @result
@@ -151,15 +156,15 @@ def certify_kernel(
     found = Pair(**base.__dict__, negative=None if pair is None else pair[1], violation=violation)
     if not finite:
         return found
-    if not found.rounding <= LOST * max(scale, problem.largest(beta)):  # the figures are rounding, and say nothing
+    if not found.rounding <= KERNEL_ROUNDING_SHARE * max(scale, problem.largest(beta)):
         nan = math.nan
         return replace(found, status="not_finite", primal=nan, dual=nan, gap=nan, relative_gap=nan, violation=math.inf)
     relative = gap / scale if scale > 0.0 else 0.0
     found = replace(found, gap=gap, relative_gap=relative)  # of rows: P - D has lost these digits
     if positive:
-        # Where the optimum is 0 up to rounding (one class around the origin) a relative gap says nothing.
+        # An optimum of at most 1e-9 of the largest it could be is 0 (one class around the origin): a relative gap says nothing.
         mass = float(np.abs(problem.u(beta)).sum())
-        nothing = problem.kind == "one_class" and max(scale, gap) <= found.rounding <= ZERO_SHARE * mass * mass
+        nothing = problem.kind == "one_class" and max(scale, gap) <= found.rounding <= 1e-9 * mass * mass
         ended = (
             "converged"
             if relative <= tol or nothing
@@ -205,42 +210,30 @@ def kernel_block(kernel: Any) -> dict[str, Any]:
     }
 
 
-#: An optimum is 0 where it is not above this share of the largest it could be.
-ZERO_SHARE = 1e-9
-#: Nothing is claimed where rounding may be more than this share of the objective.
-LOST = 0.01
-
-_LOSS = {
-    "c_svc": "{C} * sum_i s_i max(0, 1 - y_i(<w,phi_i> + b))",
-    "nu_svc": "sum_i s_i max(0, rho - y_i(<w,phi_i> + b)) - {nu} * rho * sum_i s_i",
-    "epsilon_svr": "{C} * sum_i s_i max(0, |y_i - <w,phi_i> - b| - {epsilon})",
-    "nu_svr": "{C} * (sum_i s_i max(0, |y_i - <w,phi_i> - b| - eps) + {nu} * eps * sum_i s_i)",
-    "one_class": "sum_i s_i max(0, rho - <w,phi_i>) - {nu} * rho * sum_i s_i",
-}
-_KERNELS = {
-    "linear": "<x,z>",
-    "poly": "({gamma} <x,z> + {coef0})^{degree}",
-    "rbf": "exp(-{gamma} |x - z|^2)",
-    "sigmoid": "tanh({gamma} <x,z> + {coef0})",
-    "precomputed": "the matrix given",
-    "callable": "the function given",
-}
-
-
 def kernel_from_block(block: Mapping[str, Any]) -> Any:
     """The kernel that a document's block describes: the inverse of `kernel_block`."""
     gamma, coef0, shift = (decode_float(block[key]) for key in ("gamma", "coef0", "shift"))
-    return {
-        "linear": lambda: kernels.Linear(),
-        "poly": lambda: kernels.Polynomial(block["degree"], gamma, coef0),
-        "rbf": lambda: kernels.RBF(gamma),
-        "sigmoid": lambda: kernels.Sigmoid(gamma, coef0),
-        "precomputed": lambda: kernels.Precomputed(shift),
-        "callable": lambda: kernels.Precomputed(shift),
-    }[block["name"]]()
+    if block["name"] in ("precomputed", "callable"):
+        return Precomputed(shift)
+    return named_kernel(block["name"], block["degree"], gamma, coef0)
 
 
 def _objective(problem: Mapping[str, Any]) -> Objective:
+    losses = {
+        "c_svc": "{C} * sum_i s_i max(0, 1 - y_i(<w,phi_i> + b))",
+        "nu_svc": "sum_i s_i max(0, rho - y_i(<w,phi_i> + b)) - {nu} * rho * sum_i s_i",
+        "epsilon_svr": "{C} * sum_i s_i max(0, |y_i - <w,phi_i> - b| - {epsilon})",
+        "nu_svr": "{C} * (sum_i s_i max(0, |y_i - <w,phi_i> - b| - eps) + {nu} * eps * sum_i s_i)",
+        "one_class": "sum_i s_i max(0, rho - <w,phi_i>) - {nu} * rho * sum_i s_i",
+    }
+    values = {
+        "linear": "<x,z>",
+        "poly": "({gamma} <x,z> + {coef0})^{degree}",
+        "rbf": "exp(-{gamma} |x - z|^2)",
+        "sigmoid": "tanh({gamma} <x,z> + {coef0})",
+        "precomputed": "the matrix given",
+        "callable": "the function given",
+    }
     numbers = {key: short_number(problem[key]) for key in ("C", "nu", "epsilon")}
     kernel = problem["kernel"]
     shown = {key: short_number(kernel[key]) for key in ("gamma", "coef0")}
@@ -248,9 +241,9 @@ def _objective(problem: Mapping[str, Any]) -> Objective:
         loss = ""
         plain = "minimise 1/2|w|^2 subject to y_i(<w,phi_i> + b) >= 1"
     else:
-        loss = _LOSS[problem["kind"]].format(**numbers)
+        loss = losses[problem["kind"]].format(**numbers)
         plain = f"minimise 1/2|w|^2 + {loss}"
-    plain += f",  K(x,z) = {_KERNELS[kernel['name']].format(**shown, degree=kernel['degree'])}"
+    plain += f",  K(x,z) = {values[kernel['name']].format(**shown, degree=kernel['degree'])}"
     latex = (
         plain.replace("<", r"\langle ").replace(">", r"\rangle ").replace("*", r"\cdot ").replace("sum_i", r"\sum_i")
     )

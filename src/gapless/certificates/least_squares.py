@@ -22,7 +22,7 @@ from gapless._runtime.written import written
 from gapless.certificates.base import NO_KEY, BaseCertificate, Block
 from gapless.certificates.fingerprint import digest_of_ones, digest_of_rows
 from gapless.certificates.model_document import decode_float
-from gapless.certificates.subproblem import certify_values
+from gapless.certificates.subproblem import ROUNDING_SHARE, certify_values
 from gapless.errors import Shortfall, above_optimum, convergence_message, short, tolerance
 from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
@@ -109,7 +109,7 @@ def certify_least_squares(
             primal, below = found.primal, found.dual
             room = found.rounding if math.isfinite(below) else math.inf
             whole = max(abs(primal), abs(below)) + float(problem.length[k]) ** 2 / float(problem.alpha[k])
-            if not room <= LOST * whole:  # the figures are rounding, and say nothing
+            if not room <= ROUNDING_SHARE * whole:  # the figures are rounding, and say nothing
                 primal = below = math.nan
             sub = certify_values(primal, below, tol=tol, ending=ending, rounding=room)
             # Where all is 0 but for rounding a relative gap means nothing, and a gap below its rounding is none; but
@@ -139,10 +139,6 @@ def certify_least_squares(
             )
         )  # fmt: skip
     return tuple(targets), None
-
-
-#: Nothing is claimed where rounding may be more than this share of the objective, or of that of w = 0.
-LOST = 0.0025
 
 
 @result

@@ -37,11 +37,6 @@ from gapless.problems.units_of_C import Objective, objective
 
 __all__ = ["GradientCertificate", "certify_gradient"]
 
-#: Nothing is claimed where rounding may be more than this share of the loss of no model.
-LOST = 2e-7
-#: Multiplications that take no longer than a time limit may be missed by.
-CHEAP = 2e8
-
 
 def certify_gradient(
     problem: Likelihood, coef: np.ndarray, intercept: np.ndarray, ending: str, tol: float
@@ -53,10 +48,12 @@ def certify_gradient(
     """
     stopped = ending in ("time_limit", "interrupted")
     work = problem.n * float(problem.S * problem.basis.width) ** 2
-    found = problem.measure(coef, intercept, proof=not stopped or work <= CHEAP)
+    # 2e8 multiplications take less than a time limit may be missed by.
+    found = problem.measure(coef, intercept, proof=not stopped or work <= 2e8)
     if not math.isfinite(found.reach):
         off = 2.0 * gamma(problem.d + problem.K + 8) * float(problem.c @ problem.sizes(coef, intercept))
-        if not off <= LOST * float(problem.c.sum()) * math.log(problem.K):  # the loss is rounding, and says nothing
+        # Off by more than 2e-7 of the loss of no model, the loss is rounding and says nothing.
+        if not off <= 2e-7 * float(problem.c.sum()) * math.log(problem.K):
             found = found._replace(loss=math.nan, excess=math.nan)
     relative = found.excess / found.loss if found.loss > 0.0 else 0.0
     if not math.isfinite(found.loss):

@@ -19,7 +19,6 @@ import gapless
 from gapless._runtime.written import written
 
 __all__ = [
-    "SCHEMA",
     "decode_classes",
     "decode_float",
     "decode_parameters",
@@ -30,8 +29,6 @@ __all__ = [
     "statement",
 ]
 
-FORMAT = "gapless model"
-SCHEMA = 1
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
@@ -147,8 +144,8 @@ def statement(
     if names is not None and len(names) != n_features:
         raise ValueError(f"{len(names)} feature names for {n_features} features")
     return {
-        "format": FORMAT,
-        "schema": SCHEMA,
+        "format": "gapless model",
+        "schema": 1,
         "version": gapless.__version__,
         "estimator": str(estimator_name),
         "parameters": encode_parameters(parameters),

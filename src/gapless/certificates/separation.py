@@ -40,17 +40,6 @@ from gapless.solvers.separation.proofs import Proof
 
 __all__ = ["Separability", "separability"]
 
-FORMAT, SCHEMA = "gapless separation", 1
-#: Numbers up to which an upper bound on the margin is proved.
-BOUNDED = 2_000_000
-#: What to do where rounding leaves the question open.
-UNDECIDED = (
-    "Whether a hyperplane separates these classes hangs on digits that float64 does not resolve. Scale the columns of X "
-    "(StandardScaler, MaxAbsScaler) or drop columns that nearly repeat others, and ask again"
-)
-#: Rows up to which the smallest distance is found in fractions.
-CANDIDATES = 2_000
-
 
 @result
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,8 +119,8 @@ class Separability:
             "fingerprint": dict(self.fingerprint),
         }
         return {
-            "format": FORMAT,
-            "schema": SCHEMA,
+            "format": "gapless separation",
+            "schema": 1,
             "version": gapless.__version__,
             "classes": encode_classes(self.all_classes),
             "n_features": int(self.fingerprint["n_features"]),
@@ -240,7 +229,10 @@ def decide(
     try:
         found = separate(problem)
     except Undecided as error:
-        raise Undecided(f"{error}. {UNDECIDED}") from None
+        raise Undecided(
+            f"{error}. Whether a hyperplane separates these classes hangs on digits that float64 does not resolve. Scale the "
+            "columns of X (StandardScaler, MaxAbsScaler) or drop columns that nearly repeat others, and ask again"
+        ) from None
     names = None if names is None else [str(name) for name in names]
     return _told(problem, found, stand, labels.classes, keep, named, names)
 
@@ -330,7 +322,7 @@ def _margin(problem: Separation, theta: Direction) -> float:
         low, high = (value - room) / length * (1.0 - 2.0**-40), (value + room) / length * (1.0 + 2.0**-40)
     safe = bounds_hold(problem, theta)
     candidates = np.flatnonzero((~(low > np.nanmin(high))).any(axis=1)) if safe else np.arange(problem.n)
-    if candidates.size > CANDIDATES:
+    if candidates.size > 2_000:  # fractions of more rows take seconds
         if not safe:
             return 0.0
         least = float(np.nanmin(np.where(length > 0, low, np.inf)))
@@ -365,7 +357,7 @@ def _root_below(square: Fraction) -> float:
 
 def _bound(problem: Separation, pairs: np.ndarray, multipliers: list[Fraction]) -> float | None:
     """|sum alpha y x|, rounded up."""
-    if not pairs.size or pairs.size * problem.size > BOUNDED:
+    if not pairs.size or pairs.size * problem.size > 2_000_000:  # numbers whose exact sum would take seconds
         return None
     whole = integers_of(problem, pairs)
     common = math.lcm(*(v.denominator for v in multipliers))

@@ -63,9 +63,9 @@ class Subproblem(Block):
         return f"{self.status}: {figures} ({self.solver})"
 
 
-#: Where primal and dual can be off by more than this share of the larger of them, and of the loss of w = 0, they are rounding,
-#: and nothing is claimed.
-LOST = 0.0025
+#: Nothing is claimed where primal and dual can be off by more than this share of the larger of them, and of the loss of w = 0:
+#: the figures are then rounding.
+ROUNDING_SHARE = 0.0025
 
 
 def certify_values(
@@ -155,10 +155,10 @@ def certify(
         rounding = problem.rounding(theta, z, u, combined, primal)
         size = max(abs(primal), abs(dual))
         if (
-            not rounding <= LOST * size and solution.status != "not_finite"
+            not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite"
         ):  # a fit that says so keeps the figures it has
             size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
-            rounding = rounding if rounding <= LOST * size else math.inf
+            rounding = rounding if rounding <= ROUNDING_SHARE * size else math.inf
     return certify_values(
         primal,
         dual,

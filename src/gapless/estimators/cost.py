@@ -15,12 +15,12 @@ from sklearn.utils import check_array
 
 from gapless._runtime.clock import now
 from gapless._runtime.results import result
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.gamma import resolve_gamma
 from gapless.errors import short
 from gapless.estimators.shared.kernel_machine import KernelMachine
 from gapless.gram.blocks import build_gram
-from gapless.kernels import RBF, Linear, Polynomial, Precomputed, Sigmoid
+from gapless.kernels.named import named_kernel
 
 __all__ = ["Cost", "estimate_cost"]
 
@@ -83,16 +83,10 @@ def estimate_cost(model: Any, X: Any) -> Cost:
     some = np.random.default_rng(0).permutation(n)[: PILOT[0]]
     part = X[np.ix_(some, some)] if model.kernel == "precomputed" else X[np.sort(some)]
     gamma = resolve_gamma(model.gamma, part, np.ones(part.shape[0])) if model.kernel != "precomputed" else 1.0
-    kernel: Any = {
-        "linear": Linear(),
-        "poly": Polynomial(int(model.degree), gamma, float(model.coef0)),
-        "rbf": RBF(gamma),
-        "sigmoid": Sigmoid(gamma, float(model.coef0)),
-        "precomputed": Precomputed(),
-    }[model.kernel]
+    kernel = named_kernel(model.kernel, int(model.degree), gamma, float(model.coef0))
     cache = int(float(model.cache_size) * 2**20)
     columns = np.arange(min(part.shape[0], PILOT[1]))
-    with one_blas_thread(), team(model.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(model.n_jobs), np.errstate(all="ignore"):
         pilot = build_gram(kernel, part, cache)
         pilot.block(columns[:8], columns[:8])  # compiled, if it was not
         v = np.ones(columns.size)

@@ -1,4 +1,4 @@
-"""One class against the others with C = inf: the hard margin, or the proof that there is none."""
+"""One class against the rest with C = inf: the hard margin, or the proof that there is none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gapless.solvers.solution import Solution
 
 
 def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
-    """Coefficients, dual point, scores, claim and history of class k against the others; NotSeparable with its witness."""
+    """Fit class k against the rest: coefficients, dual point, scores, claim and history; NotSeparable with its witness."""
     positive = data.labels.positives[k]
 
     def build(X: Any, index: np.ndarray) -> HardMargin:
@@ -34,11 +34,11 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
             f"{task.estimator}(C=inf): the squares of the values of X overflow or vanish in float64, so that no margin can be "
             "computed. Scale the columns of X (StandardScaler, MaxAbsScaler)."
         )
-    if solution.status in ("infeasible", "stalled") and not _feasible(small, solution.theta):
-        solution = _decided(task, data, k, small, solution)
+    if solution.status in ("infeasible", "stalled") and not _keeps_margins(small, solution.theta):
+        solution = _decide_exactly(task, data, k, small, solution)
     theta = solution.theta
     u = problem.repair(data.expand(solution.u))
-    for _ in range(3):  # the coefficients as the user gets them must keep every margin, too
+    for _ in range(3):  # the coefficients, split from theta, must keep every margin, too
         w, b = problem.split(theta)
         theta = problem.join(w, b)
         if math.isfinite(problem.primal(theta)):
@@ -47,12 +47,11 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
         if repaired is None:
             break
         theta = repaired
-    if not math.isfinite(
-        problem.primal(theta)
-    ):  # the larger class, by weight: its score is the share by which it is larger
+    if not math.isfinite(problem.primal(theta)):
+        # The constant model: the class of larger weight, its score the share by which it is larger.
         w, b = np.zeros(problem.d), float(np.average(problem.y, weights=data.cost.c)) if problem.rows.constant else 0.0
         theta = problem.join(w, b)
-        u = np.zeros_like(u)  # a dual bound needs |b*| <= B, and B needs a margin that is kept
+        u = np.zeros_like(u)  # a dual bound needs |b*| <= B, and B a point that keeps all margins
     z = problem.scores(theta)
     claim = certify(
         problem, replace(solution, u=u), tol=task.stop.relative_gap, theta=theta, positive=positive, scores=z
@@ -63,24 +62,24 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _feasible(problem: HardMargin, theta: np.ndarray) -> bool:
+def _keeps_margins(problem: HardMargin, theta: np.ndarray) -> bool:
     return math.isfinite(problem.primal(theta))
 
 
-def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution) -> Solution:
-    """Exact arithmetic has the last word: NotSeparable, or the separating plane where the margin is too thin for floats."""
+def _decide_exactly(task: Any, data: Any, k: int, small: HardMargin, solution: Solution) -> Solution:
+    """Decide by exact arithmetic: NotSeparable, or the separating plane where the margin is too thin for floats."""
     started = now()
     positive, labels = data.labels.positives[k], data.labels
-    # The proof speaks of the user's data: all rows, and labels that they can write down.
+    # The proof is about the user's data: all rows, with labels that the user can pass to `verify`.
     y = labels.classes[labels.index] if labels.n_classes == 2 else labels.index == positive
     weights = None
     if data.cost.rows is not None:
         weights = data.weights * (data.class_weight[labels.index] > 0.0)
     found = separability(data.given, y, fit_intercept=task.offset.kind != "none", sample_weight=weights)
     if found.status != "complete":
-        raise NotSeparable(_message(task, labels, positive, found), found)
+        raise NotSeparable(_not_separable_message(task, labels, positive, found), found)
     theta = small.stretch_to_feasible(small.join(np.asarray(found.w), float(found.b)))
-    if theta is None or not _feasible(small, theta):
+    if theta is None or not _keeps_margins(small, theta):
         raise ValueError(
             f"{task.estimator}(C=inf): the classes are separated, but by so thin a margin ({found.margin:.3g}) that float64 "
             "cannot keep it. Scale the columns of X, or use a large finite C."
@@ -92,7 +91,7 @@ def _decided(task: Any, data: Any, k: int, small: HardMargin, solution: Solution
     )
 
 
-def _message(task: Any, labels: Any, positive: int, found: Any) -> str:
+def _not_separable_message(task: Any, labels: Any, positive: int, found: Any) -> str:
     classes = labels.classes.tolist()
     two = len(classes) == 2
     what = f"{written(classes[0])} from {written(classes[1])}" if two else f"{written(classes[positive])} from the rest"

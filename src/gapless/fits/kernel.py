@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, one_blas_thread, team
+from gapless._runtime.threads import map_threads, one_blas_thread, thread_team
 from gapless.certificates.kernel import KernelCertificate, assemble_kernel, kernel_block
 from gapless.certificates.model_document import encode_float, statement
 from gapless.encode.labels import Labels
@@ -64,7 +64,7 @@ def fit_kernel(
     """
     stopwatch = Stopwatch()
     deadline = None if request.stop.seconds is None else stopwatch.started + request.stop.seconds
-    with one_blas_thread(), team(request.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(request.n_jobs), np.errstate(all="ignore"):
         encoded = encode_kernel(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
         pairs = encoded.pairs
         data = replace(encoded.data, pairwise=share_between_pairs(request, encoded, deadline))

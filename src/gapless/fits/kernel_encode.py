@@ -15,7 +15,7 @@ from scipy import sparse
 
 from gapless import kernels
 from gapless._runtime.clock import now
-from gapless._runtime.threads import aside
+from gapless._runtime.threads import in_background
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.least_squares import target_fingerprint
@@ -125,7 +125,7 @@ def encode_kernel(
     if cost.c.size == 0 and n:
         raise ValueError("Invalid input - all samples have zero or negative weights.")
     given = X
-    marks = aside(lambda: _fingerprint(given, labels, targets, sample_weight, weights))
+    marks = in_background(lambda: _fingerprint(given, labels, targets, sample_weight, weights))
     matrix = request.kernel == "precomputed" or callable(request.kernel)
     kernel, X, proved = _resolve_kernel(request, X, cost, weights, matrix)
     # The problem is solved with the matrix as it is; the certificate is about K + shift I.

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.certificates.likelihood import GradientCertificate, certify_gradient
 from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.separation import Separability, decide
@@ -19,7 +19,7 @@ from gapless.errors import separation_message, unproved_message
 from gapless.problems.likelihood import Basis, Likelihood, no_basis
 from gapless.solvers.likelihood import solve_likelihood, too_large
 from gapless.solvers.loop import Ended, Interruption, Loop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution
 
 from .linear import Encoded, Fitted, Task, encode
@@ -61,7 +61,7 @@ def fit_unpenalised(
     if labels.n_classes > 2:
         task = replace(task, loss="softmax")
     _refuse_size(data)
-    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
         small, solution = _solve(task, data, stopwatch)
         coef, intercept = small.split(solution.theta, task.dtype)
         problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
@@ -117,7 +117,7 @@ def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood,
         return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
     if too_large(problem):
         raise NotImplementedError(
-            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {DIRECT})")
+            _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {FACTORED_COLUMNS})")
         )
     stop = task.stop
     if stop.seconds is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gapless import losses
 from gapless._runtime.clock import Stopwatch, now
-from gapless._runtime.threads import aside, map_threads, n_threads, one_blas_thread, team
+from gapless._runtime.threads import in_background, map_threads, n_threads, one_blas_thread, thread_team
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
 from gapless.certificates.linear import assemble
@@ -31,7 +31,7 @@ from gapless.problems.multinomial import Multinomial
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.solve import solve, solve_multinomial
 from gapless.solvers.linear.warm_restart import KeptCurvature, solve_from_neighbour
-from gapless.solvers.loop import SMALL, Interruption, Stop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Stop
 from gapless.solvers.solution import Event
 
 from .hard_margin import fit_hard_margin
@@ -150,10 +150,10 @@ def encode(task: Task, X: Any, y: Any, sample_weight: Any, *, start: Any, callba
     given = None if sample_weight is None else weights
     groups = order = hashes = None
     # Small fits go to machine precision, and there equal problems shall give equal answers; elsewhere tol decides.
-    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL:
+    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
         hashes = row_hashes(X)
         groups = distinct(cost.take(hashes), index, cost.c)
-    named = aside(lambda: fingerprint(X, labels.index, given, hashes=hashes))
+    named = in_background(lambda: fingerprint(X, labels.index, given, hashes=hashes))
     if groups is not None and groups.first.size == index.size:  # no two are equal: their order alone is of use
         order, groups = groups.first, None
     rows = X if cost.rows is None else X[cost.rows]
@@ -177,7 +177,7 @@ def fit_linear(
     stopwatch = Stopwatch()
     deadline = None if task.stop.seconds is None else stopwatch.started + task.stop.seconds
     # Overflow is found by looking at the gap; it is no news to the user.
-    with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+    with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
         data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
         if task.loss == "logistic" and data.labels.n_classes > 2:
             task = replace(task, loss="softmax")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.float32_error import ErrorRates
@@ -66,7 +66,7 @@ class BlockGram:
             (r, s), (a, b) = tiles[k]
             out[r:s, a:b] = self.values(rows[r:s], slice(a, b) if columns is None else columns[a:b])
 
-        share(fill, len(tiles), tick)
+        run_in_parts(fill, len(tiles), tick)
         return out
 
     def product(
@@ -85,7 +85,7 @@ class BlockGram:
                 part = self.values(rows[r : r + TILE_ROWS], place)
                 out[a:b] += part.T @ coefficients[r : r + TILE_ROWS]
 
-        share(fill, len(starts), tick)
+        run_in_parts(fill, len(starts), tick)
         return out
 
     def sizes(self, rows: np.ndarray, weights: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.float32_error import FLOAT32_UNIT, TERMS, ErrorRates
 from gapless.gram.interface import Tick
 from gapless.gram.panels import bytes_are_fast
@@ -53,7 +53,7 @@ class ByteTiles(RowTiles):
                 part = slice(k * CHUNK, (k + 1) * CHUNK)
                 right[k] = tiles._lay_out(X[part], tiles.rows[part], tiles.squares[part])
 
-            share(fill, right.size)
+            run_in_parts(fill, right.size)
             if right.all():
                 return tiles
         return None
@@ -104,7 +104,7 @@ class ByteTiles(RowTiles):
             a, b = first + k * some, min(panels.shape[0], first + (k + 1) * some)
             fill_panels(left, panels[a:b], *self.map, out[:, a * TERMS : b * TERMS])
 
-        share(fill, -(-(panels.shape[0] - first) // some), tick)
+        run_in_parts(fill, -(-(panels.shape[0] - first) // some), tick)
 
     @property
     def map(self) -> tuple[int, int | None, float]:
@@ -118,7 +118,7 @@ class ByteTiles(RowTiles):
         def fill(k: int) -> None:
             _pack(self.rows, self.squares, index[k * CHUNK : (k + 1) * CHUNK], panels[k * some : (k + 1) * some])
 
-        share(fill, -(-panels.shape[0] // some))
+        run_in_parts(fill, -(-panels.shape[0] // some))
         return panels
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.interface import Tick
@@ -70,7 +70,7 @@ class CachedRowTiles:
             def fill(k: int) -> None:
                 add_rows(self.rows, slots, w, ends, rates, every, out, bound, k * CHUNK, min(n, (k + 1) * CHUNK))
 
-            share(fill, -(-n // CHUNK), tick)
+            run_in_parts(fill, -(-n // CHUNK), tick)
         if not known.all():
             self.tiles.add(out, columns[~known], v[~known], at, tick, off)
 
@@ -102,7 +102,7 @@ class CachedRowTiles:
         def copy(k: int) -> None:
             rows[k * side : (k + 1) * side, :n] = old[places[k * side : (k + 1) * side]]
 
-        share(copy, -(-columns.size // side))
+        run_in_parts(copy, -(-columns.size // side))
         return n
 
     def forget(self) -> None:
@@ -116,11 +116,13 @@ class CachedRowTiles:
         known = self.place[index] >= 0
         there, missing = np.flatnonzero(known), np.flatnonzero(~known)
         parts = range(0, there.size, ROWS)
-        share(lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick)
+        run_in_parts(
+            lambda k: _gather(self.rows, self.place, index, there[parts[k] : parts[k] + ROWS], out), len(parts), tick
+        )
         if missing.size:
             new = self.tiles.square(index[missing], tick)
             cuts = range(0, missing.size, ROWS)
-            share(
+            run_in_parts(
                 lambda k: _place(new, missing, there, out, cuts[k], min(missing.size, cuts[k] + ROWS)), len(cuts), tick
             )
         return out

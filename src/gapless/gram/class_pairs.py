@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.float32_error import TERMS, ErrorRates
@@ -46,8 +46,8 @@ class PairwiseGram:
             panels = right[j][: -(-(a + height) // TERMS)] if i == j else right[j]  # up to the diagonal
             tiles.fill(left, panels, out[a : a + height])
 
-        share(fill, len(parts), tick)
-        share(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)
+        run_in_parts(fill, len(parts), tick)
+        run_in_parts(lambda k: mirror(self.blocks[k, k], 0, len(self.blocks[k, k])), n_classes, tick)
         self._rooms = threading.local()
 
     @staticmethod

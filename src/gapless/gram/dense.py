@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.blocks import BlockGram
 from gapless.gram.cached_rows import add_rows, group_ends
 from gapless.gram.interface import Gram, Tick
@@ -90,7 +90,7 @@ class DenseTiles:
 def gather_square(K: np.ndarray, index: np.ndarray, out: np.ndarray, tick: Tick | None = None) -> None:
     """out = K[index, index], its last columns padded with zeros."""
     starts = range(0, index.size, ROWS)
-    share(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
+    run_in_parts(lambda k: _gather(K, index, out, starts[k], min(index.size, starts[k] + ROWS)), len(starts), tick)
 
 
 def _add(
@@ -102,7 +102,7 @@ def _add(
     def fill(k: int) -> None:
         add_rows(K, columns, v, ends, rates, every, out, off, k * CHUNK, min(out.size, (k + 1) * CHUNK))
 
-    share(fill, -(-out.size // CHUNK), tick)
+    run_in_parts(fill, -(-out.size // CHUNK), tick)
 
 
 @compiled

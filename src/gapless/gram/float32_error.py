@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.kernels.rbf import RBF
 
 #: The unit roundoff of float32: one operation is off by at most this share of its result.
@@ -65,7 +65,7 @@ class ErrorRates:
             part = slice(k * chunk, (k + 1) * chunk)
             np.einsum("ij,ij,j->i", rows[part, :d], rows[part, :d], np.arange(d, 0.0, -1.0) + 10.0, out=sizes[part])
 
-        share(fill, -(-sizes.size // chunk))
+        run_in_parts(fill, -(-sizes.size // chunk))
         sizes *= 1.1 * FLOAT32_UNIT * kernel.gamma
         return cls.from_sizes(sizes)
 

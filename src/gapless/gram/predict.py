@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram.bits import BitTiles, is_binary
 from gapless.gram.bytes import ByteTiles
 from gapless.gram.tiles import RowTiles
@@ -92,4 +92,4 @@ def _add(out: np.ndarray, K: Any, columns: np.ndarray) -> None:
 def share_rows(n: int, fill: Any) -> None:
     """Call fill(start, stop) for parts of 512 rows, on the team's threads."""
     rows = 512
-    share(lambda k: fill(k * rows, min(n, (k + 1) * rows)), -(-n // rows))
+    run_in_parts(lambda k: fill(k * rows, min(n, (k + 1) * rows)), -(-n // rows))

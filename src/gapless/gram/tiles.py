@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.gram import panels as P
 from gapless.gram.float32_error import TERMS, ErrorRates
 from gapless.gram.interface import Tick
@@ -65,7 +65,7 @@ class RowTiles:
             part = slice(k * CHUNK, (k + 1) * CHUNK)
             self.lay_out(X[part], self.rows[part])
 
-        share(fill, -(-X.shape[0] // CHUNK))
+        run_in_parts(fill, -(-X.shape[0] // CHUNK))
 
     def lay_out(self, X: Any, rows: np.ndarray) -> None:
         """Write rows of X as rows of tiles."""
@@ -98,7 +98,7 @@ class RowTiles:
         def fill(k: int) -> None:
             rows[k * CHUNK : (k + 1) * CHUNK] = self.rows[order[k * CHUNK : (k + 1) * CHUNK]]
 
-        share(fill, -(-order.size // CHUNK))
+        run_in_parts(fill, -(-order.size // CHUNK))
         return RowTiles(self.kernel, rows)
 
     def first(self, n: int) -> RowTiles:
@@ -135,7 +135,7 @@ class RowTiles:
             part = slice(k * chunk, min(n, (k + 1) * chunk))
             self._add(self.rows[part if at is None else at[part]], right, w, rates, mixed, out[part], bound[part])
 
-        share(fill, -(-n // chunk), tick)
+        run_in_parts(fill, -(-n // chunk), tick)
 
     def add_among(self, out: np.ndarray, index: np.ndarray, v: np.ndarray, tick: Tick | None = None) -> None:
         """out += K[index, index] v: each value made serves twice, as itself and as its mirror image."""
@@ -164,7 +164,7 @@ class RowTiles:
                 self._add_both(left, right, w, v[rows].astype(self.dtype), own, other)
             found[k] = own, other[: index[columns].size]
 
-        share(fill, len(half), tick)
+        run_in_parts(fill, len(half), tick)
         for (i, j), (own, other) in zip(half, found):
             out[starts[i] : starts[i] + step] += own
             if i != j:
@@ -205,7 +205,7 @@ class RowTiles:
                     for part, of in inside:
                         into[part] += tile[:, of.start - start : of.stop - start] @ weights[of]
 
-        share(fill, -(-X.shape[0] // chunk))
+        run_in_parts(fill, -(-X.shape[0] // chunk))
 
     def _add(
         self,
@@ -242,7 +242,7 @@ class RowTiles:
                 self.fill(left[a:b], right[: -(-b // TERMS)], out[a:b])
                 mirror(out, a, b)
 
-        share(fill, len(starts), tick)
+        run_in_parts(fill, len(starts), tick)
         out[:, index.size :] = 0.0
         return out
 
@@ -263,7 +263,7 @@ class RowTiles:
             part = slice(start + k * CHUNK, min(self.n, start + (k + 1) * CHUNK))
             P.fill_across(self.rows[part], right, *self.map, out[:, part])
 
-        share(fill, -(-(self.n - start) // CHUNK), tick)
+        run_in_parts(fill, -(-(self.n - start) // CHUNK), tick)
 
     @property
     def map(self) -> tuple[int, int | None, float]:
@@ -307,7 +307,7 @@ def pack_panels(kernel: Any, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         part = slice(k * some, (k + 1) * some)
         P.pack(rows, index[k * CHUNK : (k + 1) * CHUNK], scale, gaussian, panels[part])
 
-    share(fill, -(-panels.shape[0] // some))
+    run_in_parts(fill, -(-panels.shape[0] // some))
     return panels
 
 

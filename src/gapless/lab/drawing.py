@@ -1,4 +1,8 @@
-"""What a scene draws: panels of layers, and numbers with the public call that gave each. Plain values that JSON can hold."""
+"""What a scene draws: panels of layers, and numbers with the public call that gave each. Plain values that JSON can hold.
+
+A ``tone`` is a colour by its meaning, and the page has each one for light and for dark: "plus", "minus", "ink", "mute",
+"accent", "good", "bad", "third", "fourth".
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,6 @@ from typing import Any
 import numpy as np
 
 Range = tuple[float, float]
-
-#: Colours by their meaning; the page gives each one for light and one for dark.
-TONES = ("plus", "minus", "ink", "mute", "accent", "good", "bad", "third", "fourth")
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,11 @@ def shown_gap(value: Any, rounding: float) -> str:
     return shown(value)
 
 
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 def _power(text: str) -> str:
     """3e-07 as people write it: 3·10⁻⁷."""
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     digits, e, power = text.replace("-", "−", text.startswith("-")).partition("e")
-    return f"{digits}·10{str(int(power)).translate(RAISED)}" if e else text.replace("-", "−")
+    return f"{digits}·10{str(int(power)).translate(raised)}" if e else text.replace("-", "−")
 
 
 def shown(value: Any, digits: int = 6) -> str:

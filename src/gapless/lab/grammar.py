@@ -45,10 +45,6 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., np.ndarray]]] = {
     "max": (2, np.maximum),
     "min": (2, np.minimum),
 }
-OPERATIONS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power}
-CONSTANTS = {"pi": math.pi, "e": math.e}
-MOST_DEPTH = 30  #: brackets within brackets
-TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-z]+)|([-+*/^(),|]))")
 
 
 class FormulaError(ValueError):
@@ -65,10 +61,11 @@ def parse(text: str) -> Formula:
 
 
 def _tokens(text: str) -> list[str]:
+    token = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-z]+)|([-+*/^(),|]))")
     found, at = [], 0
     text = text.strip()
     while at < len(text):
-        match = TOKEN.match(text, at)
+        match = token.match(text, at)
         if match is None:
             raise FormulaError(f"{written(text[at])} is not part of a formula")
         found.append(match.group(0).strip())
@@ -79,6 +76,8 @@ def _tokens(text: str) -> list[str]:
 
 
 class _Reader:
+    most_depth = 30  #: brackets within brackets
+
     def __init__(self, tokens: list[str]) -> None:
         self.tokens, self.at, self.depth = tokens, 0, 0
 
@@ -96,8 +95,8 @@ class _Reader:
 
     def sum(self) -> Formula:
         self.depth += 1
-        if self.depth > MOST_DEPTH:
-            raise FormulaError(f"brackets go deeper than {MOST_DEPTH}")
+        if self.depth > self.most_depth:
+            raise FormulaError(f"brackets go deeper than {self.most_depth}")
         left = self.product()
         while self.next() in ("+", "-"):
             left = _both(self.take(), left, self.product())
@@ -123,8 +122,8 @@ class _Reader:
             return base
         sign = self.take()
         self.depth += 1
-        if self.depth > MOST_DEPTH:
-            raise FormulaError(f"powers go deeper than {MOST_DEPTH}")
+        if self.depth > self.most_depth:
+            raise FormulaError(f"powers go deeper than {self.most_depth}")
         raised = _both(sign, base, self.sign())
         self.depth -= 1
         return raised
@@ -135,8 +134,8 @@ class _Reader:
             return _constant(float(token))
         if token == "x":
             return Formula(lambda x: x, "x")
-        if token in CONSTANTS:
-            return _constant(CONSTANTS[token])
+        if token in ("pi", "e"):
+            return _constant(math.pi if token == "pi" else math.e)
         if token in FUNCTIONS:
             return self.call(token)
         if token in ("(", "|"):
@@ -165,6 +164,6 @@ def _constant(value: float) -> Formula:
 
 
 def _both(sign: str, left: Formula, right: Formula) -> Formula:
-    operation = OPERATIONS[sign]
+    operation = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "^": np.power}[sign]
     python = f"np.power({left.python}, {right.python})" if sign == "^" else f"({left.python} {sign} {right.python})"
     return Formula(lambda x: operation(left.function(x), right.function(x)), python)

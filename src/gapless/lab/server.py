@@ -39,12 +39,11 @@ FILES = {
     "lab.css": "text/css; charset=utf-8",
     "favicon.svg": "image/svg+xml",
 }
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
-)
 HEAD = {
-    "Content-Security-Policy": POLICY,
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; "
+        "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
@@ -53,8 +52,6 @@ HEAD = {
 }
 COOKIE = "gapless_lab"
 SHORTEST_PASSWORD = 8  #: characters
-MOST_OF_A_FORM = 4096  #: bytes of a password form
-FORM_FILES = ("lab.css", "favicon.svg")  #: what the page that asks for the password looks like
 
 
 class Door:
@@ -172,17 +169,18 @@ class _Rooms:
     async def enter(self, request: Request) -> Response:
         if self.door.password is None or not self.door.known_host(request) or not self.door.own_origin(request):
             return _refused("The password is asked for by the lab's own page.")
-        sent = b""
+        sent, most_bytes = b"", 4096
         async for piece in request.stream():
             sent += piece
-            if len(sent) > MOST_OF_A_FORM:
+            if len(sent) > most_bytes:
                 return PlainTextResponse("a password is shorter\n", 413, headers=HEAD)
         given = parse_qs(sent.decode("utf-8", "replace"), keep_blank_values=True).get("password", [""])[0]
         return self._let_in() if await self.door.knows(given) else _form(403)
 
     async def file(self, request: Request) -> Response:
         name = request.path_params["name"]
-        open_to_all = self.door.password is not None and self.door.known_host(request) and name in FORM_FILES
+        looks_of_form = name in ("lab.css", "favicon.svg")  # the page that asks for the password is drawn with these
+        open_to_all = self.door.password is not None and self.door.known_host(request) and looks_of_form
         if not open_to_all and not self.door.admits(request):
             return _refused("no token")
         if name not in FILES:

@@ -19,14 +19,15 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
+import gapless
+
 from .grammar import FormulaError
-from .scenes import NAMES, WITH_FILES, scene
+from .scenes import NAMES, scene, takes_files
 from .state import MOST_FILE, StateError
 
 MOST_PLAIN = 256 * 1024  #: of one message without files
 MOST_BYTES = MOST_PLAIN + 2 * 4 * (MOST_FILE // 3 + 1)  #: of one message: a table and a model file in base64
 MOST_SECONDS = 30.0  #: for one answer, compiling apart; the fits of a scene have shorter limits of their own
-TICK = 0.25  #: seconds between two looks at an answer that is not there yet
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -45,7 +46,7 @@ def read(text: str | bytes) -> dict[str, Any]:
         raise AskError("a message must be JSON") from error
     if not isinstance(found, dict):
         raise AskError("a message must be an object")
-    if len(text) > MOST_PLAIN and found.get("scene") not in WITH_FILES:
+    if len(text) > MOST_PLAIN and not takes_files(found.get("scene")):
         raise AskError(f"a message has at most {MOST_PLAIN // 1024} kB")
     return found
 
@@ -81,14 +82,12 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model(wanted: Any, state: Any, name: str) -> dict[str, Any]:
-    from gapless.files.model_file import save
-
     model, target = wanted.model(state)
     if model is None:
         raise AskError("this scene has no fitted model to save")
     with tempfile.TemporaryDirectory(prefix="gapless-lab-") as folder:
         path = Path(folder) / "model.gapless"
-        save(model, path, target=target)
+        gapless.files.model_file.save(model, path, target=target)
         data = path.read_bytes()
     return {"file": f"{name}.gapless", "bytes": base64.b64encode(data).decode()}
 
@@ -196,12 +195,13 @@ class Session:
 
     async def _call_back_late(self, errand: Errand, running: asyncio.Future[dict[str, Any]]) -> dict[str, Any]:
         """The answer, or, as soon as it is late, that it was stopped."""
+        tick = 0.25  #: seconds between two looks at an answer that is not there yet
         left = self.seconds
         while left > 0.0:
-            done, _ = await asyncio.wait({running}, timeout=min(TICK, left))
+            done, _ = await asyncio.wait({running}, timeout=min(tick, left))
             if done:
                 return running.result()
-            left -= 0.0 if compiling() else TICK
+            left -= 0.0 if compiling() else tick
         errand.call_back()
         told = f"this takes longer than {self.seconds:g} s and was stopped; take fewer points or a milder setting"
         asked = {name: errand.question.get(name) for name in ("seq", "ask", "scene")}

@@ -11,14 +11,12 @@ import traitlets
 
 from .session import AskError, answered, read
 
-STATIC = Path(__file__).parent / "static"
-
 
 class LabWidget(anywidget.AnyWidget):
     """One scene, or the start page. A cell has one visitor, so that questions are answered as they come."""
 
-    _esm = STATIC / "lab.js"
-    _css = STATIC / "lab.css"
+    _esm = Path(__file__).parent / "static" / "lab.js"
+    _css = _esm.with_name("lab.css")
     scene = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, scene: str = "", **given: Any) -> None:

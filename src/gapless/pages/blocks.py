@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from gapless.pages.formula import Formula, typeset
+from gapless.pages.limits import LIMITS
 
 __all__ = [
     "Bar", "Bars", "Block", "Cell", "Code", "Equation", "Facts", "Folded", "Later", "Mark", "Matrix", "Note", "Picture",
@@ -15,7 +16,6 @@ __all__ = [
 ]  # fmt: skip
 
 #: Characters of a label or a name that are shown.
-LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     return f"{count(n)} {one if n == 1 else many or one + 's'}"
 
 
-def said(value: Any, longest: int = LONGEST, lines: bool = False) -> str:
+def said(value: Any, longest: int = LIMITS.text, lines: bool = False) -> str:
     """A label or a name from the data, on one line, without signs that no page can show, and not too long.
 
     ``lines``: a command, whose line ends and tabs stay.

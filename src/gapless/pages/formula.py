@@ -19,16 +19,8 @@ __all__ = ["Formula", "Node", "typeset"]
 TAGS = frozenset(
     {"mrow", "mi", "mn", "mo", "mtext", "mspace", "msub", "msup", "msubsup", "mfrac", "msqrt", "munder", "munderover"}
 )
-GREEK = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "phi": "φ", "rho": "ρ", "xi": "ξ",
-    "Phi": "Φ", "Omega": "Ω",
-}  # fmt: skip
-FUNCTIONS = frozenset({"max", "min", "ln", "exp", "tanh", "kl"})
-SIGNS = {"-": "−", "*": "·", "<=": "≤", ">=": "≥"}
-BRACKETS = {"(": ")", "[": "]", "<": ">", "|": "|"}
-SHOWN = {"<": "⟨", ">": "⟩", "|": "|", "(": "(", ")": ")", "[": "[", "]": "]"}
-#: Vectors: what stands between bars with one of these at its front is a norm, else an absolute value.
-VECTOR = re.compile(r"\s*(w|x - z)")
+#: An opening bracket -> its end, and how the pair is shown.
+BRACKETS = {"(": (")", "(", ")"), "[": ("]", "[", "]"), "<": (">", "⟨", "⟩"), "|": ("|", "|", "|")}
 TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)|([A-Za-zα-ωΑ-Ω∑]+)|(<=|>=|[-+*/=,;:_^()\[\]|<>]))")
 
 
@@ -104,6 +96,7 @@ class _Reader:
 
     def row(self, end: str | None) -> list[Node]:
         """Until the bracket ``end``, which is read too; None: until the text ends."""
+        signs = {"-": "−", "*": "·", "<=": "≤", ">=": "≥"}
         nodes: list[Node] = []
         while True:
             token = self.peek()
@@ -114,9 +107,9 @@ class _Reader:
                 return nodes
             if token in (")", "]", ">"):
                 raise _Unreadable("a bracket is not opened")
-            if token in SIGNS or token in ("+", "=", ",", ";", ":"):
+            if token in signs or token in ("+", "=", ",", ";", ":"):
                 self.next()
-                nodes.append(Node("mo", text=SIGNS.get(token, token)))
+                nodes.append(Node("mo", text=signs.get(token, token)))
                 continue
             nodes.append(self.factor())
             if nodes[-1].tag == "mtext" and len(nodes) > 1 and nodes[-2].tag == "mtext":
@@ -159,11 +152,11 @@ class _Reader:
         return _word(token)
 
     def bracket(self, token: str) -> Node:
-        norm_sign = "‖"
-        end = BRACKETS[token]
-        norm = token == "|" and VECTOR.match(self.text, self.at) is not None
+        end, left, right = BRACKETS[token]
+        # Bars around w or x - z, which are vectors, are a norm, others an absolute value.
+        if token == "|" and re.compile(r"\s*(w|x - z)").match(self.text, self.at) is not None:
+            left = right = "‖"
         inside = self.row(end)
-        left, right = (norm_sign, norm_sign) if norm else (SHOWN[token], SHOWN[end])
         fence = (("fence", "true"), ("stretchy", "true"))
         ends = (("form", "prefix"), *fence), (("form", "postfix"), *fence)
         first, last = (Node("mo", text=sign, attributes=of) for sign, of in zip((left, right), ends))
@@ -184,11 +177,13 @@ def _number(token: str) -> Node:
 def _word(token: str) -> Node:
     if token in ("sum", "∑"):
         return Node("mo", text="∑", attributes=(("movablelimits", "false"),))
-    if token in GREEK:
-        return Node("mi", text=GREEK[token])
-    if token in FUNCTIONS:
-        return Node("mi", text=token)
-    if len(token) == 1:
+    greek = {
+        "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "mu": "μ", "phi": "φ", "rho": "ρ", "xi": "ξ",
+        "Phi": "Φ", "Omega": "Ω",
+    }  # fmt: skip
+    if token in greek:
+        return Node("mi", text=greek[token])
+    if len(token) == 1 or token in ("max", "min", "ln", "exp", "tanh", "kl"):
         return Node("mi", text=token)
     return Node("mtext", text=token)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gapless.pages.blocks import Block, Later, Note, Picture, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 from gapless.plots.drawing import drawn
 
@@ -20,9 +21,6 @@ __all__ = [
     "of_reliability",
     "of_tree",
 ]
-
-#: Rows of a kernel machine that are drawn (ten times as many of others), and numbers in X that are made dense for it.
-MOST_ROWS, MOST_NUMBERS = 4000, 10_000_000
 
 
 def of_gap(story: Story) -> list[Block]:
@@ -41,8 +39,8 @@ def of_boundary(story: Story) -> list[Block]:
         or not hasattr(story.step, "decision_function")
     ):
         return []
-    most = MOST_ROWS if hasattr(story.step, "dual_coef_") else 10 * MOST_ROWS
-    if story.n_rows > most or story.n_rows * story.n_features > MOST_NUMBERS:
+    most = LIMITS.drawn_rows if hasattr(story.step, "dual_coef_") else 10 * LIMITS.drawn_rows
+    if story.n_rows > most or story.n_rows * story.n_features > LIMITS.drawn_numbers:
         return []
     return _draw(story, "MarginDisplay", "Boundary, margins and rows", story.step, story.Z, story.target)
 
@@ -70,7 +68,7 @@ def of_numbers(story: Story) -> list[Block]:
     if story.task != "numbers" or story.several:
         return []
     rows = (story.X_test, story.target_test) if story.has_test else (story.X, story.target)
-    if len(rows[1]) > 20 * MOST_ROWS:
+    if len(rows[1]) > 20 * LIMITS.drawn_rows:
         return []
     return _draw(
         story,

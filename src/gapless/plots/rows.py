@@ -12,11 +12,6 @@ from gapless.plots.style import COLOURS, INK, MARKERS
 __all__ = ["angle_between", "draw_line", "draw_rows", "in_plane", "number_classes", "signs_of"]
 
 
-#: The colours of the two classes: what else is drawn beside rows takes others.
-CLASSES = COLOURS[:2]
-OTHERS = COLOURS[2:]
-
-
 def number_classes(y: Any, classes: Any = None) -> Any:
     """The labels as numbers of classes."""
     # Late: it loads scikit-learn, 0.8 s, and the process that draws the pictures of a page needs nothing of it.
@@ -34,11 +29,11 @@ def signs_of(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_rows(ax: Any, points: np.ndarray, positive: np.ndarray, names: Any = None, size: float = 20.0) -> list[Any]:
-    """Both classes: hollow discs and filled squares. The artists in the order of the classes."""
+    """Both classes, in the first two colours: hollow discs and filled squares. The artists in the order of the classes."""
     found = []
     for which in (0, 1):
         here = np.asarray(positive, bool) == bool(which)
-        look = {"facecolors": "white" if which == 0 else CLASSES[1], "edgecolors": CLASSES[which], "linewidths": 1.0}
+        look = {"facecolors": "white" if which == 0 else COLOURS[1], "edgecolors": COLOURS[which], "linewidths": 1.0}
         label = None if names is None else names[which]
         found.append(ax.scatter(*points[here].T, marker=MARKERS[which], s=size, zorder=2.5, label=label, **look))
     return found

@@ -26,30 +26,8 @@ HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "++")
 #: Lines that belong to the model; secondary ones; fills.
 INK, GREY, PALE, WASH = "#222222", "#767676", "#C8C8C8", "#EEEEEE"
 
-RC = {
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "font.size": 9.0,
-    "hatch.linewidth": 0.6,
-    "legend.fontsize": 8.0,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5.0,
-    "xtick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.color": GREY,
-    "ytick.labelcolor": INK,
-}
-#: Inches of a panel.
-WIDTH, HEIGHT = 4.6, 3.7
-#: Axes that somebody else made, and how much of their width a legend beside and below them may take.
+#: Axes that somebody else made.
 GUESTS: WeakSet[Any] = WeakSet()
-BESIDE, BELOW = 0.6, 1.1
-#: A formula of a title, where it is printed: e^{-N} is e^(-N).
-BRACES = str.maketrans("{}", "()")
 
 
 def matplotlib() -> Any:
@@ -122,7 +100,7 @@ def beside(ax: Any, handles: Sequence[Any] | None = None, title: str | None = No
         **given, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, handlelength=2.4, title=title,
         alignment="left", fontsize=8.0, frameon=False, labelcolor=INK,
     )  # fmt: skip
-    return within(ax, handles, title) if too_wide(legend, ax, BESIDE) else legend
+    return within(ax, handles, title) if too_wide(legend, ax, share=0.6) else legend
 
 
 def below(ax: Any, columns: int = 2, handles: Sequence[Any] | None = None) -> Any:
@@ -138,7 +116,7 @@ def below(ax: Any, columns: int = 2, handles: Sequence[Any] | None = None) -> An
             **given, loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=under, borderaxespad=0.0, ncols=ncols,
             handlelength=2.4, fontsize=8.0, frameon=False, columnspacing=1.2, labelcolor=INK,
         )  # fmt: skip
-        if not too_wide(legend, ax, BELOW):
+        if not too_wide(legend, ax, share=1.1):
             return legend
     return within(ax, handles)
 
@@ -165,7 +143,25 @@ def quieten(ax: Any) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    with matplotlib().rc_context(RC):
+    """Everything drawn inside has this style."""
+    look = {
+        "axes.edgecolor": GREY,
+        "axes.labelcolor": INK,
+        "axes.linewidth": 0.8,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "font.size": 9.0,
+        "hatch.linewidth": 0.6,
+        "legend.fontsize": 8.0,
+        "legend.frameon": False,
+        "lines.linewidth": 1.6,
+        "lines.markersize": 5.0,
+        "xtick.color": GREY,
+        "xtick.labelcolor": INK,
+        "ytick.color": GREY,
+        "ytick.labelcolor": INK,
+    }
+    with matplotlib().rc_context(look):
         yield
 
 
@@ -205,10 +201,11 @@ class Display:
 
     def _widths(self) -> Sequence[float]:
         """Inches of the panels."""
-        return (WIDTH,)
+        return (4.6,)
 
     def _height(self) -> float:
-        return HEIGHT
+        """Inches of a panel."""
+        return 3.7
 
     def _draw(self) -> None:
         """Draw on ``axes_``."""
@@ -220,7 +217,8 @@ class Display:
         return str(said() if callable(said) else said)
 
     def __str__(self) -> str:
-        said = re.sub(r"(?<!\\)\$([^$]*)\$", lambda formula: formula[1].translate(BRACES), self._sentence())
+        in_brackets = str.maketrans("{}", "()")  # a formula of a title, as it is printed: e^{-N} is e^(-N)
+        said = re.sub(r"(?<!\\)\$([^$]*)\$", lambda formula: formula[1].translate(in_brackets), self._sentence())
         return f"{type(self).__name__}: {said}".replace(r"\$", "$")
 
     def __repr__(self) -> str:

@@ -3,12 +3,12 @@
     P(w, b) = 1/2 |w|^2           where y_i (<w, x_i> + b) >= 1 for all i, else infinite
     D(u)    = sum_i u_i y_i - 1/2 |sum_i u_i x_i|^2,     u_i y_i = alpha_i >= 0,   free offset: sum_i u_i = 0
 
-It is the hinge with c = inf, whatever the weights of the examples: the loss is 0 or infinite, and only rows of weight 0 do
-not count.  1/|w| is the distance of the margin boundary.  Weak duality needs no optimality, as for finite c: for a feasible
+It is the hinge with c = inf, whatever the weights of the examples: the loss is 0 or infinite, and only rows of weight 0 are
+left out.  1/|w| is the distance of the margin boundary.  Weak duality needs no optimality, as for finite c: for a feasible
 (w, b) and any such u,  D(u) <= sum_i alpha_i y_i f_i - 1/2 |V|^2 = <w, V> + b sum u - 1/2 |V|^2 <= P(w, b) + b sum u.
 
-Whether y f >= 1 is decided with the rounding of f taken into account: `repaired` stretches a nearly feasible (w, b) by the
-few units of rounding that make it so in exact arithmetic.
+Whether y f >= 1 is decided with the rounding of f taken into account: `stretch_to_feasible` stretches a nearly feasible
+(w, b) by the few units of rounding that make it so in exact arithmetic.
 """
 
 from __future__ import annotations
@@ -23,9 +23,6 @@ from gapless.losses import Hinge
 from gapless.numbers import UNIT, gamma
 from gapless.problems.linear import LinearProblem
 from gapless.problems.linear_sums import BLOCK, SLICE
-
-#: Rows near their margin for which the rounding of a score is bounded product by product.
-NEAR = 100_000
 
 
 class HardMargin(LinearProblem):
@@ -57,7 +54,7 @@ class HardMargin(LinearProblem):
         return int(longest) + 1
 
     def certain_margins(self, theta: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """y f of every row, less what the rounding of its score z can hide: Higham's gamma_k |x|.|w| for any order.
+        """y f of every row, less a bound on the rounding of its score z: Higham's gamma_k |x|.|w| for any order of the sum.
 
         |x| |w| in place of |x|.|w| is good enough for rows that are far from their margin.
         """
@@ -65,7 +62,7 @@ class HardMargin(LinearProblem):
         margins = self.y * z
         sure = margins - k * (1.0 + 1e-10) * float(np.linalg.norm(theta)) * self.norms
         near = np.flatnonzero(sure < 1.0 + 1e-6)
-        if near.size <= NEAR:
+        if near.size <= 100_000:  # of more rows the sums of products would cost as much as a pass
             part = R.take_rows(self.rows, near)
             part = part._replace(values=np.abs(part.values), constant=abs(part.constant))
             sure[near] = margins[near] - k * (1.0 + 1e-10) * R.scores(part, np.abs(theta))
@@ -97,8 +94,8 @@ class HardMargin(LinearProblem):
     def repair(self, u: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """alpha >= 0 and, where the offset is free, a sum of exactly 0.
 
-        The class with too much is scaled down; then alpha is rounded to multiples of one power of two, coarse enough that
-        sums of them are exact, and what is left is taken from the largest alpha.
+        The class with the larger sum is scaled down; then alpha is rounded to multiples of one power of two, coarse enough that
+        sums of them are exact, and the remaining difference is taken from the largest alpha.
         """
         alpha = np.maximum(u * self.y, 0.0)
         if self.free:
@@ -131,7 +128,7 @@ class HardMargin(LinearProblem):
         return u * (max(0.0, self.conjugate_sum(u)) / square) if square > 0.0 else u
 
     def offset_interval(self, z: np.ndarray, near: float | None = None) -> tuple[float, float]:
-        """The ends b at which the worst positive and the worst negative example meet; equal: the best one is unique."""
+        """The two ends of the best offsets; they are equal, since the best offset of a hard margin is unique."""
         b = self.best_offset(z)
         return b, b
 
@@ -143,7 +140,7 @@ class HardMargin(LinearProblem):
         return 0.5 * float((-z[minus]).min() - z[plus].min())
 
     def stretch_to_feasible(self, theta: np.ndarray) -> np.ndarray | None:
-        """The multiple of (w, b), its free offset moved to its best place, that keeps every margin; None if none does."""
+        """The multiple of (w, b) that keeps every margin, a free offset moved to its best value; None if no multiple does."""
         theta = theta.copy()
         for attempt in range(6):
             z = self.scores(theta)
@@ -158,7 +155,7 @@ class HardMargin(LinearProblem):
             hidden = float(self.y[at] * z[at] - sure[at])
             if 1.0 <= sure[at] <= 1.0 + 4.0 * hidden + 1e-14:
                 break
-            # The scores of the stretched point are rounded anew: half of what that can hide, and it is feasible for certain.
+            # The scores of the stretched point are rounded anew: half of their bound more, and the point is certainly feasible.
             theta = theta * ((1.0 + 0.5 * hidden + 4.0 * UNIT) / sure[at])
         return theta
 
@@ -179,7 +176,7 @@ class HardMargin(LinearProblem):
 
     @lazy
     def lengths(self) -> np.ndarray:
-        """|x| of each row without the constant of a free offset, beside which a small row would be lost."""
+        """|x| of each row without the constant of a free offset, in whose sum the length of a small row would be lost."""
         return np.sqrt(R.norms2(self.rows._replace(constant=0.0))) * (1.0 + 1e-12)
 
     @lazy

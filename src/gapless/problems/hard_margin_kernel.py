@@ -16,9 +16,6 @@ import numpy as np
 from gapless.gram.interface import Gram
 from gapless.numbers import gamma
 
-#: Scores are trusted to within so many times their rounding bound, so that others who bound it less sharply agree.
-CAUTION = 16.0
-
 
 class HardMarginFigures(NamedTuple):
     """A point and its figures; ``primal`` is infinite unless every margin is kept for certain."""
@@ -30,7 +27,7 @@ class HardMarginFigures(NamedTuple):
     dual: float
     gap: float
     rounding: float
-    least: float  #: the smallest y f, less what rounding can hide
+    least: float  #: the smallest y f, less a bound on its rounding
 
 
 def evaluate_hard_margin(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> HardMarginFigures:
@@ -41,7 +38,10 @@ def evaluate_hard_margin(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> 
     R2 = float(np.max(gram.diagonal, initial=0.0))
     norms = np.sqrt(np.maximum(gram.diagonal, 0.0))  # |K_ij| <= norms_i norms_j
     off = mass * gram.error + gamma(rows.size + 2) * float(np.abs(u) @ norms) * norms + 4e-16 * abs(b)
-    least = float((y * (scores + b) - CAUTION * off).min(initial=np.inf))
+    caution = (
+        16.0  # times the rounding bound of scores: the judge's own bound is looser, and must accept the point as well
+    )
+    least = float((y * (scores + b) - caution * off).min(initial=np.inf))
     square = max(float(u @ scores), 1e-300)
     primal = 0.5 * square if least >= 1.0 else np.inf
     bound = (1.0 + np.sqrt(R2 * square)) * (1.0 + 1e-12)
@@ -53,7 +53,7 @@ def evaluate_hard_margin(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> 
 
 
 def stretch_to_margins(gram: Gram, y: np.ndarray, u: np.ndarray, b: float) -> HardMarginFigures:
-    """The multiple of (u, b) that keeps every margin for certain, if one does."""
+    """The multiple of (u, b) that keeps every margin for certain, if some multiple does."""
     found = evaluate_hard_margin(gram, y, u, b)
     for _ in range(4):
         if not found.least > 0.0 or 1.0 <= found.least <= 1.0 + 1e-12:

@@ -37,15 +37,10 @@ from gapless._runtime.cached import lazy
 from gapless.gram.interface import Gram, Tick
 from gapless.numbers import UNIT, gamma
 
-KINDS = ("c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class")
-
-#: Kernel values that cost little beside a fit.
-CHEAP = 2e7
-
 
 @dataclass(frozen=True, eq=False)
 class KernelDual:
-    """P, D and the maps between them. ``at`` is the point of each variable, None where they are the points in order."""
+    """P, D and the maps between them. ``at`` is the point of each variable, None where variable j belongs to point j."""
 
     gram: Gram
     at: np.ndarray | None
@@ -95,7 +90,7 @@ class KernelDual:
 
     @property
     def n(self) -> int:
-        """Variables."""
+        """The number of variables."""
         return self.sign.size
 
     @property
@@ -129,8 +124,8 @@ class KernelDual:
 
     @lazy
     def negligible_gap(self) -> float:
-        """What counts as 0: where w = 0 is optimal (nu-SVC with hulls that meet, one-class around the origin) P* is 0, and no gap
-        is small beside it.  P is a sum of terms as large as R^2 T^2."""
+        """The gap that counts as 0. Where w = 0 is optimal (nu-SVC with hulls that meet, one-class around the origin) P* is 0,
+        and no relative gap is small.  P is a sum of terms as large as R^2 T^2."""
         if self.kind not in ("nu_svc", "one_class"):
             return 0.0
         return 1e-14 * self.R2 * float(sum(total for _, total in self.sides)) ** 2
@@ -154,7 +149,7 @@ class KernelDual:
         return np.bincount(self.at, self.sign * beta, minlength=self.n_points)
 
     def beta(self, u: np.ndarray) -> np.ndarray:
-        """The variables of coefficients: none of the two of a row is above 0 where the other is."""
+        """The variables of coefficients u: of the two variables of a row at most one is above 0."""
         own = u if self.at is None else u[self.at]
         return np.maximum(self.sign * own, 0.0)
 
@@ -196,7 +191,7 @@ class KernelDual:
         return np.array([0.5 * (middles[0] - middles[1]), 0.5 * (middles[0] + middles[1])])
 
     def repair(self, beta: np.ndarray) -> np.ndarray:
-        """beta moved inside its box and onto its equalities; those at a bound stay there while the others have room."""
+        """Move beta inside its box and onto its equalities; variables at a bound stay there while free variables have room."""
         out = np.clip(beta, 0.0, self.c)
         for side, total in self.sides:
             s = np.ones(side.size) if self.nu_form else self.sign[side]
@@ -205,7 +200,7 @@ class KernelDual:
                 r = float(s @ part) - total
                 if r == 0.0:
                     break
-                # Where s r > 0 a variable gives, elsewhere it takes.
+                # Where s r > 0 a variable falls, elsewhere it rises.
                 falls = s * r > 0.0
                 room = np.where(falls, part, c - part)
                 inside = np.where((part > 0.0) & (part < c), room, 0.0)
@@ -219,7 +214,7 @@ class KernelDual:
         return out
 
     def start(self) -> np.ndarray:
-        """A feasible beta: 0, or the first ones full until the equalities hold."""
+        """A feasible beta: 0, or the first variables at their upper bound until the equalities hold."""
         out = np.zeros(self.n)
         for side, total in self.sides:
             if total > 0.0:
@@ -228,7 +223,7 @@ class KernelDual:
         return self.repair(out)
 
     def is_infeasible(self) -> bool:
-        """The equalities cannot be kept."""
+        """Whether no beta in the box keeps the equalities."""
         room = 1e-12 * float(self.c.sum())
         return any(
             total > float(self.c[side][self.sign[side] > 0].sum() if not self.nu_form else self.c[side].sum()) + room
@@ -251,8 +246,10 @@ class KernelDual:
         return float(self.tau @ beta) - 0.5 * self.square(beta, scores) - self.equality_price(beta, primal)
 
     def largest(self, beta: np.ndarray) -> float:
-        """Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible beta, which does not change with a
-        common shift of the rows, but for one class, which looks at the origin."""
+        """A bound on |w|^2 of a feasible beta, the scale for P where w = 0 is optimal and P is 0.
+
+        It does not change with a common shift of the rows, except for one class, whose problem depends on the origin.
+        """
         if self.kind not in ("nu_svc", "nu_svr", "one_class"):
             return 0.0
         first, diagonal = np.zeros(1, dtype=np.int64), self.gram.diagonal
@@ -271,13 +268,13 @@ class KernelDual:
         return self.scalar_bound(primal, beta) * missed if missed else 0.0
 
     def priced_residual(self, beta: np.ndarray) -> float:
-        """How much is missed of what has a price."""
-        if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 has none
+        """The sum of the equalities' residuals that have a price."""
+        if self.kind == "nu_svr":  # eps* >= 0: a sum below T1 has no price
             return abs(float(self.sign @ beta)) + max(0.0, float(beta.sum()) - self.totals[1])
         return sum(map(abs, self.equality_residuals(beta)))
 
     def scalar_bound(self, primal: float, beta: np.ndarray) -> float:
-        """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best one."""
+        """B >= |b*| (nu forms: |b* + t*| and |t* - b*|) for some best b and t."""
         if self.kind in ("one_class", "nu_svc"):
             length = np.sqrt(self.R2) * float(sum(total for _, total in self.sides))
         else:
@@ -312,11 +309,11 @@ class KernelDual:
         return worst
 
     def rounding(self, beta: np.ndarray, scalars: np.ndarray, scores: np.ndarray, primal: float, dual: float) -> float:
-        """A bound on what the computed gap, and P and D, can be off by.
+        """A bound on the errors of the computed gap, of P and of D.
 
-        A score is a sum of nSV products u K: gamma_(nSV + 2) of the sum of |u| max|K|, and what the Gram matrix says its
-        values are off by.  A gap of rows feels it with at most max(c, beta) = c where h > 0 or beta > 0.  Where that is not small
-        and the values have a relative bound, the sums of |u| K are computed, too: of narrow kernels only few are not 0.
+        A score is a sum of nSV products u K: its error is at most gamma_(nSV + 2) times the sum of |u| max|K|, plus the errors of
+        the Gram matrix.  The gap's rows multiply it by at most max(c, beta) = c where h > 0 or beta > 0.  Where that bound is not
+        small and the values have a relative bound, the sums of |u| K are computed, too: narrow kernels have few values above 0.
         """
         u = np.abs(self.u(beta))
         mass, rows = float(u.sum()), np.flatnonzero(u)
@@ -326,10 +323,11 @@ class KernelDual:
         felt = (h > -2.0 * off) | (beta > 0.0)
         feels = off * (float(self.c[felt].sum()) + mass)
         relative = self.gram.relative_error
-        small = 1e-9 if rows.size * self.n_points <= CHEAP else 1e-6
+        cheap = 2e7  # kernel values: some 20 ms on one core, little beside a fit
+        small = 1e-9 if rows.size * self.n_points <= cheap else 1e-6
         if relative is not None and feels > small * (abs(primal) + abs(dual)):
             points = np.flatnonzero(felt if self.at is None else np.bincount(self.at, felt, minlength=self.n_points))
-            off = np.zeros(self.n_points)  # no others feel it
+            off = np.zeros(self.n_points)  # the errors of all other scores do not change the gap
             off[points] = self.gram.sizes(rows, u[rows], points) * (relative + sums)
             own = off if self.at is None else off[self.at]
             felt &= (h > -2.0 * own) | (beta > 0.0)

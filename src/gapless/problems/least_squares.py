@@ -19,7 +19,7 @@ import numpy as np
 from gapless import rows as R
 from gapless._compile.jit import compiled
 from gapless._runtime.cached import lazy
-from gapless._runtime.threads import map_threads, share
+from gapless._runtime.threads import map_threads, run_in_parts
 from gapless.numbers import UNIT, gamma
 from gapless.rows.second_moments import Columns, Sizes, columns, residuals, sized_residuals
 
@@ -151,7 +151,7 @@ class LeastSquares:
                 parts[p, k] = squares.sum(axis=0) if s is None else s @ squares
             parts[p, 2] = np.abs(Y).max(axis=0)
 
-        share(part, len(starts))
+        run_in_parts(part, len(starts))
         return np.vstack([parts[:, :2].sum(axis=0), parts[:, 2].max(axis=0)])
 
     def centred_residuals(
@@ -256,7 +256,7 @@ class LeastSquares:
         r, y = kept.left[:, k], self.Y[:, k]
         starts = range(0, self.n, PIECE)
         parts = np.zeros((len(starts), 8))
-        share(
+        run_in_parts(
             lambda p: _gap_sums(r, y, s, alpha, mean, u, starts[p], min(self.n, starts[p] + PIECE), parts[p]),
             len(starts),
         )

@@ -25,7 +25,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._runtime.cached import lazy
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.losses.verbs import value
 from gapless.numbers import UNIT
 from gapless.problems import linear_sums as sums
@@ -162,7 +162,7 @@ class LinearProblem:
         ends, parts, block = cut_for_two_reads(rows)
         losses = np.zeros(len(ends) - 1)
         args = (self.weighted_loss, rows, to_copy_coordinates(rows, theta), at)
-        share(
+        run_in_parts(
             lambda k: sums.differentiate_rows(*args, losses[k : k + 1], parts[k], ends[k], ends[k + 1], block),
             len(ends) - 1,
             tick,

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.losses.verbs import conjugate, curvature, dual_of, slope, value
 from gapless.rows.verbs import row_axpy, row_dot
 
 #: Examples whose terms are added one after the other; the rounding bounds assume this number.
 BLOCK = 512
-#: Examples of a slice: one vector of this length (2 MB) is made again for each slice where one of length n would take memory.
+#: Examples of a slice: a vector of this length (2 MB) is made again for each slice where one of length n would take memory.
 SLICE = 1 << 18
 
 
@@ -45,10 +45,10 @@ def n_blocks(n: int) -> int:
 
 def share_blocks(function: Callable[[int, int], Any], blocks: int) -> None:
     """Call function(first, last) on ranges of blocks, in the threads of the team."""
-    least_blocks = 100  # of a thread: 51,200 examples, some 0.05 ms of work, which repay waking it
+    least_blocks = 100  # of a thread: 51,200 examples are worth waking it
     parts = max(1, blocks // least_blocks)
     ends = [blocks * k // parts for k in range(parts + 1)]
-    share(lambda k: function(ends[k], ends[k + 1]), parts)
+    run_in_parts(lambda k: function(ends[k], ends[k + 1]), parts)
 
 
 def sum_blocks(kernel: Callable[..., Any], n: int, *args: Any) -> float:

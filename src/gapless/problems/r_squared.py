@@ -8,8 +8,6 @@ import numpy as np
 
 #: y is constant where its values differ from their mean by this share of the largest of them, or less: rounding.
 CONSTANT_SHARE = 2.0**-50
-#: A constant y is predicted where the residuals are at most this share of it: float32 models round to 2^-24.
-PREDICTED_SHARE = 2.0**-20
 
 
 def is_constant(tss: Any, mass: Any, largest: Any) -> np.ndarray:
@@ -20,8 +18,11 @@ def is_constant(tss: Any, mass: Any, largest: Any) -> np.ndarray:
 def r_squared(rss: Any, tss: Any, mass: Any, largest: Any) -> np.ndarray:
     """R2 of each target. Where y is constant there is nothing to explain, and 0/0 is decided as scikit-learn does: 1 where the
     model predicts y, 0 where it does not; rounding of the mean decides nothing."""
+    predicted_share = (
+        2.0**-20
+    )  # residuals of a constant y, as a share of it, that are rounding: float32 models round to 2^-24
     constant = is_constant(tss, mass, largest)
-    predicted = np.asarray(rss) <= np.asarray(mass) * np.square(np.asarray(largest) * PREDICTED_SHARE)
+    predicted = np.asarray(rss) <= np.asarray(mass) * np.square(np.asarray(largest) * predicted_share)
     with np.errstate(all="ignore"):
         return np.where(constant, predicted * 1.0, 1.0 - np.asarray(rss) / np.where(constant, 1.0, tss))
 

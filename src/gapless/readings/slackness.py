@@ -31,13 +31,6 @@ __all__ = ["DUAL", "PRIMAL", "KernelSlackness", "Slackness", "certified_sides", 
 DUAL = ("alpha = 0", "0 < alpha < c", "alpha = c")
 PRIMAL = ("y f > 1", "y f = 1", "y f < 1")
 LEFT_OUT = -1  #: rows with c = 0
-_LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
-
-# Which pairs (from the dual, from the primal) complementary slackness allows.
-_ALLOWED = {
-    "hinge": np.array([[1, 1, 0], [0, 1, 0], [0, 1, 1]], dtype=bool),
-    "squared_hinge": np.array([[1, 1, 0], [0, 1, 1], [0, 1, 1]], dtype=bool),
-}
 
 
 @result
@@ -126,8 +119,9 @@ def slackness(
     tol : |y f - 1| <= tol reads as y f = 1.
     tol_alpha : alpha <= tol_alpha * c reads as 0, alpha >= (1 - tol_alpha) c as c.
     """
-    if loss not in _LOSSES:
-        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_LOSSES)}")
+    losses = ("hinge", "squared_hinge", "logistic", "squared")
+    if loss not in losses:
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(losses)}")
     alpha = np.asarray(alpha, dtype=np.float64)
     yf = np.asarray(yf, dtype=np.float64)
     if alpha.shape != yf.shape:
@@ -155,10 +149,8 @@ def slackness(
         full = (alpha >= c * (1.0 - tol_alpha)) & (loss in ("hinge", "logistic")) & ~hard
     from_dual = np.where(zero, 0, np.where(full, 2, 1)).astype(np.int8)
     from_primal = np.where(yf > 1.0 + tol, 0, np.where(yf < 1.0 - tol, 2, 1)).astype(np.int8)
-    if loss in _ALLOWED:
-        consistent = _ALLOWED[loss][from_dual, from_primal]
-    else:
-        consistent = np.abs(link) <= tol * scale
+    smooth = loss in ("logistic", "squared")
+    consistent = np.abs(link) <= tol * scale if smooth else _fit_together(loss, from_dual, from_primal)
     from_dual[~used] = LEFT_OUT
     from_primal[~used] = LEFT_OUT
     residuals = {
@@ -167,7 +159,7 @@ def slackness(
         "alpha + beta - c" if loss == "hinge" else "stationarity": np.where(used, link, 0.0),
         "outside the box": np.where(used, _outside(loss, alpha, c), 0.0),
     }
-    if loss not in _ALLOWED:  # no slack variable, so no products with it
+    if smooth:  # no slack variable, so no products with it
         del residuals["alpha (1 - yf - xi)"], residuals["beta xi"]
     return Slackness(
         loss=loss,
@@ -182,6 +174,13 @@ def slackness(
         residuals=residuals,
         tol=float(tol),
     )
+
+
+def _fit_together(loss: str, from_dual: np.ndarray, from_primal: np.ndarray) -> np.ndarray:
+    """Whether complementary slackness allows the pair of readings."""
+    full_with_slack = loss == "hinge"  # alpha = c and only then slack; the squared hinge bounds no alpha
+    allowed = np.array([[1, 1, 0], [0, 1, not full_with_slack], [0, 1, 1]], dtype=bool)
+    return np.asarray(allowed[from_dual, from_primal])
 
 
 def _outside(loss: str, alpha: np.ndarray, c: np.ndarray) -> np.ndarray:

@@ -23,8 +23,6 @@ from gapless.rows.hashes import row_hashes
 
 __all__ = ["RowHashes", "Trained", "copies", "is_training_data", "keep_row_hashes", "trained_on"]
 
-CHANCE = 0.05  # rows that equal training rows are copies where chance gives so many with a smaller probability
-
 
 @dataclass(frozen=True, eq=False)
 class RowHashes:
@@ -101,6 +99,7 @@ def copies(known: RowHashes, X: Any) -> Trained:
 
     mask = np.isin(row_hashes(X)[:, 0], known.hashes)
     k, share = int(mask.sum()), known.twins / known.n_rows
-    if k and share > 0.0 and binom.sf(k - 1, mask.size, share) > CHANCE:
+    # Rows that equal training rows are copies where chance gives as many with a probability below 5 %.
+    if k and share > 0.0 and binom.sf(k - 1, mask.size, share) > 0.05:
         return Trained(np.zeros_like(mask), False, k, share)
     return Trained(mask, False, 0, share)

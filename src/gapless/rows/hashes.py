@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.judge.fingerprint import MIXERS, SHIFT_0, SHIFT_1, SHIFT_2, lane_multipliers
 from gapless.judge.fingerprint import row_hashes as judges_row_hashes
 from gapless.rows.shape import plain_memory
@@ -44,7 +44,7 @@ def row_hashes(X: Any) -> np.ndarray:
     if X.dtype == np.float64 and X.dtype.isnative and X.flags.c_contiguous:
         bits = plain_memory(X).view(np.uint64)
         ends = _cut_rows(n, X.size)
-        share(lambda k: _hash_dense(bits, a0, a1, out, ends[k], ends[k + 1]), len(ends) - 1)
+        run_in_parts(lambda k: _hash_dense(bits, a0, a1, out, ends[k], ends[k + 1]), len(ends) - 1)
         return out
     step = max(1, VALUES_PER_TILE // max(d, 1))
 
@@ -56,7 +56,7 @@ def row_hashes(X: Any) -> np.ndarray:
             _hash_dense(part.view(np.uint64), a0, a1, out[start : start + part.shape[0]], 0, part.shape[0])
 
     ends = _cut_rows(n, X.size)
-    share(tiles, len(ends) - 1)
+    run_in_parts(tiles, len(ends) - 1)
     return out
 
 
@@ -97,7 +97,7 @@ def _sparse_hashes(X: Any) -> np.ndarray:
             _hash_csr(bits, indices, indptr, first, last, start, a0, a1, out)
             first = last
 
-    share(part, len(ends) - 1)
+    run_in_parts(part, len(ends) - 1)
     # Columns out of order, or one place given twice: the judge sorts and adds up, and both must do it alike.
     return out if fine.all() else judges_row_hashes(X)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.rows.copies.binary import BinaryRows
 from gapless.rows.copies.words import PackedRows
 from gapless.rows.shape import (
@@ -44,14 +44,14 @@ def scores(rows: RowsOrCopy, theta: np.ndarray, tick: Tick | None = None, out: n
     ends = _cuts(rows, n)
     dots = _scores_packed if isinstance(rows, PackedRows) else fill_scores
     theta = to_copy_coordinates(rows, theta)
-    share(lambda k: dots(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
+    run_in_parts(lambda k: dots(rows, theta, out, ends[k], ends[k + 1]), len(ends) - 1, tick)
     return out
 
 
 def combine(rows: RowsOrCopy, u: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """X'u. Rows with u = 0 are not read."""
     ends, sums, block = _sums(rows)
-    share(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    run_in_parts(lambda k: _combine(rows, u, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
     return sum_in_block_order(rows, sums)
 
 
@@ -59,7 +59,7 @@ def curved(rows: RowsOrCopy, weights: np.ndarray, p: np.ndarray, tick: Tick | No
     """X' diag(weights) X p, the data read once. Rows of weight 0 are not read."""
     ends, sums, block = _sums(rows)
     p = to_copy_coordinates(rows, p)
-    share(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    run_in_parts(lambda k: _curved(rows, weights, p, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
     return sum_in_block_order(rows, sums)
 
 
@@ -112,14 +112,14 @@ def norms2(rows: Rows) -> np.ndarray:
     n = n_rows(rows)
     out = np.empty(n)
     ends = _cuts(rows, n)
-    share(lambda k: _norms2(rows, out, ends[k], ends[k + 1]), len(ends) - 1)
+    run_in_parts(lambda k: _norms2(rows, out, ends[k], ends[k + 1]), len(ends) - 1)
     return out
 
 
 def squares(rows: Rows, weights: np.ndarray, tick: Tick | None = None) -> np.ndarray:
     """The diagonal of `gram` over all rows: sum of weights_i x_ij^2."""
     ends, sums, block = _sums(rows)
-    share(lambda k: _squares(rows, weights, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
+    run_in_parts(lambda k: _squares(rows, weights, sums[k], ends[k], ends[k + 1], block), len(ends) - 1, tick)
     return add_in_order(sums)
 
 

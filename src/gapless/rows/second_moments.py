@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import map_threads, share
+from gapless._runtime.threads import map_threads, run_in_parts
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
 from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
@@ -96,7 +96,7 @@ def _narrow_moments(
     ends = _ends(n, columns)
     out = np.zeros((len(ends) - 1, tile_width(columns), tile_width(columns)))
     s = np.empty(0) if weights is None else weights
-    share(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
+    run_in_parts(lambda k: _moments(rows, s, Y, centre, centre_y, ends[k], ends[k + 1], out[k]), len(ends) - 1, tick)
     return mirror_triangle(add_in_order(out), columns)
 
 
@@ -206,7 +206,7 @@ def sized_residuals(
     sums, sizes = np.zeros((len(ends) - 1, centre.size + 1)), np.zeros((len(ends) - 1, 6))
     s = np.empty(0) if weights is None else weights
     r = np.empty(y.size)
-    share(
+    run_in_parts(
         lambda k: _residuals(rows, s, y, theta, centre, r, ends[k], ends[k + 1], sums[k], sizes[k]),
         len(ends) - 1,
         tick,

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.rows.copies.binary import BinaryRows
 from gapless.rows.copies.two_value import TwoValueRows
 from gapless.rows.copies.words import OrderedPackedRows, PackedRows
@@ -137,7 +137,7 @@ def take_rows(rows: Rows, index: np.ndarray) -> Rows:
             part = slice(k * some, (k + 1) * some)
             np.take(rows.values, index[part], axis=0, out=values[part], mode="wrap")  # "raise" would copy once more
 
-        share(copy, -(-index.size // some))
+        run_in_parts(copy, -(-index.size // some))
         return DenseRows(values, rows.constant)
     counts = np.diff(rows.indptr)[index]
     indptr = np.zeros(index.size + 1, rows.indptr.dtype)

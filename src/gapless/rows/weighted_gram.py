@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.rows.outer import NARROW_COLUMNS, TILE_ROWS, add_outer, mirror_triangle, tile_width
 from gapless.rows.products import SUMS_BYTES, VALUES_PER_THREAD, VALUES_PER_TICK, Tick, add_in_order, fill_scores
 from gapless.rows.shape import TILE_BYTES, Rows, is_dense, is_sparse, n_features, n_rows, n_stored, take_rows
@@ -71,7 +71,7 @@ def gram(
             add_rows(rows, weights, piece, sums[k])
             look()
 
-    share(add, groups)
+    run_in_parts(add, groups)
     total = add_in_order(sums)
     return total if tiles else mirror_triangle(total, d)
 
@@ -103,7 +103,7 @@ def row_products(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.
         return _sparse_row_products(rows, index, tick)
     block, ones = np.empty((m, n_features(rows) + 1)), np.ones(n_rows(rows))
     starts = range(0, m, side)
-    share(
+    run_in_parts(
         lambda k: _fill(rows, ones, index[starts[k] : starts[k] + side], block[starts[k] : starts[k] + side]),
         len(starts),
     )
@@ -116,7 +116,7 @@ def row_products(rows: Rows, index: np.ndarray, tick: Tick | None = None) -> np.
         if tiles[k][0] > tiles[k][1]:
             out[across, down] = out[down, across].T
 
-    share(fill, len(tiles), tick)
+    run_in_parts(fill, len(tiles), tick)
     return out
 
 

@@ -41,15 +41,6 @@ __all__ = [
 #: Condition (of columns of unit variance) above which rounding can show in six digits.
 ILL_CONDITIONED = 1e10
 
-#: Share of the largest variance, for each feature, below which a float64 covariance does not show one.
-_VISIBLE = 2.0**-41
-
-#: Rows in a block: enough for LAPACK to be at speed, little beside any X.
-_BLOCK = 4096
-
-#: Smallest eigenvalue of a correlation matrix for which forming it loses nothing that matters.
-_REGULAR = 1e-4
-
 
 class Moments(NamedTuple):
     """What is known of the rows of one class."""
@@ -109,8 +100,13 @@ class Whitening(NamedTuple):
         return bool(np.any(np.abs(scaled - scaled @ self.basis @ self.basis.T) > self.threshold))
 
 
+def _rows_per_block(d: int) -> int:
+    """Rows in a block: enough for LAPACK to be at speed, little beside any X."""
+    return max(4096, 2 * d)
+
+
 def _blocks(X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    size = max(_BLOCK, 2 * X.shape[1])
+    size = _rows_per_block(X.shape[1])
     for begin in range(0, rows.size, size):
         of = rows[begin : begin + size]
         yield X[of].astype(np.float64, copy=False), np.ones(of.size) if weight is None else weight[of]
@@ -164,7 +160,9 @@ def _factor(
         scale = np.sqrt(np.maximum(np.diag(gram), 0.0))
         if scale.all():
             unit = gram / scale / scale[:, None]
-            if np.linalg.eigvalsh(unit)[0] > _REGULAR:
+            if (
+                np.linalg.eigvalsh(unit)[0] > 1e-4
+            ):  # a correlation matrix so far from singular loses nothing that matters
                 return mean, np.linalg.cholesky(unit).T * scale
     root = np.empty((0, d))
     for Z, w in _blocks(X, rows, weight):
@@ -273,7 +271,10 @@ def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
     Vt[:, flat] = 0.0  # exactly, not by rounding
     largest = sigma[0] if sigma.size else 0.0
     ratio = float(np.max(root.largest / scale, where=~flat, initial=0.0))
-    noise = max(min(eps * (d + ratio), 1e-5), np.sqrt(d * _VISIBLE)) * largest
+    visible = (
+        2.0**-41
+    )  # share of the largest variance, for each feature, below which a float64 covariance does not show one
+    noise = max(min(eps * (d + ratio), 1e-5), np.sqrt(d * visible)) * largest
     least = max(noise, tol)
     rank = int(np.count_nonzero(sigma > least))
     W = (Vt[:rank] / scale).T / sigma[:rank]
@@ -286,7 +287,7 @@ def whiten(root: Root, eps: float, tol: float = 0.0) -> Whitening:
 def quadratic_form(X: np.ndarray, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     """|W'(x - mean)|^2 of each row, at most 1e300, so that differences of two are never NaN."""
     out = np.empty(X.shape[0])
-    size = max(_BLOCK, 2 * X.shape[1])
+    size = _rows_per_block(X.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for begin in range(0, X.shape[0], size):
             Z = (X[begin : begin + size] - mean) @ W  # float64, as the mean is

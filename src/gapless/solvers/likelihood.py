@@ -22,20 +22,9 @@ from scipy import linalg
 
 from gapless.problems.likelihood import Likelihood, bound
 from gapless.solvers.line_search import find_step_length
-from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.loop import SMALL_FIT_VALUES, Interruption, Loop, Stop
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution, Status
-
-#: lam^2 / F from which a proof is tried, however small tol is.
-NEAR = 1e-10
-#: lam^2, over the loss or the largest weight of a row, below which a decrement without a proof will not get one.
-FLOOR = 1e-12
-#: ... and below which a proved one cannot be improved.
-SHARP = 1e-26
-#: lam^2 at which a large fit stops: coefficients are then within a thousandth of their standard errors.
-FINE = 1e-6
-#: Rows whose losses are looked at together.
-CHUNK = 1 << 16
 
 
 class _Reached:
@@ -61,30 +50,29 @@ def solve_likelihood(
     """``start`` is a theta in the coordinates of the basis. The solution has no dual point: its u is empty."""
     loop = Loop(stop, callback=callback, interruption=interruption)
     reached = _Reached(problem.start() if start is None else start)
-    with np.errstate(all="ignore"):
-        try:
-            newton_likelihood(problem, loop, reached)
-        except Ended:
-            pass
-        except KeyboardInterrupt:
-            loop.interrupt()
-        except (FloatingPointError, np.linalg.LinAlgError):
-            loop.status = loop.status or "stalled"
+    with np.errstate(all="ignore"), loop.catch_end():
+        newton_likelihood(problem, loop, reached)
     status: Status = loop.status or "stalled"
     return Solution(reached.theta, np.zeros(0), status, loop.n_iter, loop.seconds, "newton", loop.history)
 
 
 def too_large(problem: Likelihood) -> bool:
     """Whether the Hessian is beyond what is factored."""
-    return problem.S * problem.basis.width > DIRECT
+    return problem.S * problem.basis.width > FACTORED_COLUMNS
 
 
 def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> None:
-    """Ends the loop; ``reached`` holds what it found."""
+    """Step until the loop ends; ``reached`` holds the best point."""
+    proof_share = 1e-10  # lam^2 / F from which a proof is tried, however small tol is
+    floor = (
+        1e-12  # lam^2, over the loss or the largest weight of a row, below which a decrement without a proof gets none
+    )
+    sharp = 1e-26  # lam^2 / F below which a proved decrement cannot be improved
+    fine = 1e-6  # lam^2 at which a large fit stops: coefficients are within a thousandth of their standard errors
     tol, theta = loop.stop.relative_gap, reached.theta
     empty = float(problem.c.sum()) * float(np.log(problem.K))
     heaviest = float(problem.c.max())
-    small = problem.n * (problem.d + 1) <= SMALL
+    small = problem.n * (problem.d + 1) <= SMALL_FIT_VALUES
     before = np.inf
     while True:
         Z = problem.scores(theta, loop.tick)
@@ -98,17 +86,17 @@ def newton_likelihood(problem: Likelihood, loop: Loop, reached: _Reached) -> Non
         reached.offer(theta, look.loss, lam2)
         if look.margin > 0.0 and look.loss <= min(tol, 0.1) * empty:
             loop.end("infeasible")
-        if lam2 <= max(tol, NEAR) * look.loss:
+        if lam2 <= max(tol, proof_share) * look.loss:
             inverse = linalg.solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False)
             reach = problem.widest(inverse, loop.tick) * lam2**0.5
             if reach < 1.0:
                 enough = bound(lam2**0.5, reach, look.loss) <= tol * look.loss
                 # From a reach of 0.1 on a step leaves a tenth of the decrement at most, but for rounding.
-                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= SHARP * look.loss
-                if stuck or (enough and not small and lam2 <= FINE):
+                stuck = (reach < 0.1 and lam2 > 0.25 * before) or lam2 <= sharp * look.loss
+                if stuck or (enough and not small and lam2 <= fine):
                     loop.end("converged" if enough else "stalled")
                 before = lam2
-            elif lam2 <= FLOOR * min(look.loss, heaviest):
+            elif lam2 <= floor * min(look.loss, heaviest):
                 loop.end("infeasible" if look.margin > 0.0 else "stalled")
         if loop.n_iter >= loop.stop.passes:
             loop.end("max_iter")
@@ -133,10 +121,12 @@ def _factor(H: np.ndarray) -> np.ndarray:
 
 
 def _slope_and_bend(problem: Likelihood, Z: np.ndarray, along: np.ndarray) -> Callable[[float], tuple[float, float]]:
+    rows_at_once = 1 << 16
+
     def at(t: float) -> tuple[float, float]:
         slope = bend = 0.0
-        for i in range(0, problem.n, CHUNK):
-            part = slice(i, i + CHUNK)
+        for i in range(0, problem.n, rows_at_once):
+            part = slice(i, i + rows_at_once)
             v = along[part]
             moved = Z[part] + t * v
             slope += float(np.sum(problem.slopes(moved, part) * v))

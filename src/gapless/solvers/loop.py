@@ -19,9 +19,8 @@ from gapless._runtime.clock import now
 from gapless.numbers import relative_gap
 from gapless.solvers.solution import Event, Status
 
-HISTORY = 200
 #: Values (rows times columns) up to which every fit goes on to machine precision.
-SMALL = 400_000
+SMALL_FIT_VALUES = 400_000
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,11 @@ class Interruption:
 
     def __init__(self) -> None:
         self.requested = False
-        #: Whether somebody looks at the flag in the end.
+        #: Whether the fit looks at the flag in the end and raises KeyboardInterrupt itself.
         self.heard = False
 
     def check(self) -> None:
-        """Raise what the flag stands for: for fits that keep nothing of what they have so far."""
+        """Raise KeyboardInterrupt if it was requested: for fits that return nothing when they are stopped."""
         if self.requested:
             raise KeyboardInterrupt
 
@@ -78,8 +77,10 @@ def interruptible(model: Any = None) -> Iterator[Interruption]:
 
 @contextmanager
 def audible() -> Iterator[None]:
-    """For calls that keep nothing where they are stopped. SIGINT raises at once, and once more at the end of the block where
-    that was lost: Python ignores what is raised while it disposes of an object."""
+    """Let SIGINT raise at once in calls that return nothing when they are stopped; and raise once more at the end of the block.
+
+    The first exception may be lost: Python ignores exceptions that are raised while it disposes of an object.
+    """
     pressed = []
 
     def note(signum: int, frame: Any) -> None:
@@ -94,7 +95,7 @@ def audible() -> Iterator[None]:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, Any], None]) -> Iterator[None]:
-    """Only Python's own handler is replaced, and only in the main thread: others do not receive the signal."""
+    """Replace Python's own handler of SIGINT, never another one, and only in the main thread, which alone receives the signal."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
@@ -130,11 +131,11 @@ class Loop:
         self._best_u: np.ndarray | Callable[[], np.ndarray] | None = None
         self.best_primal = np.inf
         self.best_dual = -np.inf
-        #: A start for another solve: closer than asked for is for nothing.
+        #: This solve only provides a start: it ends at the gap that was asked for.
         self.rough = False
-        #: What a solver leaves to the same one on a larger copy of the problem.
+        #: The linear system that a solver leaves to the same solver on a larger copy of the problem.
         self.system: Any = None
-        #: Seconds that must be left at the end: what is returned has to be looked at once more.
+        #: Seconds that must be left at the end, for a last evaluation of the point that is returned.
         self.reserve = 0.0
         self._took_dual = False
         self._thin = 1
@@ -152,7 +153,7 @@ class Loop:
 
     @property
     def relative_gap(self) -> float:
-        """Of the best primal and the best dual point so far: both bounds hold, whichever pass they came from."""
+        """The relative gap of the best primal and the best dual point: both bounds hold, whichever passes they came from."""
         if self.best_theta is None or self._best_u is None:
             return np.inf
         return relative_gap(self.best_primal, self.best_dual)
@@ -162,21 +163,35 @@ class Loop:
         raise Ended(status)
 
     def interrupt(self) -> None:
-        """Called where KeyboardInterrupt, of a handler of the user's own, was caught: it becomes the flag, and is raised again
-        where nobody looks at the flag."""
+        """Turn a KeyboardInterrupt that was just caught (of a handler of the user's own) into the flag.
+
+        It is raised again where the fit does not look at the flag.
+        """
         if not self.interruption.heard:
             raise
         self.interruption.requested, self.status = True, "interrupted"
 
+    @contextmanager
+    def catch_end(self) -> Iterator[None]:
+        """Run solvers to their end, whichever it is: what is raised becomes the status."""
+        try:
+            yield
+        except Ended:
+            pass
+        except KeyboardInterrupt:
+            self.interrupt()
+        except (FloatingPointError, np.linalg.LinAlgError):
+            self.status = self.status or "stalled"
+
     def tick(self) -> None:
-        """Look at the clock and at Ctrl-C. Cheap: call it often."""
+        """End the loop if the time is over or Ctrl-C was pressed. Cheap: call it often."""
         if self.interruption.requested:
             self.end("interrupted")
         if self.stop.seconds is not None and self.seconds + self.reserve >= self.stop.seconds:
             self.end("time_limit")
 
     def offer(self, u: np.ndarray) -> None:
-        """A dual point to return if none is recorded."""
+        """Keep a dual point to return if none is recorded."""
         if self._best_u is None:
             self._best_u = u
 
@@ -196,8 +211,8 @@ class Loop:
     ) -> bool:
         """Keep the lowest primal and the highest dual point, tell the callback, and end if that is enough.
 
-        ``u`` may be a function that makes the dual point; it is called only if that is the one returned. ``scores`` are those
-        of theta where they were computed from it, and not from steps towards it.
+        ``u`` may be a function that makes the dual point; it is called only if that point is returned. ``scores`` are the scores
+        of theta, if they were computed from theta itself and not by steps towards it.
         """
         better = primal < self.best_primal or dual > self.best_dual
         self._took_dual = dual > self.best_dual
@@ -222,17 +237,17 @@ class Loop:
         return better
 
     def know_scores(self, theta: np.ndarray, scores: np.ndarray) -> None:
-        """These are the scores of theta, and nobody will write there again."""
+        """Keep the scores of theta if it is the best point; the array belongs to the loop from now on."""
         if self.best_theta is not None and np.array_equal(self.best_theta, theta):
             self.best_scores = scores
 
     def know_combined(self, combined: np.ndarray) -> None:
-        """This is sum u x of the dual point recorded last, if that is the best one."""
+        """Keep sum u x of the dual point recorded last if that is the best one."""
         if self._took_dual:
             self.best_combined = combined
 
     def keep_pair(self, scores: np.ndarray, u: np.ndarray) -> None:
-        """These are the scores of the best theta, and u is the dual point to return; both belong to the loop from now on."""
+        """Keep the scores of the best theta, and the dual point to return; both arrays belong to the loop from now on."""
         self.best_scores, self._best_u = scores, u
 
     def prefer(self, theta: np.ndarray, u: np.ndarray, primal: float, dual: float) -> None:
@@ -246,11 +261,12 @@ class Loop:
             self.best_primal, self.best_dual = primal, dual
 
     def _remember(self, event: Event) -> None:
-        # At most HISTORY points: when full, every second one goes and only every second new one is kept.
+        # When the history is full, every second event goes, and from then on only every second new one is kept.
+        most_events = 200
         self._seen += 1
         if self._seen % self._thin:
             return
         self.history.append(event)
-        if len(self.history) > HISTORY:
+        if len(self.history) > most_events:
             del self.history[1::2]
             self._thin *= 2

@@ -15,16 +15,17 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from gapless import rows as R
 
-DIRECT = 3000
-#: A bound on sum d_i |x_i|^2 up to which single precision does: measured, a matrix of such products is off by at most 3e-7 of
-#: that, in any direction, which is little beside the 1 that R has in each.  It steers steps, and none of what is claimed.
-LIGHT = 2.5e5
-#: Rows that are numbered at a time.
-SLICE = 1 << 20
+#: Columns (or rows) of a matrix up to which it is written out and factored: 72 MB.
+FACTORED_COLUMNS = 3000
+#: Bound on sum d_i |x_i|^2 up to which the Gram matrix is summed in float32. Measured: it is off by at most 3e-7 of this sum
+#: in any direction, small against R = I. It only affects the direction of steps, never the certificate.
+SINGLE_PRECISION_MASS = 2.5e5
 
 
 class NewtonSystem:
     """Factored once, solved for several right-hand sides."""
+
+    slice_rows = 1 << 20  #: rows that are numbered at a time: 8 MB
 
     def __init__(
         self,
@@ -41,38 +42,38 @@ class NewtonSystem:
     ) -> None:
         """``inner`` may hold X X' of all rows, the constant feature included, if it is known; d_i is scale x weights.
 
-        ``index`` has the numbers of the rows, or is True for them: then many are numbered slice by slice, in less memory.
-        ``single``: the matrix may be off by what single precision loses (see `LIGHT`).
+        ``index`` has the numbers of the rows of M, or is True for them: then many are numbered slice by slice, in less memory.
+        ``single``: the matrix is summed in float32 (see `SINGLE_PRECISION_MASS`).
         """
         d, m = R.n_features(rows) + 1, int(np.count_nonzero(index)) if index.dtype == bool else index.size
         self.ridge = np.ones(d)
         self.ridge[-1] = offset_ridge
         self.rows, self.weights = rows, weights
         self.tick, self.tolerance, self.scale = tick, tolerance, scale
-        sliced = index.dtype == bool and index.size > SLICE and d <= DIRECT <= m
-        every = m == index.size and index.dtype == bool and d <= DIRECT <= m
+        sliced = index.dtype == bool and index.size > self.slice_rows and d <= FACTORED_COLUMNS <= m
+        every = m == index.size and index.dtype == bool and d <= FACTORED_COLUMNS <= m
         self.index = np.flatnonzero(index) if index.dtype == bool and not sliced and not every else index
-        if m < d and m <= DIRECT:
+        if m < d and m <= FACTORED_COLUMNS:
             self.way = "woodbury"
             self._factor_inner(inner)
-        elif d <= DIRECT:
+        elif d <= FACTORED_COLUMNS:
             self.way = "cholesky"
             numbers: np.ndarray | range = (
                 range(m) if every else self.index
             )  # no list of all, which would be fresh memory
             if sliced:
                 matrix = np.zeros((d, d))
-                for start in range(0, index.size, SLICE):
-                    numbers = range(start, min(m, start + SLICE))
+                for start in range(0, index.size, self.slice_rows):
+                    numbers = range(start, min(m, start + self.slice_rows))
                     if not every:
-                        numbers = np.flatnonzero(index[start : start + SLICE]) + start
+                        numbers = np.flatnonzero(index[start : start + self.slice_rows]) + start
                     matrix += R.gram(rows, weights, numbers, tick, single)
             else:
                 matrix = R.gram(rows, weights, numbers, tick, single)
             matrix *= scale
             matrix[np.diag_indices(d)] += self.ridge
             self._factor(matrix)
-            del self.rows, self.weights, self.index  # whoever keeps the factor does not keep the data
+            del self.rows, self.weights, self.index  # a factor that is kept must not keep the data
         else:
             self.way = "conjugate gradients"
             self._masked = np.zeros(R.n_rows(rows))
@@ -80,7 +81,7 @@ class NewtonSystem:
             self._diagonal = R.squares(rows, self._masked, tick) + self.ridge
 
     def _factor(self, matrix: np.ndarray) -> None:
-        """In place: memory that is new takes longer to get than to fill."""
+        """Factor the matrix, scaled in place: new memory takes longer to get than to fill."""
         scale = 1.0 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
         matrix *= scale[None, :]
         matrix *= scale[:, None]

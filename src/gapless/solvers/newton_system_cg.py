@@ -20,16 +20,7 @@ from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.rows.products import curved_cost
 from gapless.rows.weighted_gram import gram_cost
-from gapless.solvers.newton_system import DIRECT, LIGHT
-
-#: Rows of a sample, in columns, and at most so many iterations before the whole matrix is written out.
-SAMPLE = 8
-PATIENCE = 60
-MOST = 500
-#: Products that repay a copy of the rows in less memory.
-MANY = 12
-#: The diagonal, less the penalty's 1, up to which it is not worth a pass over the data.
-FLAT = 0.01
+from gapless.solvers.newton_system import FACTORED_COLUMNS, SINGLE_PRECISION_MASS
 
 
 class NewtonSystemCG:
@@ -37,25 +28,26 @@ class NewtonSystemCG:
 
     def __init__(self, problem: LinearProblem, tick: Callable[[], None] | None = None) -> None:
         self.problem, self.tick = problem, tick
-        self.direct = problem.d + 1 <= DIRECT
-        self.apart: Callable[[np.ndarray], np.ndarray] | None = None
+        self.direct = problem.d + 1 <= FACTORED_COLUMNS
+        self.precondition: Callable[[np.ndarray], np.ndarray] | None = None
         self.whole = False
         self.stale = True
         self.products = 0
 
     def solve(self, h: np.ndarray, right: np.ndarray, offset_ridge: float, residual: float) -> np.ndarray:
         """The step, until the residual is shorter than ``residual``."""
+        patience, most = 60, 500  # iterations, before the matrix of all rows is written out; and where it cannot be
         ridge = np.ones(right.size)
         ridge[-1] = offset_ridge
-        fresh = self.apart is None or self.stale
+        fresh = self.precondition is None or self.stale
         if fresh:
             self._renew(h, ridge)
-        step, left, iterations = self._iterate(h, right, ridge, residual, PATIENCE if self.direct else MOST)
+        step, left, iterations = self._iterate(h, right, ridge, residual, patience if self.direct else most)
         if left > residual and self.direct and not (fresh and self.whole):
             # The curvature has changed, or rows that the sample missed weigh too much: all of them, now.
             self.whole = fresh
             self._renew(h, ridge)
-            rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, MOST)
+            rest, _, _ = self._iterate(h, right - self._apply(h, ridge, step), ridge, residual, most)
             step = step + rest
         share = float(np.count_nonzero(h)) / max(1, h.size)
         self.stale = bool(iterations * share * curved_cost(self.problem.rows) > self.factor_cost)
@@ -65,21 +57,22 @@ class NewtonSystemCG:
         self.stale = False
         rows, d = self.problem.rows, ridge.size
         if not self.direct:
-            if not self.problem.free and float(h @ self.problem.norms2) <= FLAT * d:
-                self.apart = np.copy  # hardly a column weighs anything beside the penalty
+            # The mean of the diagonal, less the penalty's 1: up to 0.01 the preconditioner is not worth a pass over the data.
+            if not self.problem.free and float(h @ self.problem.norms2) <= 0.01 * d:
+                self.precondition = np.copy
             else:
                 diagonal = R.squares(rows, h, self.tick) + ridge
-                self.apart = lambda v: v / diagonal
-            self.factor_cost = 3.0 * curved_cost(rows)  # it says less than a factor does, and changes less
+                self.precondition = lambda v: v / diagonal
+            self.factor_cost = 3.0 * curved_cost(rows)  # a diagonal says less than a factor does, and changes less
             return
-        size, grown = max(SAMPLE * d, h.size // 8), 1.0
+        size, grown = max(8 * d, h.size // 8), 1.0
         # A copy: kernels are compiled for arrays that may be written to.
         part = R.sample(h.size, size).copy() if size < h.size and not self.whole else np.arange(h.size)
         seen = float(h[part].sum())
         if seen > 0.0:
             grown = float(h.sum()) / seen
         self.factor_cost = gram_cost(rows, part.size) + 0.02 * d**3
-        single = float(h.sum()) * self.problem.R2 <= LIGHT
+        single = float(h.sum()) * self.problem.R2 <= SINGLE_PRECISION_MASS
         matrix = R.gram(rows, h, part, self.tick, single)
         matrix *= grown
         matrix[np.diag_indices(d)] += ridge
@@ -94,11 +87,11 @@ class NewtonSystemCG:
             shift = max(1e-15, 10.0 * shift)
         else:
             raise FloatingPointError("the system of the Newton step is not positive definite")
-        self.apart = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
+        self.precondition = lambda v: dpotrs(factor, v * scale, lower=1)[0] * scale
 
     def _apply(self, h: np.ndarray, ridge: np.ndarray, x: np.ndarray) -> np.ndarray:
         self.products += 1
-        if self.products == MANY:
+        if self.products == 12:  # so many repay a copy of the rows in less memory
             self.problem.use_fast_copy()
         return ridge * x + R.curved(self.problem.pass_rows, h, x, self.tick)
 
@@ -106,24 +99,24 @@ class NewtonSystemCG:
         self, h: np.ndarray, right: np.ndarray, ridge: np.ndarray, enough: float, most: int
     ) -> tuple[np.ndarray, float, int]:
         """The solution so far, the length of its residual, and the number of products."""
-        assert self.apart is not None
+        assert self.precondition is not None
         x = np.zeros_like(right)
         residual = right.copy()
-        z = self.apart(residual)
+        z = self.precondition(residual)
         p = z.copy()
         rho = float(residual @ z)
         for k in range(most):
             q = self._apply(h, ridge, p)
-            bend = float(p @ q)
-            if not bend > 0.0:
+            curvature = float(p @ q)
+            if not curvature > 0.0:
                 return x, 0.0, k  # rounding is all that is left
-            a = rho / bend
+            a = rho / curvature
             x += a * p
             residual -= a * q
             left = float(np.linalg.norm(residual))
             if left <= enough:
                 return x, left, k + 1
-            z = self.apart(residual)
+            z = self.precondition(residual)
             rho, old = float(residual @ z), rho
             p = z + (rho / old) * p
         return x, left, most

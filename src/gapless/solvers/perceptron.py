@@ -25,25 +25,26 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gapless._compile.jit import compiled
 from gapless.rows import Rows, is_dense, n_stored, scores
-from gapless.rows.verbs import row_axpy, row_dot, row_fetch, row_truncate
 from gapless.solvers.loop import Ended, Loop
+from gapless.solvers.perceptron_visits import (
+    PassSlice,
+    Pocket,
+    add_row,
+    fill_pocket,
+    find_mistake,
+    shuffle_visits,
+    visit_dense,
+    visit_penalised,
+    visit_pocket,
+    visit_sparse,
+)
 
 __all__ = ["Ending", "Penalty", "Run", "Update", "drive"]
 
-#: How a drive ends: a pass without a mistake; the loss or the validation score stood still; a limit; a state came back; it is
-#: time to ask whether the rows can be separated at all; the numbers overflowed.
+#: How a drive ends: a pass made no mistake; the loss or the validation score stood still; the limit of passes came; a state came
+#: back; it is time to ask whether the rows can be separated at all; the numbers overflowed.
 Ending = Literal["clean", "still", "max_iter", "cycle", "ask", "not_finite"]
-
-#: Rows that are asked of the memory this far ahead.
-AHEAD = 8
-#: Values read between two looks at the clock.
-CHUNK = 40_000_000
-#: Values of X up to which a pocket looks at all weights, not only at those with the longest run of right answers.
-EAGER = 20_000
-#: The bytes that voters may take.
-MOST_VOTERS = 1_000_000_000
 
 
 class Penalty(NamedTuple):
@@ -54,7 +55,7 @@ class Penalty(NamedTuple):
 
 
 class Update(NamedTuple):
-    """One correction, as it was made. ``broke`` are rows that were right before it and are not after, ``mended`` the others."""
+    """One correction. ``broke`` lists the rows that it put on the wrong side, ``mended`` those on the right one."""
 
     pass_: int
     row: int
@@ -68,7 +69,7 @@ class Update(NamedTuple):
 
 @dataclass
 class Run:
-    """The state of a perceptron: weights, counts, and what its variant keeps besides."""
+    """The state of a perceptron: weights, counts, and the pocket, mean or voters of its variant."""
 
     rows: Rows
     y: np.ndarray  #: int8, +1 or -1
@@ -98,14 +99,14 @@ class Run:
         self.cycle = np.zeros(0, dtype=np.int32)  # where a state came back: how often each row was corrected on the way
         self.trace: list[Update] = []
         self.random = np.array([0xD1B54A32D192ED03 * (self.seed + 1) % 2**64], dtype=np.uint64)
-        self.pocket = self.theta.copy()
-        self.run = np.zeros(2, dtype=np.int64)  # right answers in a row: now, and the most so far
-        self.fewest = np.array([math.inf])
-        if n_stored(self.rows) <= EAGER:
-            self.run[1] = -2  # every run is looked at
+        self.pocket = Pocket(self.theta.copy(), np.array([math.inf]), np.zeros(2, dtype=np.int64))
+        if n_stored(self.rows) <= 20_000:
+            self.pocket.run[
+                1
+            ] = -2  # so few values that the pocket looks at all weights, not only at those of the longest run
         self.pulled = np.zeros(self.theta.size if self.penalty is not None and self.penalty.l1_ratio else 0)
-        self.drawn = np.zeros(1)  # what the l1 penalty has drawn so far, from a weight that was always there
-        self.slices = max(1, math.ceil(n_stored(self.rows) / CHUNK))
+        self.drawn = np.zeros(1)  # how far the l1 penalty has drawn each weight that is still away from 0
+        self.slices = max(1, math.ceil(n_stored(self.rows) / 40_000_000))  # the clock is looked at after so many values
 
     # -- one pass
 
@@ -113,7 +114,7 @@ class Run:
         """Visit every row once. Returns the mistakes made."""
         n = self.visit.size
         if self.shuffle:
-            _shuffle(self.visit, self.random)
+            shuffle_visits(self.visit, self.random)
         made, loss = 0, 0.0
         ends = [n * k // self.slices for k in range(self.slices + 1)]
         for first, last in pairwise(ends):
@@ -127,35 +128,35 @@ class Run:
         return made
 
     def _slice(self, first: int, last: int) -> tuple[int, float]:
-        rows, y, visit, theta, rate, steps = self.fast, self.y, self.visit, self.theta, self.rate, self.steps
+        """Visit rows of a pass. Returns the mistakes and their loss."""
         if self.penalty is not None:
             alpha, ratio = self.penalty
-            shrink = max(0.0, 1.0 - (1.0 - ratio) * rate * alpha)
-            bare = self.rows._replace(constant=0.0)
-            return _visit_penalised(
-                bare, y, visit, first, last, theta, rate, steps, self.updates, rows.constant, shrink,
-                ratio * rate * alpha, self.pulled, self.drawn,
-            )  # fmt: skip
+            shrink = max(0.0, 1.0 - (1.0 - ratio) * self.rate * alpha)
+            part = self._part(self.rows._replace(constant=0.0), first, last)
+            draw = ratio * self.rate * alpha
+            return visit_penalised(part, self.fast.constant, shrink, draw, self.pulled, self.drawn)
         if self.traced or self.variant == "voted":
-            return self._step_by_step(first, last)
+            return self._correct_one_by_one(first, last)
+        part = self._part(self.fast, first, last)
         if self.variant == "pocket":
-            return _visit_pocket(
-                rows, y, visit, first, last, theta, rate, steps, self.updates, self.run, self.fewest, self.pocket
-            )
-        kernel = _visit_dense if is_dense(rows) else _visit_sparse
-        return kernel(rows, y, visit, first, last, theta, rate, steps, self.updates, self.lag, self.visits - first)
+            return visit_pocket(part, self.pocket)
+        kernel = visit_dense if is_dense(self.fast) else visit_sparse
+        return kernel(part, self.lag, self.visits - first)
 
-    def _step_by_step(self, first: int, last: int) -> tuple[int, float]:
-        """The same, one mistake at a time, so that each can be looked at."""
+    def _part(self, rows: Any, first: int, last: int) -> PassSlice:
+        return PassSlice(rows, self.y, self.visit, first, last, self.theta, self.rate, self.steps, self.updates)
+
+    def _correct_one_by_one(self, first: int, last: int) -> tuple[int, float]:
+        """The same visits, one mistake at a time, so that each can be looked at."""
         rows, y, visit, theta = self.rows, self.y, self.visit, self.theta
         made, loss, at = 0, 0.0, first
         before = scores(rows, theta) * y if self.traced else None  # the weights change at mistakes alone
         counted = np.zeros(y.size, dtype=bool)
         counted[visit] = True
         while True:
-            p, z = _next_mistake(rows, y, visit, at, last, theta)
+            p, z = find_mistake(rows, y, visit, at, last, theta)
             self.survived += p - at
-            self.run[0] += p - at
+            self.pocket.run[0] += p - at
             if p == last:
                 return made, loss
             i = int(visit[p])
@@ -163,11 +164,11 @@ class Run:
             if self.variant == "voted":
                 self._retire()
             elif self.variant == "pocket":
-                _into_pocket(rows, y, visit, theta, self.steps, self.run, self.fewest, self.pocket)
-            self.run[0] = 0
-            _correct(rows, i, step, theta)
+                fill_pocket(self._part(rows, first, last), self.pocket)
+            self.pocket.run[0] = 0
+            add_row(rows, i, step, theta)
             if self.lag.size:
-                _correct(rows, i, (self.visits + p - first) * step, self.lag)
+                add_row(rows, i, (self.visits + p - first) * step, self.lag)
             self.survived = 1
             self.updates[i] += 1
             made, loss, at = made + 1, loss + max(0.0, -y[i] * z), p + 1
@@ -186,10 +187,10 @@ class Run:
     def _retire(self) -> None:
         """Put the weights of now among the voters, with the visits they survived."""
         if self.survived:
-            if (len(self.voters) + 1) * self.theta.nbytes > MOST_VOTERS:
+            if (len(self.voters) + 1) * self.theta.nbytes > 1_000_000_000:
                 raise MemoryError(
-                    f"variant='voted' keeps weights for each of more than {len(self.voters)} mistakes: over "
-                    f"{MOST_VOTERS / 1e9:g} GB. variant='averaged' keeps their mean alone."
+                    f"variant='voted' keeps weights for each of more than {len(self.voters)} mistakes: over 1 GB. "
+                    "variant='averaged' keeps their mean alone."
                 )
             self.voters.append(self.theta.copy())
             self.votes.append(self.survived)
@@ -208,6 +209,11 @@ class Run:
             return votes @ voters / votes.sum() if votes.size else self.theta.copy()
         return self.theta.copy()
 
+    @property
+    def n_voters(self) -> int:
+        """The number of voters, the last one included."""
+        return len(self.voters) + (self.survived > 0)
+
     def electorate(self) -> tuple[np.ndarray, np.ndarray]:
         """Voters and their votes, the last one included."""
         last = [self.theta] if self.survived else []
@@ -216,9 +222,10 @@ class Run:
 
     def look_into_pocket(self) -> np.ndarray:
         """The better of the pocket and the last weights."""
-        self.run[1] = min(-1, self.run[1])
-        _into_pocket(self.fast, self.y, self.visit, self.theta, self.steps, self.run, self.fewest, self.pocket)
-        return self.pocket.copy()
+        run = self.pocket.run
+        run[1] = min(-1, run[1])
+        fill_pocket(self._part(self.fast, 0, 0), self.pocket)
+        return self.pocket.theta.copy()
 
     def fill_pocket(self, passes: int, tick: Callable[[], None]) -> np.ndarray:
         """The pocket of some more passes from here, as many as ``tick`` allows. Weights and counts stay as they are."""
@@ -227,10 +234,10 @@ class Run:
             "pocket", fast=self.fast,
         )  # fmt: skip
         other.look_into_pocket()
-        other.run[:] = 0, min(0, other.run[1])
+        other.pocket.run[:] = 0, min(0, other.pocket.run[1])
         with suppress(Ended):  # the time is over, or Ctrl-C: the pocket so far is as good as it is
             for _ in range(passes):
-                if other.advance(tick) == 0 or other.fewest[0] == 0.0:
+                if other.advance(tick) == 0 or other.pocket.fewest[0] == 0.0:
                     break
         return other.look_into_pocket()
 
@@ -245,10 +252,10 @@ def drive(
     score: Callable[[Run], float] | None = None,
     note: Callable[[Run, int], None] | None = None,
 ) -> Ending:
-    """Pass after pass until there is nothing to correct, or no sense in going on.
+    """Run pass after pass until nothing is left to correct, or until going on makes no sense.
 
-    Still is where the mean loss of ``patience`` passes in a row was not below its best less ``tol``; with ``score``, where that
-    did not rise by ``tol``.  ``loop`` may end it as well (time limit, Ctrl-C).
+    The run stands still where the mean loss of ``patience`` passes in a row was not below its best less ``tol``; with ``score``,
+    where the score did not rise by ``tol``.  ``loop`` may end the run as well (time limit, Ctrl-C).
     """
     best, idle = math.inf, 0
     seen: np.ndarray | None = None  # Brent: the weights of pass 1, 2, 4, 8 ...
@@ -277,136 +284,3 @@ def drive(
         if run.passes < loop.stop.passes and ask_after(run):
             return "ask"
     return "max_iter"
-
-
-@compiled
-def _shuffle(order, random):
-    # Fisher and Yates, by splitmix64 (Steele, Lea and Flood 2014): two numbers of 32 bits from each of its words.
-    x = random[0]
-    word = np.uint64(0)
-    for i in range(order.size - 1, 0, -1):
-        if (order.size - 1 - i) & 1 == 0:
-            x += np.uint64(0x9E3779B97F4A7C15)
-            word = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            word ^= word >> np.uint64(31)
-        else:
-            word <<= np.uint64(32)
-        j = np.int64(((word >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
-        order[i], order[j] = order[j], order[i]
-    random[0] = x
-
-
-def _visit(rows, y, visit, first, last, theta, rate, steps, updates, lag, before):
-    mistakes, loss = 0, 0.0
-    for p in range(first, last):
-        if p + AHEAD < last:
-            row_fetch(rows, visit[p + AHEAD])
-        i = visit[p]
-        margin = y[i] * row_dot(rows, i, theta)
-        if not margin > 0.0:  # not a number counts as wrong
-            step = rate * y[i]
-            if steps.size:
-                step *= steps[i]
-            row_axpy(rows, i, step, theta)
-            if lag.size:
-                row_axpy(rows, i, (before + p) * step, lag)
-            updates[i] += 1
-            mistakes += 1
-            loss -= margin
-    return mistakes, loss
-
-
-# Sums over a dense row are to be reordered; over a sparse one that would make gathers of them, which are slower (rows/csr.py).
-# Each kind of rows goes to one of the two alone: on disk they have the same name.
-_visit_dense, _visit_sparse = compiled(_visit, vectorise=True), compiled(_visit)
-
-
-@compiled(vectorise=True)
-def _visit_pocket(rows, y, visit, first, last, theta, rate, steps, updates, run, fewest, pocket):
-    mistakes, loss = 0, 0.0
-    for p in range(first, last):
-        if p + AHEAD < last:
-            row_fetch(rows, visit[p + AHEAD])
-        i = visit[p]
-        margin = y[i] * row_dot(rows, i, theta)
-        if margin > 0.0:
-            run[0] += 1
-            continue
-        _into_pocket(rows, y, visit, theta, steps, run, fewest, pocket)
-        run[0] = 0
-        step = rate * y[i]
-        if steps.size:
-            step *= steps[i]
-        row_axpy(rows, i, step, theta)
-        updates[i] += 1
-        mistakes += 1
-        loss -= margin
-    return mistakes, loss
-
-
-@compiled(vectorise=True)
-def _into_pocket(rows, y, visit, theta, steps, run, fewest, pocket):
-    """Keep theta if its run is the longest so far and its errors are fewer; counting ends where they are not."""
-    if run[0] <= run[1]:
-        return
-    if run[1] > -2:
-        run[1] = run[0]
-    errors = 0.0
-    for p in range(visit.size):
-        i = visit[p]
-        if not y[i] * row_dot(rows, i, theta) > 0.0:
-            errors += steps[i] if steps.size else 1.0
-            if errors >= fewest[0]:
-                return
-    fewest[0] = errors
-    for j in range(pocket.size):
-        pocket[j] = theta[j]
-
-
-@compiled(vectorise=True)
-def _visit_penalised(
-    rows, y, visit, first, last, theta, rate, steps, updates, constant, shrink, draw, pulled, drawn
-):  # fmt: skip
-    # theta = (scale v, b): the whole of w is shrunk by one product.
-    mistakes, loss, scale = 0, 0.0, 1.0
-    d = theta.size - 1
-    for p in range(first, last):
-        i = visit[p]
-        margin = y[i] * (scale * row_dot(rows, i, theta) + constant * theta[d])
-        step = 0.0
-        if not margin > 0.0:
-            step = rate * y[i]
-            if steps.size:
-                step *= steps[i]
-            updates[i] += 1
-            mistakes += 1
-            loss -= margin
-        scale *= shrink
-        if scale < 1e-9:
-            for j in range(d):
-                theta[j] *= scale
-            scale = 1.0
-        if step != 0.0:
-            row_axpy(rows, i, step / scale, theta)
-            theta[d] += step * constant
-        if pulled.size:
-            drawn[0] += draw
-            row_truncate(rows, i, drawn[0], scale, theta, pulled)
-    for j in range(d):
-        theta[j] *= scale
-    return mistakes, loss
-
-
-@compiled(vectorise=True)
-def _next_mistake(rows, y, visit, first, last, theta):
-    for p in range(first, last):
-        z = row_dot(rows, visit[p], theta)
-        if not y[visit[p]] * z > 0.0:
-            return p, z
-    return last, 0.0
-
-
-@compiled(vectorise=True)
-def _correct(rows, i, step, theta):
-    row_axpy(rows, i, step, theta)

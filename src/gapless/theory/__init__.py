@@ -4,13 +4,18 @@ from gapless._runtime.lazy import add_names as _add_names
 from gapless._runtime.lazy import load as _load
 
 #: The modules of this room by the folder that they lie in; each is reached as gapless.theory.name, too.
-_PARTS = {
-    "generalisation": "bound_methods bounds compression compression_bounds dichotomies ghost growth leave_one_out "
-    "pac_bayes pick_to_learn shattering support_vectors vc voters votes",
-    "optimisation": "convex_program convexity critical curvature exact_convexity global_minimum networks pseudo_inverse",
-    "samples": "averaging bias_variance confusion hoeffding information learning_curve order_statistics overfitting split urn",
+_PLACES = {
+    name: f"gapless.theory.{part}.{name}"
+    for part, names in {
+        "generalisation": "bound_methods bounds compression compression_bounds dichotomies ghost growth leave_one_out "
+        "pac_bayes pick_to_learn shattering support_vectors vc voters votes",
+        "optimisation": "convex_program convexity critical curvature evidence exact_convexity global_minimum networks "
+        "pseudo_inverse",
+        "samples": "averaging bias_variance confusion hoeffding information learning_curve order_statistics overfitting "
+        "split urn",
+    }.items()
+    for name in names.split()
 }
-_PLACES = {name: f"gapless.theory.{part}.{name}" for part, names in _PARTS.items() for name in names.split()}
 _add_names({f"gapless.theory.{name}": place for name, place in _PLACES.items()})
 
 #: What a newcomer should see of this room.
@@ -40,7 +45,7 @@ _FUNCTIONS = {"cross_entropy": "information", "entropy": "information", "kl": "i
 def __getattr__(name: str) -> object:
     if name in _FUNCTIONS:
         return _load(_PLACES[_FUNCTIONS[name]], name)
-    if name in _PLACES or name in _PARTS:
+    if name in _PLACES or name in ("generalisation", "optimisation", "samples"):
         return _load(_PLACES.get(name, f"gapless.theory.{name}"))
     raise AttributeError(
         f"module 'gapless.theory' has no attribute {name!r}; it has {', '.join((*_MODULES, *_FUNCTIONS))}"

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from gapless import kernels
 from gapless._runtime.config import report_convergence
-from gapless._runtime.progress import watched
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.progress import with_progress
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.certificates.kernel import KernelCertificate
 from gapless.certificates.model_document import decode_float
 from gapless.encode.lazy_frames import refuse_lazy
@@ -106,7 +106,7 @@ class KernelMachine(DualModel, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            with watched(self) as callback:
+            with with_progress(self) as callback:
                 fitted = fit_kernel(
                     self._task(),
                     judged,
@@ -266,7 +266,7 @@ class KernelMachine(DualModel, BaseEstimator):
         X = self._read_new(X)
         dual = self._plain_dual()
         classes = [slice(0, self.support_.size)] if classes is None else classes
-        with one_blas_thread(), team(self.n_jobs), np.errstate(under="ignore"):
+        with one_blas_thread(), thread_team(self.n_jobs), np.errstate(under="ignore"):
             if callable(self.kernel):
                 return predict_scores_by_part(kernels.Precomputed(), self._matrix(X), self.support_, dual, classes)
             if self.kernel == "precomputed":

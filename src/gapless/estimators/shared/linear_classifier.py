@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from gapless._runtime.progress import watched
+from gapless._runtime.progress import with_progress
 from gapless.certificates.likelihood import GradientCertificate
 from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
@@ -26,12 +26,12 @@ from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, interruptible
 
-from .certified_model import DualModel, history_of
+from .certified_model import CoefficientModel, DualModel, history_of
 from .constraints import booleans, integer, minus_one, nothing, number, shared
 from .loading import blank_model
 
 
-class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
+class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its loss."""
 
     _progress: Any = None
@@ -85,7 +85,7 @@ class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
             start = self.init
             if start is None and self.warm_start and hasattr(self, "certificate_"):
                 start = self.certificate_
-            with watched(self) as callback:
+            with with_progress(self) as callback:
                 fitted = self._fitted(
                     task,
                     X,
@@ -200,14 +200,6 @@ class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
         positives = [sub.positive for sub in self.certificate_.subproblems]
         y = np.where(self._label_index[None, :] == np.array(positives)[:, None], 1.0, -1.0)
         return y * self._scores
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

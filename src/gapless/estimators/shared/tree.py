@@ -14,7 +14,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import aside, one_blas_thread, team
+from gapless._runtime.threads import in_background, one_blas_thread, thread_team
 from gapless.certificates.tree import TreeCertificate, TreeData, certify_tree
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight
@@ -181,11 +181,11 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         X, y = self._read_rows(X, y, check_input)
         n, d = X.shape
         weight = check_sample_weight(sample_weight, n)
-        with one_blas_thread(), team(self.n_jobs):
+        with one_blas_thread(), thread_team(self.n_jobs):
             encoded = self._encode(y, weight)
             limits = self._limits(n, d, float(encoded.weights.sum()))
             kinds = self._categorical(d)
-            hashes = aside(lambda: hash_rows(X))
+            hashes = in_background(lambda: hash_rows(X))
             columns = prepare_columns(X, kinds, choose_bins(self.max_bins, n))
             tick()
             seed = int(random.randint(np.iinfo(np.int32).max)) if self._uses_chance(limits, d) else 0
@@ -218,7 +218,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
         if found is not None:
             return found
         X = self._door(X, check_input)
-        with team(self.n_jobs):
+        with thread_team(self.n_jobs):
             if not sparse.issparse(X):
                 return find_leaves(self._walk(), self._ranked(X), missing=True, of=of)
             step = max(1, TREE_THRESHOLDS.dense_values // max(1, X.shape[1]))
@@ -252,7 +252,7 @@ class BaseDecisionTree(CertifiedModel, MultiOutputMixin, BaseEstimator):
                 X = np.ascontiguousarray(X, dtype=np.float32)
         if self.n_jobs in (None, 1) or X.shape[0] <= TREE_THRESHOLDS.rows_per_thread:
             return find_leaves(self._walk(), X, missing=None, of=of)
-        with team(self.n_jobs):
+        with thread_team(self.n_jobs):
             return find_leaves(self._walk(), X, missing=None, of=of)
 
     def _walk(self) -> PackedTree:

@@ -115,7 +115,7 @@ class Table(NamedTuple):
 
 def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
     """All blocks, by so many threads; or what is wrong with the first one that is not fine. `rows` is an estimate."""
-    from gapless._runtime.threads import share, team
+    from gapless._runtime.threads import run_in_parts, thread_team
 
     stream, _ = open_text(plan.path, plan.encoding, plan.end)
     with stream:
@@ -125,8 +125,8 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
         if threads == 1:
             workers[0].run()
         else:
-            with team(threads):
-                share(lambda k: workers[k].run(), threads)
+            with thread_team(threads):
+                run_in_parts(lambda k: workers[k].run(), threads)
     for worker in workers:
         worker.leave()
     done = sorted(block for worker in workers for block in worker.done)

@@ -345,7 +345,7 @@ def _recode(
 ) -> None:
     """The workers' own codes in these places become the number of each column's texts, and of no text: None."""
     texts_worth_threads = 1_000_000  # texts: fewer are renumbered sooner than a thread begins
-    from gapless._runtime.threads import share, team
+    from gapless._runtime.threads import run_in_parts, thread_team
     from gapless.files.csv.plain_scan import scanner
 
     slots = {j: t for t, j in enumerate(plan.texts)}
@@ -362,8 +362,8 @@ def _recode(
         scan.recode(values[ends[b] - rows : ends[b]], columns, flat[worker], starts[worker])
 
     if len(values) * len(places) > texts_worth_threads:
-        with team(threads):
-            share(work, len(ends))
+        with thread_team(threads):
+            run_in_parts(work, len(ends))
     else:
         for b in range(len(ends)):
             work(b)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from typing import Any
 
 from gapless.lab.scene import Scene
 
@@ -19,7 +20,6 @@ NAMES = (
     "convexity",
     "your_data",
 )
-WITH_FILES = ("your_data",)  #: scenes whose state can hold a file
 
 
 @functools.cache
@@ -27,5 +27,10 @@ def scene(name: str) -> Scene:
     """The scene of that name; KeyError where there is none."""
     if name not in NAMES:
         raise KeyError(name)
-    found: Scene = importlib.import_module(f"{__name__}.{name}").SCENE
+    found: Scene = importlib.import_module(f"{__name__}.{name}").make_scene()
     return found
+
+
+def takes_files(name: Any) -> bool:
+    """Whether the state of that scene can hold a file."""
+    return name in NAMES and bool(scene(name).files)

@@ -11,8 +11,6 @@ from gapless.lab.drawing import Drawing, Panel, area, bars, line, points, shown,
 from gapless.lab.scene import Scene
 from gapless.lab.state import Slider, State
 
-AT = 60  #: places where the curves are drawn
-
 
 def powers(x, degree):
     """1, x, …, x^degree without the 1: the offset is the model's."""
@@ -97,23 +95,24 @@ def _sentence(state: State, numbers: dict[str, Any]) -> str:
     return "Bias and variance are of one size: about the best that this degree and this much data can do."
 
 
-SCENE = Scene(
-    "bias_variance",
-    "Bias and variance",
-    "What the average fit gets wrong is bias; how much one fit differs from that average is variance.",
-    (
-        Slider("degree", "degree", 1, 12, 3, 1, whole=True, plays=True),
-        Slider("n", "rows in a data set", 3, 100, 20, 1, whole=True),
-        Slider("noise", "noise σ", 0.0, 1.0, 0.3),
-        Slider("sets", "data sets", 5, 40, 20, 5, whole=True),
-        Slider("seed", "seed", 0, 99, 0, 1, whole=True),
-    ),
-    lambda seed: [],
-    study,
-    arguments,
-    draw,
-    points="",
-    most=0,
-    saves=False,
-    helpers=(powers,),
-)
+def make_scene() -> Scene:
+    return Scene(
+        "bias_variance",
+        "Bias and variance",
+        "What the average fit gets wrong is bias; how much one fit differs from that average is variance.",
+        (
+            Slider("degree", "degree", 1, 12, 3, 1, whole=True, plays=True),
+            Slider("n", "rows in a data set", 3, 100, 20, 1, whole=True),
+            Slider("noise", "noise σ", 0.0, 1.0, 0.3),
+            Slider("sets", "data sets", 5, 40, 20, 5, whole=True),
+            Slider("seed", "seed", 0, 99, 0, 1, whole=True),
+        ),
+        lambda seed: [],
+        study,
+        arguments,
+        draw,
+        points="",
+        most=0,
+        saves=False,
+        helpers=(powers,),
+    )

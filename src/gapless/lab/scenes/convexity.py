@@ -8,18 +8,19 @@ import numpy as np
 
 import gapless
 from gapless.lab.drawing import Drawing, Panel, area, line, points
-from gapless.lab.grammar import FormulaError, parse
+from gapless.lab.grammar import Formula, FormulaError, parse
 from gapless.lab.scene import Scene
 from gapless.lab.state import BOX, Choice, Slider, State, Words
 
-SHOWN = {
-    "square": "x^2",
-    "hinge": "max(0, 1-x)",
-    "softplus": "log(1+exp(-x))",
-    "cubic": "x^3/6",
-    "sine": "sin(2*x)",
-    "well": "(x^2-1)^2/4",
-}
+#: word of a function, its name on the page, and its formula.
+SHAPES = (
+    ("square", "x²", "x^2"),
+    ("hinge", "hinge", "max(0, 1-x)"),
+    ("softplus", "logistic loss", "log(1+exp(-x))"),
+    ("cubic", "x³", "x^3/6"),
+    ("sine", "sine", "sin(2*x)"),
+    ("well", "two wells", "(x^2-1)^2/4"),
+)
 
 
 def doughnut(point):
@@ -85,9 +86,14 @@ def _function(state: State) -> Any:
     if state["what"] != "function":
         return None
     try:
-        return parse(state["typed"] if state["shape"] == "typed" else SHOWN[state["shape"]])
+        return _parsed(state)
     except FormulaError:
         return None
+
+
+def _parsed(state: State) -> Formula:
+    formulas = {word: formula for word, _, formula in SHAPES}
+    return parse(formulas.get(state["shape"], state["typed"]))
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -100,7 +106,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
 
 def _curve(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
     try:
-        f = parse(state["typed"] if state["shape"] == "typed" else SHOWN[state["shape"]])
+        f = _parsed(state)
     except FormulaError as error:
         plane = Panel("plane", "", (-BOX, BOX), (-1.0, 5.0), (), "x", "f(x)")
         return Drawing(f"This is not a formula: {error}.", (plane,))
@@ -196,33 +202,25 @@ def _network(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Dr
     )
 
 
-SHAPES = (
-    ("square", "x²"),
-    ("hinge", "hinge"),
-    ("softplus", "logistic loss"),
-    ("cubic", "x³"),
-    ("sine", "sine"),
-    ("well", "two wells"),
-    ("typed", "typed below"),
-)
-
-SCENE = Scene(
-    "convexity",
-    "Convexity",
-    "A function is convex when every chord lies above it. Then a point with slope 0 is the lowest of all.",
-    (
-        Choice("what", "of", (("function", "a function"), ("set", "the doughnut"), ("network", "a network")), "function"),
-        Choice("shape", "function", SHAPES, "square", when=("what", ("function",))),
-        Words("typed", "formula in x", "abs(x) + x^2/4", when=("shape", ("typed",))),
-        Slider("weight", "weight λ of the left end", 0.0, 1.0, 0.4, plays=True, when=("what", ("function", "set"))),
-        Slider("width", "width of the network", 1, 12, 8, 1, whole=True, when=("what", ("network",))),
-    ),
-    lambda seed: [[-2.2, 0.0, 1], [1.8, 0.0, 1]],
-    study,
-    arguments,
-    draw,
-    points="handles",
-    most=2,
-    saves=False,
-    helpers=(doughnut,),
-)  # fmt: skip
+def make_scene() -> Scene:
+    shapes = (*((word, name) for word, name, _ in SHAPES), ("typed", "typed below"))
+    return Scene(
+        "convexity",
+        "Convexity",
+        "A function is convex when every chord lies above it. Then a point with slope 0 is the lowest of all.",
+        (
+            Choice("what", "of", (("function", "a function"), ("set", "the doughnut"), ("network", "a network")), "function"),
+            Choice("shape", "function", shapes, "square", when=("what", ("function",))),
+            Words("typed", "formula in x", "abs(x) + x^2/4", when=("shape", ("typed",))),
+            Slider("weight", "weight λ of the left end", 0.0, 1.0, 0.4, plays=True, when=("what", ("function", "set"))),
+            Slider("width", "width of the network", 1, 12, 8, 1, whole=True, when=("what", ("network",))),
+        ),
+        lambda seed: [[-2.2, 0.0, 1], [1.8, 0.0, 1]],
+        study,
+        arguments,
+        draw,
+        points="handles",
+        most=2,
+        saves=False,
+        helpers=(doughnut,),
+    )  # fmt: skip

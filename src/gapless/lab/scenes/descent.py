@@ -12,20 +12,6 @@ from gapless.lab.drawing import Drawing, Layer, Panel, contour, image, line, poi
 from gapless.lab.scene import Scene
 from gapless.lab.state import BOX, Choice, Slider, State
 
-CELLS = 48  #: of the surface, each way
-LEVELS = (
-    0.06,
-    0.12,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-)  #: of the contours, as shares of the highest loss on the map
-
 
 def sample():
     """40 rows of two classes, always the same: the surface stands still while the knobs move."""
@@ -73,13 +59,19 @@ def surface(loss: str) -> tuple[tuple[Layer, ...], float]:
     """A loss as a surface with contours, and its lowest value there. The rows never change, so it is kept."""
     X, y = sample()
     risk = gapless.linear_risk(X, y, loss=loss, lam=0.1, offset="none")
-    side = np.linspace(-BOX, BOX, CELLS + 1)
+    across = 48  #: cells of the surface, each way
+    levels = (
+        0.06,
+        0.12,
+        *np.arange(0.2, 1.0, 0.1).round(1).tolist(),
+    )  #: of the contours, as shares of the highest loss
+    side = np.linspace(-BOX, BOX, across + 1)
     side = 0.5 * (side[:-1] + side[1:])
     values = np.array([[risk.value(np.array([a, b])) for a in side] for b in side])
     low, high = float(values.min()), float(values.max())
     height = np.sqrt((values - low) / max(high - low, 1e-300))
     box = ((-BOX, BOX), (-BOX, BOX))
-    return (image(0.9 * height, *box, "loss"), *(contour(height, at, *box, "mute", "thin") for at in LEVELS)), low
+    return (image(0.9 * height, *box, "loss"), *(contour(height, at, *box, "mute", "thin") for at in levels)), low
 
 
 def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawing:
@@ -136,7 +128,6 @@ def _sentence(state: State, numbers: dict[str, Any], walk: Any) -> str:
     return f"{why[0].upper()}{why[1:]}. Drag the start, change the method, and watch the path."
 
 
-LOSSES = (("logistic", "logistic"), ("squared", "squared"), ("squared_hinge", "squared hinge"), ("hinge", "hinge"))
 METHODS = (
     ("gd", "gradient"),
     ("sgd", "stochastic"),
@@ -145,29 +136,44 @@ METHODS = (
     ("adam", "Adam"),
     ("newton", "Newton"),
 )
-RATES = (("constant", "constant"), ("inverse", "1/t"), ("inverse_root", "1/√t"), ("backtracking", "line search"))
 
-SCENE = Scene(
-    "descent",
-    "Descent",
-    "A full step shorter than 2/L always goes downhill; a longer one may not. L is the curvature of the loss.",
-    (
-        Choice("loss", "loss", LOSSES, "logistic"),
-        Choice("method", "method", METHODS, "gd"),
-        Choice("schedule", "rates", RATES, "constant"),
-        Slider("rate", "rate", 1e-2, 20.0, 1.0, log=True),
-        Slider("steps", "steps", 1, 200, 40, 1, whole=True, plays=True),
-        Slider("batch", "rows a step", 1, 40, 8, 1, whole=True, when=("method", ("minibatch",))),
-        Slider(
-            "seed", "order of rows", 0, 99, 0, 1, whole=True, when=("method", ("sgd", "minibatch", "momentum", "adam"))
+
+def make_scene() -> Scene:
+    losses = (("logistic", "logistic"), ("squared", "squared"), ("squared_hinge", "squared hinge"), ("hinge", "hinge"))
+    schedules = (
+        ("constant", "constant"),
+        ("inverse", "1/t"),
+        ("inverse_root", "1/√t"),
+        ("backtracking", "line search"),
+    )
+    return Scene(
+        "descent",
+        "Descent",
+        "A full step shorter than 2/L always goes downhill; a longer one may not. L is the curvature of the loss.",
+        (
+            Choice("loss", "loss", losses, "logistic"),
+            Choice("method", "method", METHODS, "gd"),
+            Choice("schedule", "rates", schedules, "constant"),
+            Slider("rate", "rate", 1e-2, 20.0, 1.0, log=True),
+            Slider("steps", "steps", 1, 200, 40, 1, whole=True, plays=True),
+            Slider("batch", "rows a step", 1, 40, 8, 1, whole=True, when=("method", ("minibatch",))),
+            Slider(
+                "seed",
+                "order of rows",
+                0,
+                99,
+                0,
+                1,
+                whole=True,
+                when=("method", ("sgd", "minibatch", "momentum", "adam")),
+            ),
         ),
-    ),
-    lambda seed: [[-3.0, 3.0, 1]],
-    study,
-    arguments,
-    draw,
-    points="handles",
-    most=1,
-    helpers=(sample,),
-    saves=False,
-)
+        lambda seed: [[-3.0, 3.0, 1]],
+        study,
+        arguments,
+        draw,
+        points="handles",
+        most=1,
+        helpers=(sample,),
+        saves=False,
+    )

@@ -11,8 +11,7 @@ from gapless.lab.drawing import Drawing, Panel, image, line, points, tones_of
 from gapless.lab.scene import Scene, cells, plane, rows_of
 from gapless.lab.state import BOX, Choice, Slider, State
 
-CELLS = 80  #: of the surface, each way
-MOST = 60  #: rounds of the one fit over which the slider moves
+MOST_ROUNDS = 60  #: rounds of the one fit over which the slider moves
 
 
 def study(X, y, learner, depth, rounds, most, seed):
@@ -65,7 +64,7 @@ def arguments(state: State) -> dict[str, Any]:
         "X": X,
         "y": y,
         **{name: state[name] for name in ("learner", "depth", "rounds")},
-        "most": MOST,
+        "most": MOST_ROUNDS,
         "seed": state["seed"],
     }
 
@@ -80,7 +79,8 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
             else "Draw points of both classes."
         )
         return Drawing(said, (plane(points(X, tones_of(y), drag=True)),))
-    grid = cells(CELLS)
+    across = 80  #: cells of the surface, each way
+    grid = cells(across)
     size: Any = 1.0
     panels: tuple[Panel, ...] = ()
     if state["learner"] == "boosting":
@@ -94,7 +94,7 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
     else:
         place = int(np.flatnonzero(model.classes_ == 1)[0])
         score = 2.0 * (2.0 * model.predict_proba(grid)[:, place] - 1.0)
-    votes = image(np.tanh(score).reshape(CELLS, CELLS), (-BOX, BOX), (-BOX, BOX), "vote", smooth=False)
+    votes = image(np.tanh(score).reshape(across, across), (-BOX, BOX), (-BOX, BOX), "vote", smooth=False)
     picture = plane(votes, points(X, tones_of(y), "solid", size, drag=True))
     return Drawing(_sentence(state, numbers), (picture, *panels))
 
@@ -144,21 +144,35 @@ def _moons(seed: int) -> list[list[float]]:
     return [[float(a), float(b), 1 if i < 40 else -1] for i, (a, b) in enumerate(X)]
 
 
-SCENE = Scene(
-    "ensembles",
-    "Trees, bagging, boosting",
-    "One tree overfits; many trees vote; weak rules, weighted by what they got right, become strong.",
-    (
-        Choice(
-            "learner", "learner", (("tree", "one tree"), ("bagging", "bagging"), ("boosting", "boosting")), "boosting"
+def make_scene() -> Scene:
+    return Scene(
+        "ensembles",
+        "Trees, bagging, boosting",
+        "One tree overfits; many trees vote; weak rules, weighted by what they got right, become strong.",
+        (
+            Choice(
+                "learner",
+                "learner",
+                (("tree", "one tree"), ("bagging", "bagging"), ("boosting", "boosting")),
+                "boosting",
+            ),
+            Slider("depth", "depth of a tree", 1, 12, 1, 1, whole=True, on_release=True),
+            Slider(
+                "rounds",
+                "rounds",
+                1,
+                MOST_ROUNDS,
+                20,
+                1,
+                whole=True,
+                plays=True,
+                when=("learner", ("bagging", "boosting")),
+            ),
+            Slider("seed", "seed", 0, 99, 0, 1, whole=True),
         ),
-        Slider("depth", "depth of a tree", 1, 12, 1, 1, whole=True, on_release=True),
-        Slider("rounds", "rounds", 1, MOST, 20, 1, whole=True, plays=True, when=("learner", ("bagging", "boosting"))),
-        Slider("seed", "seed", 0, 99, 0, 1, whole=True),
-    ),
-    _moons,
-    study,
-    arguments,
-    draw,
-    release_above=0,
-)
+        _moons,
+        study,
+        arguments,
+        draw,
+        release_above=0,
+    )

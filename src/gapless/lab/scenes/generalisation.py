@@ -11,8 +11,6 @@ from gapless.lab.drawing import Drawing, Panel, bars, line, points
 from gapless.lab.scene import Scene, level_line, plane, rows_of
 from gapless.lab.state import Slider, State
 
-MOST = 10  #: drawn points
-
 
 def study(X, n, epsilon, delta, mu, dimension, seed):
     urn = gapless.theory.hoeffding.urn(mu, n, epsilon, draws=5000, seed=seed)
@@ -116,24 +114,26 @@ def _sentence(numbers: dict[str, Any], parts: dict[str, Any]) -> str:
     return f"A line gives {given} of {n} labellings. It never gives all 16 of four points: the VC dimension is 3."
 
 
-SCENE = Scene(
-    "generalisation",
-    "Generalisation",
-    "How many rows make a sample tell the truth, for one hypothesis and for all lines at once.",
-    (
-        Slider("labelling", "labelling, one by one", 0, 1023, 5, 1, whole=True, plays=True),
-        Slider("n", "rows N", 10, 2000, 100, 1, whole=True, log=True),
-        Slider("epsilon", "ε", 0.02, 0.4, 0.1),
-        Slider("delta", "δ", 0.001, 0.5, 0.05, 0.001, log=True),
-        Slider("mu", "μ, the urn's share", 0.02, 0.98, 0.4),
-        Slider("dimension", "VC dimension", 1, 50, 3, 1, whole=True),
-        Slider("seed", "seed", 0, 99, 0, 1, whole=True),
-    ),
-    lambda seed: [[-1.5, -1.0, 1], [1.6, -1.2, 1], [0.2, 1.7, 1], [0.1, -0.2, 1]],
-    study,
-    arguments,
-    draw,
-    points="plain",
-    most=MOST,
-    saves=False,
-)
+def make_scene() -> Scene:
+    most_points = 10  #: drawn points
+    return Scene(
+        "generalisation",
+        "Generalisation",
+        "How many rows make a sample tell the truth, for one hypothesis and for all lines at once.",
+        (
+            Slider("labelling", "labelling, one by one", 0, 1023, 5, 1, whole=True, plays=True),
+            Slider("n", "rows N", 10, 2000, 100, 1, whole=True, log=True),
+            Slider("epsilon", "ε", 0.02, 0.4, 0.1),
+            Slider("delta", "δ", 0.001, 0.5, 0.05, 0.001, log=True),
+            Slider("mu", "μ, the urn's share", 0.02, 0.98, 0.4),
+            Slider("dimension", "VC dimension", 1, 50, 3, 1, whole=True),
+            Slider("seed", "seed", 0, 99, 0, 1, whole=True),
+        ),
+        lambda seed: [[-1.5, -1.0, 1], [1.6, -1.2, 1], [0.2, 1.7, 1], [0.1, -0.2, 1]],
+        study,
+        arguments,
+        draw,
+        points="plain",
+        most=most_points,
+        saves=False,
+    )

@@ -11,8 +11,6 @@ from gapless.lab.drawing import Drawing, Panel, contour, histogram, image, line,
 from gapless.lab.scene import Scene, cells, falling_gap, level_line, plane, rows_of
 from gapless.lab.state import BOX, Choice, Slider, State, Switch
 
-CELLS = 80  #: of the surface, each way
-
 
 def lifted(X):
     """(x₁, x₂) to (x₁, x₁x₂): the map under which xor is two halves."""
@@ -68,8 +66,9 @@ def draw(state: State, numbers: dict[str, Any], parts: dict[str, Any]) -> Drawin
         if error is not None:
             said = "With C = ∞ no point may be wrong, and this kernel cannot do that: the ringed points prove it."
         return Drawing(said, (plane(points(X, tones_of(y), drag=True, ring=ring)),))
-    grid = cells(CELLS)
-    score = model.decision_function(lifted(grid) if state["lift"] else grid).reshape(CELLS, CELLS)
+    across = 80  #: cells of the surface, each way
+    grid = cells(across)
+    score = model.decision_function(lifted(grid) if state["lift"] else grid).reshape(across, across)
     look: Any = "solid"
     if not state["lift"]:
         support = {int(i) for i in model.support_}
@@ -120,25 +119,25 @@ def _xor(seed: int) -> list[list[float]]:
     return [[float(a), float(b), 1 if a * b > 0 else -1] for a, b in X]
 
 
-KERNELS = (("rbf", "RBF"), ("poly", "polynomial"), ("sigmoid", "sigmoid"))
-
-SCENE = Scene(
-    "kernels",
-    "Kernels",
-    "A kernel draws a curve in the plane by drawing a straight line somewhere else.",
-    (
-        Choice("kernel", "kernel", KERNELS, "rbf", when=("lift", (False,))),
-        Slider("C", "C", 1e-3, 1e4, 1.0, log=True),
-        Slider("gamma", "γ", 1e-2, 1e1, 0.5, log=True, when=("lift", (False,))),
-        Slider("degree", "degree", 1, 6, 2, 1, whole=True, when=("kernel", ("poly",))),
-        Switch("hard", "C = ∞: no point may be wrong", when=("lift", (False,))),
-        Switch("lift", "show the map for xor"),
-    ),
-    _xor,
-    study,
-    arguments,
-    draw,
-    release_above=200,
-    helpers=(lifted,),
-    rounding=lambda parts: parts["model"].certificate_.rounding or 0.0 if parts["model"] is not None else 0.0,
-)
+def make_scene() -> Scene:
+    kernels = (("rbf", "RBF"), ("poly", "polynomial"), ("sigmoid", "sigmoid"))
+    return Scene(
+        "kernels",
+        "Kernels",
+        "A kernel draws a curve in the plane by drawing a straight line somewhere else.",
+        (
+            Choice("kernel", "kernel", kernels, "rbf", when=("lift", (False,))),
+            Slider("C", "C", 1e-3, 1e4, 1.0, log=True),
+            Slider("gamma", "γ", 1e-2, 1e1, 0.5, log=True, when=("lift", (False,))),
+            Slider("degree", "degree", 1, 6, 2, 1, whole=True, when=("kernel", ("poly",))),
+            Switch("hard", "C = ∞: no point may be wrong", when=("lift", (False,))),
+            Switch("lift", "show the map for xor"),
+        ),
+        _xor,
+        study,
+        arguments,
+        draw,
+        release_above=200,
+        helpers=(lifted,),
+        rounding=lambda parts: parts["model"].certificate_.rounding or 0.0 if parts["model"] is not None else 0.0,
+    )

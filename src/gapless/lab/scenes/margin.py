@@ -120,18 +120,19 @@ def _sentence(state: State, parts: dict[str, Any]) -> str:
     )
 
 
-SCENE = Scene(
-    "margin",
-    "Margin and C",
-    "C says what a point inside the margin costs. The gap proves how far the line is from the best one.",
-    (
-        Slider("C", "C", 1e-3, 1e3, 1.0, log=True),
-        Switch("hard", "hard margin (C = ∞)"),
-        Switch("alone", "support vectors only"),
-    ),
-    lambda seed: two_clouds(seed, 40, 1.0),
-    study,
-    arguments,
-    draw,
-    rounding=lambda parts: parts["model"].certificate_.rounding or 0.0 if parts["model"] is not None else 0.0,
-)
+def make_scene() -> Scene:
+    return Scene(
+        "margin",
+        "Margin and C",
+        "C says what a point inside the margin costs. The gap proves how far the line is from the best one.",
+        (
+            Slider("C", "C", 1e-3, 1e3, 1.0, log=True),
+            Switch("hard", "hard margin (C = ∞)"),
+            Switch("alone", "support vectors only"),
+        ),
+        lambda seed: two_clouds(seed, 40, 1.0),
+        study,
+        arguments,
+        draw,
+        rounding=lambda parts: parts["model"].certificate_.rounding or 0.0 if parts["model"] is not None else 0.0,
+    )

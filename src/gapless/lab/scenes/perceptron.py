@@ -11,8 +11,6 @@ from gapless.lab.drawing import Drawing, Layer, Panel, line, points, tones_of
 from gapless.lab.scene import Scene, level_line, plane, rows_of
 from gapless.lab.state import Slider, State, Switch
 
-LAST = 100_000  #: a step beyond every run: the end
-
 
 def study(X, y, seed, rate, two_starts):
     numbers, parts = {}, {"model": None, "other": None}
@@ -121,19 +119,21 @@ def _close(seed: int) -> list[list[float]]:
     return [[float(a), float(b), int(label)] for (a, b), label in zip(X, y)]
 
 
-SCENE = Scene(
-    "perceptron",
-    "Perceptron",
-    "Each mistake turns the line. If a line separates the classes, the number of mistakes is at most (R/γ)².",
-    (
-        Slider("step", "after mistake", 0, LAST, LAST, 1, whole=True, plays=True),
-        Slider("rate", "rate ρ", 0.05, 5.0, 1.0, log=True),
-        Slider("seed", "order of visits", 0, 99, 0, 1, whole=True),
-        Switch("two_starts", "a second start"),
-    ),
-    lambda seed: _close(seed),
-    study,
-    arguments,
-    draw,
-    release_above=400,
-)
+def make_scene() -> Scene:
+    last = 100_000  #: a step beyond every run: the end
+    return Scene(
+        "perceptron",
+        "Perceptron",
+        "Each mistake turns the line. If a line separates the classes, the number of mistakes is at most (R/γ)².",
+        (
+            Slider("step", "after mistake", 0, last, last, 1, whole=True, plays=True),
+            Slider("rate", "rate ρ", 0.05, 5.0, 1.0, log=True),
+            Slider("seed", "order of visits", 0, 99, 0, 1, whole=True),
+            Switch("two_starts", "a second start"),
+        ),
+        lambda seed: _close(seed),
+        study,
+        arguments,
+        draw,
+        release_above=400,
+    )

@@ -104,19 +104,20 @@ def _with_outlier(seed: int) -> list[list[float]]:
     return [*two_clouds(seed, 36, 0.8, 0.55), [3.6, 0.2, 1], [3.8, -0.4, 1], [3.4, -0.2, 1]]
 
 
-SCENE = Scene(
-    "three_models",
-    "Three linear models",
-    "Three ways to draw one line. What a loss does with points that are far on the right side makes the difference.",
-    (
-        Choice("third", "third model", (("svm", "SVM"), ("perceptron", "perceptron")), "svm"),
-        Slider("C", "C", 1e-2, 1e2, 1.0, log=True),
-        Slider("at", "threshold on the probability", 0.02, 0.98, 0.5),
-        Slider("missed", "cost of a missed +", 0.1, 20.0, 1.0, log=True),
-        Slider("alarm", "cost of a false alarm", 0.1, 20.0, 1.0, log=True),
-    ),
-    _with_outlier,
-    study,
-    arguments,
-    draw,
-)
+def make_scene() -> Scene:
+    return Scene(
+        "three_models",
+        "Three linear models",
+        "Three ways to draw one line. What a loss does with points that are far on the right side makes the difference.",
+        (
+            Choice("third", "third model", (("svm", "SVM"), ("perceptron", "perceptron")), "svm"),
+            Slider("C", "C", 1e-2, 1e2, 1.0, log=True),
+            Slider("at", "threshold on the probability", 0.02, 0.98, 0.5),
+            Slider("missed", "cost of a missed +", 0.1, 20.0, 1.0, log=True),
+            Slider("alarm", "cost of a false alarm", 0.1, 20.0, 1.0, log=True),
+        ),
+        _with_outlier,
+        study,
+        arguments,
+        draw,
+    )

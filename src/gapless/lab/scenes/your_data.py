@@ -300,35 +300,36 @@ def report(state: State) -> str:
     return page.html
 
 
-SCENE = Scene(
-    "your_data",
-    "Your data",
-    "Open a table, or a model file with the table it was trained on: the judge recomputes every claim from the rows.",
-    (
-        Choice(
-            "learner",
-            "learner",
-            (("svm", "linear SVM"), ("logistic", "logistic regression"), ("rbf", "SVM, RBF kernel"),
-             ("boosting", "boosted stumps"), ("ridge", "ridge, for numbers")),
-            "svm",
+def make_scene() -> Scene:
+    return Scene(
+        "your_data",
+        "Your data",
+        "Open a table, or a model file with the table it was trained on: the judge recomputes every claim from the rows.",
+        (
+            Choice(
+                "learner",
+                "learner",
+                (("svm", "linear SVM"), ("logistic", "logistic regression"), ("rbf", "SVM, RBF kernel"),
+                 ("boosting", "boosted stumps"), ("ridge", "ridge, for numbers")),
+                "svm",
+            ),
+            Slider("C", "C", 1e-3, 1e3, 1.0, log=True, when=("learner", ("svm", "logistic", "rbf", "ridge"))),
+            Slider("gamma", "γ", 1e-3, 1e1, 0.3, log=True, when=("learner", ("rbf",))),
+            Slider("rounds", "rounds", 1, 100, 40, 1, whole=True, when=("learner", ("boosting",))),
+            Slider("held", "share held out", 0.0, 0.5, 0.2, 0.05),
+            Slider("seed", "which rows are held out", 0, 99, 0, 1, whole=True),
+            Choice("judge", "judge", (("float64", "float64"), ("rigorous", "proved bounds")), "float64"),
+            Slider("across", "column across", 0, 999, 0, 1, whole=True),
+            Slider("up", "column up", 0, 999, 1, 1, whole=True),
         ),
-        Slider("C", "C", 1e-3, 1e3, 1.0, log=True, when=("learner", ("svm", "logistic", "rbf", "ridge"))),
-        Slider("gamma", "γ", 1e-3, 1e1, 0.3, log=True, when=("learner", ("rbf",))),
-        Slider("rounds", "rounds", 1, 100, 40, 1, whole=True, when=("learner", ("boosting",))),
-        Slider("held", "share held out", 0.0, 0.5, 0.2, 0.05),
-        Slider("seed", "which rows are held out", 0, 99, 0, 1, whole=True),
-        Choice("judge", "judge", (("float64", "float64"), ("rigorous", "proved bounds")), "float64"),
-        Slider("across", "column across", 0, 999, 0, 1, whole=True),
-        Slider("up", "column up", 0, 999, 1, 1, whole=True),
-    ),
-    lambda seed: [],
-    study,
-    arguments,
-    draw,
-    points="",
-    most=0,
-    helpers=(check_size, open_files, hold_out, fit_learner),
-    files=(("table", "Open a table", ".csv,.tsv,.txt,.svm,.svmlight,.libsvm"), ("model", "Open a model file", ".gapless")),
-    report=report,
-    rounding=lambda parts: getattr(parts["model"].certificate_, "rounding", 0.0) or 0.0 if parts["model"] else 0.0,
-)  # fmt: skip
+        lambda seed: [],
+        study,
+        arguments,
+        draw,
+        points="",
+        most=0,
+        helpers=(check_size, open_files, hold_out, fit_learner),
+        files=(("table", "Open a table", ".csv,.tsv,.txt,.svm,.svmlight,.libsvm"), ("model", "Open a model file", ".gapless")),
+        report=report,
+        rounding=lambda parts: getattr(parts["model"].certificate_, "rounding", 0.0) or 0.0 if parts["model"] else 0.0,
+    )  # fmt: skip

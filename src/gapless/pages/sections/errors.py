@@ -23,16 +23,14 @@ from gapless.pages.blocks import (
     plural,
     said,
 )  # fmt: skip
+from gapless.pages.limits import LIMITS
 from gapless.pages.sections.costs import confidence, costs_of
-from gapless.pages.sections.regression_errors import MOST_LINES, NO_TEST, errors_in_numbers
+from gapless.pages.sections.regression_errors import NO_TEST, errors_in_numbers
 from gapless.pages.story import Story
 from gapless.theory.samples.confusion import confusion
 from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["baseline_error", "baseline_numbers", "errors", "generalisation", "seen_error", "test_error"]
-
-#: Up to so many classes a confusion table is shown in full; of more, the pairs of classes that are mistaken most.
-MATRIX_CLASSES = 30
 
 
 def wrong(truth: Any, found: Any) -> tuple[int, int]:
@@ -271,7 +269,7 @@ def _several(story: Story) -> Table:
     truth, found = (story.target_test, story.predicted_test) if story.has_test else (story.target, story.predicted)
     truth, found = np.atleast_2d(truth.T).T, np.atleast_2d(found.T).T
     rows = []
-    for k in range(min(truth.shape[1], MOST_LINES)):
+    for k in range(min(truth.shape[1], LIMITS.lines)):
         bad, n = wrong(truth[:, k], found[:, k])
         rows.append([f"output {k + 1}", count(bad), percent(bad / n)])
     return Table(
@@ -290,7 +288,7 @@ def _matrix(table: Any, which: str) -> Block:
     """The one confusion table; of very many classes the most frequent mistakes."""
     labels, counts = table.classes, table.counts
     K = len(labels)
-    if K <= MATRIX_CLASSES:
+    if K <= LIMITS.classes:
         longest = 40 if K <= 6 else 24
         return Matrix.of_counts(
             [said(label, longest) for label in labels.tolist()],
@@ -300,7 +298,7 @@ def _matrix(table: Any, which: str) -> Block:
         )
     off = counts.copy()
     np.fill_diagonal(off, 0)
-    order = np.argsort(-off, axis=None, kind="stable")[:MATRIX_CLASSES]
+    order = np.argsort(-off, axis=None, kind="stable")[: LIMITS.classes]
     pairs = [np.unravel_index(int(k), off.shape) for k in order if off.flat[int(k)] > 0]
     rows = [
         [said(labels[i]), said(labels[j]), count(off[i, j]), percent(off[i, j] / max(counts[i].sum(), 1))]
@@ -324,9 +322,9 @@ def _rates(story: Story, table: Any) -> Table:
     recalls = {k: table.recall(label) for k, label in enumerate(labels)}
     order = list(range(len(labels)))
     caption = f"Each class on new rows, with exact {number(100 * (1 - table.delta), 6)} % intervals, each for itself"
-    if len(labels) > MATRIX_CLASSES:
+    if len(labels) > LIMITS.classes:
         known = (k for k in order if recalls[k] is not None)
-        order = sorted(known, key=lambda k: (recalls[k].rate, -sizes[k]))[:MATRIX_CLASSES]
+        order = sorted(known, key=lambda k: (recalls[k].rate, -sizes[k]))[: LIMITS.classes]
         caption += "; the classes found least"
     rows = [[said(labels[k]), *_rate(recalls[k]), *_rate(table.precision(labels[k]))] for k in order]
     head = ["class", "found (recall)", "interval", "right when called (precision)", "interval"]

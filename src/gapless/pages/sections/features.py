@@ -9,14 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from gapless.pages.blocks import Bars, Block, Equation, Folded, Matrix, Note, Table, Text, count, number, plural, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 from gapless.readings.explain import explain
 
 __all__ = ["features"]
-
-TOP = 15
-#: Scores that have a chart each; beyond, they share a table of at most so many.
-MOST_CHARTS, MOST_SCORES = 3, 30
 
 
 def features(story: Story) -> list[Block]:
@@ -37,7 +34,7 @@ def _weights(story: Story, found: Any) -> list[Block]:
     spread = _spread(story.Z, found.weights.shape[1])
     score = "prediction" if story.task == "numbers" else "score"
     scaled = found.scale is not None and bool(np.any(found.scale != 1.0))
-    seen = "the bar" if found.n_scores <= MOST_CHARTS else "the shade"
+    seen = "the bar" if found.n_scores <= LIMITS.charts else "the shade"
     before = ", before the scaling that the model applies" if scaled else ""
     texts = (
         " A column “name=text” is 1 where that text stands, else 0."
@@ -63,11 +60,11 @@ def _weights(story: Story, found: Any) -> list[Block]:
     push = found.weights * spread
     own, offsets = found.weights_per_unit, found.intercept_in_units
     K = found.n_scores
-    if K > MOST_CHARTS:
+    if K > LIMITS.charts:
         return blocks + _weight_tables(story, found, push, own, offsets)
     for k in range(K):
         order = np.argsort(-np.abs(push[k]), kind="stable")
-        order = order[push[k][order] != 0][:TOP]
+        order = order[push[k][order] != 0][: LIMITS.features]
         toward = _toward(story, found, k)
         if not order.size:
             blocks.append(Note(f"{toward}: every weight is 0 (or its column constant); no feature pushes either way."))
@@ -93,10 +90,10 @@ def _less(push: np.ndarray, shown: int) -> str:
 
 def _weight_tables(story: Story, found: Any, push: np.ndarray, own: np.ndarray, offsets: np.ndarray) -> list[Block]:
     """Many scores: a line for each feature and a column for each score, once per standard deviation and once per unit."""
-    K = min(found.n_scores, MOST_SCORES)
+    K = min(found.n_scores, LIMITS.classes)
     largest = np.abs(push[:K]).max(axis=0)
     order = np.argsort(-largest, kind="stable")
-    order = order[largest[order] > 0][:TOP]
+    order = order[largest[order] > 0][: LIMITS.features]
     if not order.size:
         return [Note("Every weight is 0 (or its column constant); no feature pushes either way.")]
     labels = [said(story.classes[k], 24) if story.task == "classes" else f"output {k + 1}" for k in range(K)]
@@ -169,7 +166,7 @@ def _importances(step: Any) -> np.ndarray | None:
 
 def _by_gain(story: Story, importances: np.ndarray) -> list[Block]:
     order = np.argsort(-importances, kind="stable")
-    order = order[importances[order] > 0][:TOP]
+    order = order[importances[order] > 0][: LIMITS.features]
     lead = Text(
         "Splits have no direction: a feature can push either way, by where a row falls. What can "
         "be said is which features the splits gain by."
@@ -211,7 +208,7 @@ def _by_shuffling(story: Story) -> list[Block]:
         after = np.asarray(story.step.predict(sparse.csr_matrix(dense) if sparse.issparse(Z) else dense))
         dense[:, j] = column
         changed[j] = np.mean(before != after) if classes else np.sqrt(np.mean((after - before) ** 2)) / scale
-    top = np.argsort(-changed, kind="stable")[:TOP]
+    top = np.argsort(-changed, kind="stable")[: LIMITS.features]
     top = top[changed[top] > 0]
     if not top.size:
         return [lead, Note("Shuffling any one column changes no answer.")]

@@ -8,24 +8,10 @@ from typing import Any
 from gapless.certificates.verify import verify
 from gapless.errors import STATUSES, above_optimum
 from gapless.pages.blocks import Block, Equation, Facts, Folded, Note, Table, Text, count, number, plural, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 
 __all__ = ["check", "first_gap", "found", "headline"]
-
-MOST_PARTS = 20
-#: What is said of the first gap where there is none.
-NO_GAP = {
-    "orthogonality": "Least squares without a penalty has no duality gap. In its place: at the solution "
-    "the residuals are orthogonal to every column.",
-    "gradient": "Logistic regression without a penalty has no duality gap. In its place the gradient "
-    "proves how far the loss can be from its optimum.",
-    "moments": "Nothing is optimised, so there is no gap. In its place: the estimates are the "
-    "moments of the rows, which anybody can recompute.",
-    "bound": "Nothing is optimised with a dual, so there is no gap. In its place stands a "
-    "bound that theory gives, beside what happened.",
-    "heuristic": "There is no gap: how far this model is from the best of its kind is not known. "
-    "What is claimed can be checked all the same.",
-}
 
 
 def found(story: Story) -> list[Block]:
@@ -75,11 +61,29 @@ def _size(story: Story) -> list[tuple[str, str]]:
         facts.append(("learners", count(len(members))))
     if getattr(certificate, "rank", None) is not None:
         rank = certificate.rank
-        facts.append(("rank", said(", ".join(map(str, rank[:MOST_PARTS])) if isinstance(rank, list | tuple) else rank)))
+        facts.append(
+            ("rank", said(", ".join(map(str, rank[: LIMITS.parts])) if isinstance(rank, list | tuple) else rank))
+        )
     condition = getattr(certificate, "condition", None)
     if isinstance(condition, float):
         facts.append(("condition", number(condition, 2)))
     return facts
+
+
+def _in_place_of_gap(kind: str) -> str:
+    """The sentence about the first gap of a certificate of a kind that has none."""
+    return {
+        "orthogonality": "Least squares without a penalty has no duality gap. In its place: at the solution "
+        "the residuals are orthogonal to every column.",
+        "gradient": "Logistic regression without a penalty has no duality gap. In its place the gradient "
+        "proves how far the loss can be from its optimum.",
+        "moments": "Nothing is optimised, so there is no gap. In its place: the estimates are the "
+        "moments of the rows, which anybody can recompute.",
+        "bound": "Nothing is optimised with a dual, so there is no gap. In its place stands a "
+        "bound that theory gives, beside what happened.",
+        "heuristic": "There is no gap: how far this model is from the best of its kind is not known. "
+        "What is claimed can be checked all the same.",
+    }.get(kind, "This model has no duality gap.")
 
 
 def first_gap(story: Story) -> list[Block]:
@@ -88,7 +92,7 @@ def first_gap(story: Story) -> list[Block]:
         return [Note("Without a certificate there is no gap to state.")]
     values: list[Any] = [getattr(certificate, name, None) for name in ("primal", "dual", "gap", "relative_gap")]
     if certificate.kind != "gap" or any(v is None or math.isnan(v) for v in values):
-        return [Note(NO_GAP.get(certificate.kind, "This model has no duality gap.")), *_in_place(certificate)]
+        return [Note(_in_place_of_gap(certificate.kind)), *_in_place(certificate)]
     primal, dual, gap, relative = (float(v) for v in values)
     blocks: list[Block] = []
     if math.isfinite(primal) and math.isfinite(dual):
@@ -126,7 +130,7 @@ def _digits(value: float) -> str:
 def _parts(certificate: Any, parts: Any) -> Table:
     order = sorted(range(len(parts)), key=lambda k: (parts[k].status == "converged", -(parts[k].relative_gap or 0.0)))
     rows = []
-    for k in order[:MOST_PARTS]:
+    for k in order[: LIMITS.parts]:
         part = parts[k]
         if hasattr(part, "negative"):
             name = certificate.pair_name(part)

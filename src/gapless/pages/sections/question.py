@@ -9,29 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from gapless.pages.blocks import Block, Equation, Facts, Folded, Table, Text, count, number, percent, plural, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 
 __all__ = ["asked", "same"]
-
-#: What stands in the place of an objective where nothing is minimised as a whole.
-INSTEAD = {
-    "moments": "Nothing is minimised: the means, covariances and class shares of the rows are "
-    "put into the Gaussian model, and a row goes "
-    "to the class under which it is most probable.",
-    "tree": "A tree is grown greedily: each node takes the split that is best for its own rows. "
-    "No objective of the whole tree is minimised.",
-    "bagging": "Each learner is trained on a bag of rows drawn with a seed, and their answers are "
-    "averaged. Nothing is minimised as a whole.",
-    "boosting": "Rounds: each learner is trained on rows reweighted by the mistakes so far, "
-    "which lowers ∑ exp(−margin) step by step; "
-    "there is no penalty, and no dual to bound it from below.",
-    "perceptron": "No objective: rows are visited in turn, and each one on the wrong side moves "
-    "the hyperplane by itself times the rate.",
-}
-#: Classes of the table, and of one that is not folded.
-MOST_CLASSES, FEW_CLASSES = 30, 8
-#: Where the formula of an objective ends, and the words about its rows begin.
-WORDS_BEGIN = re.compile(r" over [\d,]+ rows(?=$|[,;])")
 
 
 def asked(story: Story) -> list[Block]:
@@ -74,7 +55,8 @@ def _task(story: Story) -> str:
 
 def _typeset(objective: str) -> list[Block]:
     """The formula with the user's numbers, then the words that follow it."""
-    found = WORDS_BEGIN.search(objective)
+    # The formula ends where the words about its rows begin.
+    found = re.search(r" over [\d,]+ rows(?=$|[,;])", objective)
     formula, words = (
         (objective, "") if found is None else (objective[: found.start()], objective[found.start() :].strip())
     )
@@ -94,17 +76,32 @@ def objective_of(story: Story) -> str | None:
 
 
 def instead_of(story: Story) -> str:
+    """The sentence in the place of an objective, where nothing is minimised as a whole."""
+    sentences = {
+        "moments": "Nothing is minimised: the means, covariances and class shares of the rows are "
+        "put into the Gaussian model, and a row goes "
+        "to the class under which it is most probable.",
+        "tree": "A tree is grown greedily: each node takes the split that is best for its own rows. "
+        "No objective of the whole tree is minimised.",
+        "bagging": "Each learner is trained on a bag of rows drawn with a seed, and their answers are "
+        "averaged. Nothing is minimised as a whole.",
+        "boosting": "Rounds: each learner is trained on rows reweighted by the mistakes so far, "
+        "which lowers ∑ exp(−margin) step by step; "
+        "there is no penalty, and no dual to bound it from below.",
+        "perceptron": "No objective: rows are visited in turn, and each one on the wrong side moves "
+        "the hyperplane by itself times the rate.",
+    }
     name = story.name
     if name == "Perceptron":
-        return INSTEAD["perceptron"]
+        return sentences["perceptron"]
     if story.kind == "moments" or "Discriminant" in name:
-        return INSTEAD["moments"]
+        return sentences["moments"]
     if "Tree" in name:
-        return INSTEAD["tree"]
+        return sentences["tree"]
     if "Bagging" in name or "Forest" in name or "Trees" in name:
-        return INSTEAD["bagging"]
+        return sentences["bagging"]
     if "Boost" in name:
-        return INSTEAD["boosting"]
+        return sentences["boosting"]
     return "This estimator names no objective."
 
 
@@ -182,14 +179,14 @@ def _rows(story: Story) -> list[Block]:
                 f"output {k + 1}" if y.shape[1] > 1 else "target",
                 *(number(v) for v in (c.mean(), c.std(), c.min(), float(np.median(c)), c.max())),
             ]
-            for k, c in enumerate(y.T[:MOST_CLASSES])
+            for k, c in enumerate(y.T[: LIMITS.classes])
         ]
         blocks.append(
             Table(
                 ["", "mean", "standard deviation", "least", "median", "largest"],
                 rows,
                 "What is predicted",
-                left_out=max(0, y.shape[1] - MOST_CLASSES),
+                left_out=max(0, y.shape[1] - LIMITS.classes),
             )
         )
     return blocks
@@ -200,8 +197,8 @@ def _class_table(story: Story) -> Block:
     counts = [int((story.target == label).sum()) for label in labels]
     tests = [int((story.target_test == label).sum()) for label in labels] if story.has_test else None
     order = (
-        np.argsort(np.negative(counts), kind="stable")[:MOST_CLASSES]
-        if len(labels) > MOST_CLASSES
+        np.argsort(np.negative(counts), kind="stable")[: LIMITS.classes]
+        if len(labels) > LIMITS.classes
         else range(len(labels))
     )
     head = ["class", "training rows", "share", *(["test rows"] if tests else [])]
@@ -215,7 +212,7 @@ def _class_table(story: Story) -> Block:
         for k in order
     ]
     table = Table(head, rows, "The classes", left_out=len(labels) - len(rows))
-    if len(labels) <= FEW_CLASSES:
+    if len(labels) <= LIMITS.unfolded_classes:
         return table
     return Folded(
         f"{count(len(labels))} classes, {count(min(counts))} to {count(max(counts))} training rows each", [table]

@@ -15,11 +15,10 @@ from gapless.pages.blocks import (
     count,
     number,
 )  # fmt: skip
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 from gapless.theory.samples.order_statistics import quantile_interval
 
-#: Outputs of a regression, and classes, that have a line of their own in a table.
-MOST_LINES = 12
 NO_TEST = (
     "No rows were kept aside. The error on the training rows is too low an estimate of the error on new ones and has no "
     "interval."
@@ -38,9 +37,9 @@ def errors_in_numbers(story: Story) -> list[Block]:
     blocks: list[Block] = [
         Table(
             head,
-            rows[: 3 * MOST_LINES],
+            rows[: 3 * LIMITS.lines],
             "Residuals: target less prediction",
-            left_out=max(0, len(rows) - 3 * MOST_LINES),
+            left_out=max(0, len(rows) - 3 * LIMITS.lines),
         )
     ]
     if not story.has_test:

@@ -10,25 +10,11 @@ import numpy as np
 from gapless.certificates.separation import separability
 from gapless.judge.fingerprint import row_hashes
 from gapless.pages.blocks import Block, Facts, Note, Text, count, number, plural, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.sections.errors import wrong
 from gapless.pages.story import Story
 
 __all__ = ["separation"]
-
-#: Numbers in X up to which the question is put to the exact solver while the page is made.
-LARGEST = 4_000_000
-MOST_ROWS = 12
-LEADS = {
-    "complete": "Yes: a hyperplane has every training row strictly on its side.",
-    "quasi": "Nearly: a hyperplane has no training row on the wrong side, but some lie exactly on it, and none does better.",
-    "overlap": "No: no hyperplane separates the training rows, not even with rows on it.",
-}
-LEADS_OF_MANY = {
-    "complete": "Yes: linear scores, one for each class, are highest for the right class on every training row.",
-    "quasi": "Nearly: linear scores, one for each class, are never below another for the right class of a training row, but "
-    "some are equal, and none do better.",
-    "overlap": "No: whatever the linear scores, one for each class, a training row has a higher score for a wrong class.",
-}
 
 
 def separation(story: Story) -> list[Block]:
@@ -39,8 +25,9 @@ def separation(story: Story) -> list[Block]:
     known = _known(story)
     if known is not None:
         return known
+    most_numbers = 4_000_000  # numbers in X up to which the exact solver is asked while the page is made
     size = story.Z.nnz if story.sparse else story.n_rows * story.n_features
-    if size > LARGEST:
+    if size > most_numbers:
         return [
             *_by_errors(story),
             Note(
@@ -57,16 +44,34 @@ def separation(story: Story) -> list[Block]:
     return _told(story, found)
 
 
+def _lead(status: str, two_classes: bool) -> str:
+    """The answer in a sentence."""
+    if status == "complete":
+        if two_classes:
+            return "Yes: a hyperplane has every training row strictly on its side."
+        return "Yes: linear scores, one for each class, are highest for the right class on every training row."
+    if status == "quasi":
+        if two_classes:
+            return "Nearly: a hyperplane has no training row on the wrong side, but some lie exactly on it, and none does better."
+        return (
+            "Nearly: linear scores, one for each class, are never below another for the right class of a training row, but "
+            "some are equal, and none do better."
+        )
+    if two_classes:
+        return "No: no hyperplane separates the training rows, not even with rows on it."
+    return "No: whatever the linear scores, one for each class, a training row has a higher score for a wrong class."
+
+
 def _told(story: Story, found: Any) -> list[Block]:
-    lead = (LEADS if len(story.classes) == 2 else LEADS_OF_MANY)[found.status]
+    lead = _lead(found.status, len(story.classes) == 2)
     facts = [("verdict", found.status)]
     if found.margin is not None:
         upper = "" if found.margin_upper is None else f", and none has more than {number(found.margin_upper, 6)}"
         facts.append(("margin", f"at least {number(found.margin, 6)}{upper}"))
     if found.status != "complete":
         rows = np.unique(found.rows)  # of many classes a row can have several rivals
-        shown = ", ".join(count(row) for row in rows[:MOST_ROWS].tolist())
-        more = f" … {count(rows.size - MOST_ROWS)} more" if rows.size > MOST_ROWS else ""
+        shown = ", ".join(count(row) for row in rows[: LIMITS.lines].tolist())
+        more = f" … {count(rows.size - LIMITS.lines)} more" if rows.size > LIMITS.lines else ""
         facts.append(
             ("proof", f"exact multipliers on {plural(rows.size, 'training row')}, numbered from 0: {shown}{more}")
         )
@@ -74,8 +79,8 @@ def _told(story: Story, found: Any) -> list[Block]:
         facts.append(("proof", "w and b, as they stand in float64"))
     if found.status != "overlap":
         names = story.feature_names
-        columns = [said(names[j], 40) for j in found.columns[:MOST_ROWS].tolist()]
-        more = f" … {count(found.columns.size - MOST_ROWS)} more" if found.columns.size > MOST_ROWS else ""
+        columns = [said(names[j], 40) for j in found.columns[: LIMITS.lines].tolist()]
+        more = f" … {count(found.columns.size - LIMITS.lines)} more" if found.columns.size > LIMITS.lines else ""
         facts.append(("columns that do it alone", ", ".join(columns) + more))
     return [Text(lead), Facts(facts)]
 

@@ -9,19 +9,11 @@ import numpy as np
 
 from gapless.certificates.model_document import decode_float
 from gapless.pages.blocks import Block, Facts, Folded, Note, Table, Text, count, number, percent, plural, said
+from gapless.pages.limits import LIMITS
 from gapless.pages.story import Story
 from gapless.readings.slackness import DUAL, PRIMAL, Slackness, slackness
 
 __all__ = ["slackness_of", "vectors"]
-
-MOST = 10
-#: What each class means, in the words of the formula and in plain ones.
-MEANING = (
-    ("α = 0", "beyond its margin: the model would be the same without it"),
-    ("0 < α < c", "on its margin: it holds the boundary in place"),
-    ("α = c", "inside its margin or on the wrong side: it pulls with all it has"),
-)
-WORDS_SQUARED = (MEANING[0], ("α > 0", "inside its margin or on the wrong side: it pulls in proportion to its slack"))
 
 
 def vectors(story: Story) -> list[Block]:
@@ -110,7 +102,13 @@ def _classes(story: Story, found: Slackness, step: Any) -> list[Block]:
             else f"All {count(n)} rows carry the model."
         )
     )
-    words = MEANING if found.loss == "hinge" else WORDS_SQUARED
+    words = [
+        ("α = 0", "beyond its margin: the model would be the same without it"),
+        ("0 < α < c", "on its margin: it holds the boundary in place"),
+        ("α = c", "inside its margin or on the wrong side: it pulls with all it has"),
+    ]
+    if found.loss != "hinge":  # α has no upper end
+        words[1:] = [("α > 0", "inside its margin or on the wrong side: it pulls in proportion to its slack")]
     tallies = [int(np.count_nonzero(used & (found.from_dual == k))) for k in range(3)]
     if found.loss != "hinge":
         tallies = [tallies[0], tallies[1] + tallies[2]]
@@ -167,7 +165,7 @@ def _by_label(story: Story, found: Slackness, support: np.ndarray) -> Table:
 def _largest(story: Story, found: Slackness, one: bool) -> list[Block]:
     """The rows with the largest alpha; of several problems, summed over them."""
     total = found.alpha if one else found.alpha.sum(axis=0)
-    order = np.argsort(-total, kind="stable")[:MOST]
+    order = np.argsort(-total, kind="stable")[: LIMITS.support_vectors]
     order = order[total[order] > 0]
     if not order.size:
         return []
@@ -194,7 +192,7 @@ def _by_alpha(story: Story) -> list[Block]:
             f"those {where}." + (" It would be the same without the others." if m < story.n_rows else "")
         )
     ]
-    order = np.argsort(-alpha, kind="stable")[:MOST]
+    order = np.argsort(-alpha, kind="stable")[: LIMITS.support_vectors]
     order = order[alpha[order] > 0]
     if one_class or story.target is None or story.target.ndim == 2:
         rows = [[count(i), number(alpha[i])] for i in order.tolist()]
@@ -218,7 +216,7 @@ def _mistakes(story: Story) -> list[Block]:
     if alpha.size != story.n_rows:
         return [Note("A perceptron is the sum of the rows it was corrected by.")]
     m = int((alpha > 0).sum())
-    order = np.argsort(-alpha, kind="stable")[:MOST]
+    order = np.argsort(-alpha, kind="stable")[: LIMITS.support_vectors]
     rows = [[count(i), said(story.target[i]), number(alpha[i])] for i in order.tolist() if alpha[i] > 0]
     text = f"A perceptron is the sum of the rows that corrected it: {plural(m, 'row')} of {count(story.n_rows)} did."
     return [

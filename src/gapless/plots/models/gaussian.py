@@ -13,7 +13,7 @@ from gapless.plots.style import COLOURS, DASHES, INK, MARKERS, Display, beside, 
 __all__ = ["GaussianDisplay"]
 
 #: Radii of the ellipses, in standard deviations.
-RADII = (1.0, 2.0)
+ELLIPSE_RADII = (1.0, 2.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -96,7 +96,7 @@ class GaussianDisplay(Display):
         covariances = matrices[:, pair][:, :, pair]
         index = np.searchsorted(classes, np.asarray(y).ravel())
         points = rows[:, pair]
-        reach = RADII[-1] * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        reach = ELLIPSE_RADII[-1] * np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
         low, high = window(np.vstack([points, means - reach, means + reach]), 0.04)
         xs, ys, cells = grid(low, high, int(resolution))
         scores = _scores(cells, means, covariances, priors)
@@ -146,7 +146,7 @@ class GaussianDisplay(Display):
             root = np.linalg.cholesky(self.covariances[k])
             self.ellipses_[k] = [
                 ax.plot(*(self.means[k] + r * circle @ root.T).T, color=colour, linestyle=DASHES[j], linewidth=1.4)[0]
-                for j, r in enumerate(RADII)
+                for j, r in enumerate(ELLIPSE_RADII)
             ]
             self.means_.append(
                 ax.plot(
@@ -173,7 +173,7 @@ class GaussianDisplay(Display):
             Line2D(
                 [], [], color="#767676", linestyle=DASHES[j], label=f"{r:g} standard deviation{'s' if r > 1 else ''}"
             )
-            for j, r in enumerate(RADII)
+            for j, r in enumerate(ELLIPSE_RADII)
         ]
         self.logistic_ = None
         if self.logistic is not None:

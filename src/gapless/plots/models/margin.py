@@ -16,12 +16,8 @@ from gapless.readings.slackness import LEFT_OUT
 
 __all__ = ["MarginDisplay"]
 
-#: Areas in points²: of a marker, and of the ring around the row with the largest alpha.
-MARKER, RING = 22.0, 260.0
-#: Rows beyond which markers are stored as pixels in vector files.
-MANY = 3_000
-DUAL = ("α = 0", "0 < α < C", "α = C")
-PRIMAL = ("yf > 1", "yf = 1", "yf < 1")
+#: Area of a marker in points².
+MARKER_AREA = 22.0
 
 
 @dataclass(eq=False, repr=False)
@@ -192,7 +188,7 @@ class MarginDisplay(Display):
             ]
 
     def _draw_rows(self, ax: Any) -> None:
-        pixels = len(self.points) > MANY
+        pixels = len(self.points) > 3_000  # so many markers are stored as pixels in vector files
         reading = np.full(len(self.points), 2) if self.reading is None else self.reading
         self.rows_, self.rings_ = {}, None
         for which in (0, 1):
@@ -204,14 +200,14 @@ class MarginDisplay(Display):
                     )  # fmt: skip
         if self.alpha is not None and self.support.any() and self.alpha.max() > 0.0:
             held = self.support
-            areas = RING * self.alpha[held] / self.alpha[held].max()
+            areas = 260.0 * self.alpha[held] / self.alpha[held].max()
             self.rings_ = ax.scatter(
                 *self.points[held].T, s=areas, facecolors="none", edgecolors=GREY, linewidths=0.7, zorder=2, rasterized=pixels
             )  # fmt: skip
         self.mistakes_ = None
         if self.wrong.any():
             self.mistakes_ = ax.scatter(
-                *self.points[self.wrong].T, marker="x", s=2.2 * MARKER, color=INK, linewidths=1.2, zorder=3
+                *self.points[self.wrong].T, marker="x", s=2.2 * MARKER_AREA, color=INK, linewidths=1.2, zorder=3
             )
 
     def _handles(self) -> list[Any]:
@@ -226,7 +222,7 @@ class MarginDisplay(Display):
             look = {"markerfacecolor": COLOURS[which], "markeredgecolor": COLOURS[which]}
             found.append(mark(MARKERS[which], f"{self.labels[which]}: {count(n, 'row')}", **look))
         if self.reading is not None:
-            words = DUAL if self.source == "dual" else PRIMAL
+            words = ("α = 0", "0 < α < C", "α = C") if self.source == "dual" else ("yf > 1", "yf = 1", "yf < 1")
             looks: tuple[dict[str, Any], ...] = (
                 {"markerfacecolor": "white", "markeredgecolor": GREY},
                 {"markerfacecolor": PALE, "markeredgecolor": INK, "markeredgewidth": 1.3},
@@ -249,12 +245,12 @@ class MarginDisplay(Display):
 def _look(which: int, kind: int) -> dict[str, Any]:
     colour = COLOURS[which]
     if kind == LEFT_OUT:
-        return {"s": 0.4 * MARKER, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
+        return {"s": 0.4 * MARKER_AREA, "facecolors": PALE, "edgecolors": PALE, "linewidths": 0.6}
     if kind == 0:
-        return {"s": MARKER, "facecolors": "white", "edgecolors": colour, "linewidths": 0.9}
+        return {"s": MARKER_AREA, "facecolors": "white", "edgecolors": colour, "linewidths": 0.9}
     if kind == 1:
-        return {"s": MARKER, "facecolors": colour, "edgecolors": INK, "linewidths": 1.3}
-    return {"s": MARKER, "facecolors": colour, "edgecolors": colour, "linewidths": 0.9}
+        return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": INK, "linewidths": 1.3}
+    return {"s": MARKER_AREA, "facecolors": colour, "edgecolors": colour, "linewidths": 0.9}
 
 
 @dataclass(frozen=True)

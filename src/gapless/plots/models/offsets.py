@@ -16,8 +16,7 @@ from gapless.plots.style import COLOURS, INK, Display, below, plain, say, short
 
 __all__ = ["OffsetsDisplay"]
 
-KINDS = ("free", "penalised", "none")
-SAID = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
+OFFSET_NAMES = {"free": "free offset", "penalised": "penalised offset", "none": "no offset"}
 
 
 @result
@@ -83,7 +82,7 @@ class OffsetsDisplay(Display):
         classes, sign = signs_of(y)
         by = np.broadcast_to(np.asarray(shift, dtype=np.float64), (2,)).copy()
         sides = []
-        for kind in KINDS:
+        for kind in OFFSET_NAMES:
             w, b = _hard(rows, sign, kind)
             moved_w, moved_b = _hard(rows + by, sign, kind)
             back = 0.0 if moved_w is None else moved_b + float(moved_w @ by)
@@ -94,8 +93,8 @@ class OffsetsDisplay(Display):
     def title(self, side: Side) -> str:
         """What is seen in one panel. ``side`` is its `Side`."""
         if side.w is None:
-            return f"{SAID[side.kind]}: no such line separates the classes"
-        said = f"{SAID[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
+            return f"{OFFSET_NAMES[side.kind]}: no such line separates the classes"
+        said = f"{OFFSET_NAMES[side.kind]}: 1/‖w‖ = {side.margin:.3g}"
         if side.moved_w is None:
             return said + "; none separates the shifted rows"
         turned = float(np.linalg.norm(side.w - side.moved_w)) + abs(side.b - side.moved_b)

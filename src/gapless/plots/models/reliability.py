@@ -16,9 +16,6 @@ from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["Bins", "ReliabilityDisplay"]
 
-#: Steps of the histogram.
-HISTOGRAM = 20
-
 
 @result
 @dataclass(frozen=True, eq=False)
@@ -177,7 +174,7 @@ class ReliabilityDisplay(Display):
             rows = (
                 (bins.n, bins.edges)
                 if bins.histogram is None
-                else (bins.histogram, np.linspace(0.0, 1.0, HISTOGRAM + 1))
+                else (bins.histogram, np.linspace(0.0, 1.0, len(bins.histogram) + 1))
             )
             self.counts_[name] = right.stairs(*rows, color=COLOURS[k % 6], linestyle=DASHES[k % 6], linewidth=1.4)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=f"probability of {self.what}, mean of the group")
@@ -217,6 +214,6 @@ def _grouped(hit: np.ndarray, p: np.ndarray, edges: np.ndarray, delta: float) ->
     positive = np.bincount(at, weights=hit, minlength=edges.size - 1).astype(np.int64)
     mean = np.bincount(at, weights=p, minlength=edges.size - 1) / n
     found = [clopper_pearson(int(k), int(m), delta) for k, m in zip(positive, n)]
-    histogram, _ = np.histogram(p, bins=HISTOGRAM, range=(0.0, 1.0))
+    histogram, _ = np.histogram(p, bins=20, range=(0.0, 1.0))
     low, high = np.array([i.low for i in found]), np.array([i.high for i in found])
     return Bins(edges, n, mean, positive, low, high, histogram)

@@ -19,8 +19,6 @@ from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, coun
 
 __all__ = ["ThreeModelsDisplay"]
 
-NAMES = ("least squares", "logistic", "SVM")
-
 
 @dataclass(eq=False, repr=False)
 class ThreeModelsDisplay(Display):

@@ -15,7 +15,7 @@ from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, count, plain,
 __all__ = ["TreeDisplay"]
 
 #: Half the width and half the height of a node's box, in units of the distance of leaves and of levels.
-HALF, TALL = 0.45, 0.31
+HALF_WIDTH, HALF_HEIGHT = 0.45, 0.31
 
 
 @result
@@ -143,18 +143,18 @@ class TreeDisplay(Display):
             if node.parent is not None:
                 up = self.nodes[node.parent]
                 (self.edges_[node.number],) = ax.plot(
-                    [up.x, node.x], [-up.depth - TALL, -node.depth + TALL], color=GREY, zorder=1,
+                    [up.x, node.x], [-up.depth - HALF_HEIGHT, -node.depth + HALF_HEIGHT], color=GREY, zorder=1,
                     linewidth=0.6 + 4.0 * node.n / most, solid_capstyle="round",
                 )  # fmt: skip
                 if node.parent == 0:
-                    at = (0.55 * up.x + 0.45 * node.x, -up.depth - TALL - 0.2)
+                    at = (0.55 * up.x + 0.45 * node.x, -up.depth - HALF_HEIGHT - 0.2)
                     ax.text(
                         *at, "yes" if node.left else "no", fontsize=7.5, ha="right" if node.left else "left", color=INK,
                         zorder=1.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
                     )  # fmt: skip
             box = Rectangle(
-                (node.x - HALF, -node.depth - TALL), 2 * HALF, 2 * TALL, facecolor="white", edgecolor=INK,
-                linewidth=1.3 if not node.rule else 0.8, zorder=2,
+                (node.x - HALF_WIDTH, -node.depth - HALF_HEIGHT), 2 * HALF_WIDTH, 2 * HALF_HEIGHT, facecolor="white",
+                edgecolor=INK, linewidth=1.3 if not node.rule else 0.8, zorder=2,
             )  # fmt: skip
             self.boxes_[node.number] = ax.add_patch(box)
             self.bars_[node.number] = self._bar(ax, node)
@@ -178,14 +178,16 @@ class TreeDisplay(Display):
     def _bar(self, ax: Any, node: Node) -> list[Any]:
         from matplotlib.patches import Rectangle
 
-        bottom, height, left = -node.depth - TALL, 0.13, node.x - HALF
+        bottom, height, left = -node.depth - HALF_HEIGHT, 0.13, node.x - HALF_WIDTH
         found = []
         if not self.labels:
             ax.add_patch(
-                Rectangle((left, bottom), 2 * HALF, height, facecolor="white", edgecolor=PALE, linewidth=0.6, zorder=3)
+                Rectangle(
+                    (left, bottom), 2 * HALF_WIDTH, height, facecolor="white", edgecolor=PALE, linewidth=0.6, zorder=3
+                )
             )
         for k, share in enumerate(node.shares):
-            width = 2 * HALF * float(share)
+            width = 2 * HALF_WIDTH * float(share)
             found.append(ax.add_patch(Rectangle((left, bottom), width, height, zorder=3, **_look(k))))
             left += width
         return found

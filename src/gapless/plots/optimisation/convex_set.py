@@ -14,9 +14,6 @@ from gapless.theory.optimisation.convexity import Evidence, of_set
 
 __all__ = ["ConvexSetDisplay"]
 
-#: Points of the segment that are looked at.
-SEGMENT_POINTS = 401
-
 
 @dataclass(eq=False, repr=False)
 class ConvexSetDisplay(Display):
@@ -79,7 +76,7 @@ class ConvexSetDisplay(Display):
             known = np.argwhere(grid)
             picked = known[np.random.default_rng(seed).integers(len(known), size=(6, 2))]
             segments = np.stack([xs[picked[..., 1]], ys[picked[..., 0]]], axis=-1)
-        lams = np.linspace(0.0, 1.0, SEGMENT_POINTS)[:, None]
+        lams = _shares()
         outside = np.array([[not inside(p) for p in lams * a + (1.0 - lams) * b] for a, b in segments])
         return cls(xs, ys, grid, segments, outside, found, names)
 
@@ -104,7 +101,7 @@ class ConvexSetDisplay(Display):
         self.set_ = ax.contourf(self.xs, self.ys, level, levels=[0.5, 1.5], colors=[WASH], hatches=["////"])
         ax.contour(self.xs, self.ys, level, levels=[0.5], colors=[GREY], linewidths=1.0)
         self.segments_, self.outside_ = [], []
-        lams = np.linspace(0.0, 1.0, SEGMENT_POINTS)[:, None]
+        lams = _shares()
         for k, ((a, b), out) in enumerate(zip(self.segments, self.outside)):
             path = lams * a + (1.0 - lams) * b
             label = "segment between two points of the set" if k == 0 else None
@@ -129,8 +126,13 @@ def _lengthened(segment: np.ndarray, inside: Callable[[np.ndarray], bool], box: 
     a, b = segment
     moved = []
     for near, far in ((a, b), (b, a)):
-        steps = near + np.linspace(0.0, 2.0, SEGMENT_POINTS)[:, None] * (near - far)
+        steps = near + _shares(2.0) * (near - far)
         kept = [bool(((box[:, 0] <= p) & (p <= box[:, 1])).all() and inside(p)) for p in steps]
         last = kept.index(False) if False in kept else len(kept)
         moved.append(steps[last // 2])
     return np.array(moved)
+
+
+def _shares(end: float = 1.0) -> np.ndarray:
+    """The places on a segment that are tried and drawn, as shares of its length."""
+    return np.linspace(0.0, end, 401)[:, None]

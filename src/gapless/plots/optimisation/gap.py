@@ -13,9 +13,6 @@ from gapless.plots.style import COLOURS, GREY, INK, PALE, Display, plain, say
 
 __all__ = ["GapDisplay"]
 
-#: Values so many times above the last one are drawn on a scale that is logarithmic beyond it.
-FAR = 20.0
-
 
 @dataclass(eq=False, repr=False)
 class GapDisplay(Display):
@@ -139,7 +136,8 @@ class GapDisplay(Display):
         )  # fmt: skip
         level = max(abs(float(self.primal[-1])), 1e-300)
         values = np.concatenate([self.primal, self.dual[known]])
-        if np.nanmax(np.abs(values)) > FAR * level:
+        # Values far above the last one are drawn on a scale that is logarithmic beyond it.
+        if np.nanmax(np.abs(values)) > 20.0 * level:
             left.set_yscale("symlog", linthresh=2.0 * level)
         left.set(xlabel=unit, ylabel="objective")
         self._whole_passes(left)

@@ -13,12 +13,6 @@ from gapless.plots.style import COLOURS, DASHES, GREY, INK, Display, below, say
 
 __all__ = ["LossDisplay"]
 
-#: Losses of a margin yz, drawn at y = +1; and of a residual, drawn at y = 0.
-MARGIN: tuple[Any, ...] = (
-    losses.Perceptron(), losses.Hinge(), losses.SquaredHinge(), losses.Logistic(), losses.Exponential(), losses.Squared(),
-)  # fmt: skip
-RESIDUAL: tuple[Any, ...] = (losses.Squared(), losses.EpsilonInsensitive(0.5))
-
 
 @dataclass(eq=False, repr=False)
 class LossDisplay(Display):
@@ -27,15 +21,17 @@ class LossDisplay(Display):
 
     Attributes
     ----------
-    margin : losses of the margin, in the order of the legend
-    residual : losses of the residual
+    margin : losses of the margin yz, drawn at y = +1, in the order of the legend
+    residual : losses of the residual, drawn at y = 0
     z : margins or residuals of the curves
     v : arguments of the conjugates
     values_, slopes_, conjugates_, residuals_ : dictionaries name -> line; error_ : the 0-1 loss
     """
 
-    margin: tuple[Any, ...] = MARGIN
-    residual: tuple[Any, ...] = RESIDUAL
+    margin: tuple[Any, ...] = (
+        losses.Perceptron(), losses.Hinge(), losses.SquaredHinge(), losses.Logistic(), losses.Exponential(), losses.Squared(),
+    )  # fmt: skip
+    residual: tuple[Any, ...] = (losses.Squared(), losses.EpsilonInsensitive(0.5))
     z: np.ndarray = field(default_factory=lambda: np.linspace(-2.5, 2.5, 1001))
     v: np.ndarray = field(default_factory=lambda: np.linspace(-2.5, 1.5, 1601))
 
@@ -51,8 +47,8 @@ class LossDisplay(Display):
         """
         if not 0.0 < reach < np.inf:
             raise ValueError(f"reach must be a float in the range (0.0, inf); got {written(reach)}")
-        chosen = tuple(MARGIN if margin is None else margin)
-        others = tuple(RESIDUAL if residual is None else residual)
+        chosen = tuple(cls.margin if margin is None else margin)
+        others = tuple(cls.residual if residual is None else residual)
         for loss in (*chosen, *others):
             if not getattr(loss, "one_score", True) or not callable(getattr(loss, "conjugate", None)):
                 raise ValueError(f"a loss of one score is drawn, of gapless.losses; got {written(loss)}")

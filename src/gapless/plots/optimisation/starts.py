@@ -12,8 +12,8 @@ from gapless._runtime.written import written
 from gapless.estimators.least_squares import LeastSquaresClassifier
 from gapless.estimators.perceptron import Perceptron
 from gapless.plots.plane import names_of, window
-from gapless.plots.rows import OTHERS, angle_between, draw_line, draw_rows, in_plane, signs_of
-from gapless.plots.style import DASHES, INK, Display, beside, plain, say, short
+from gapless.plots.rows import angle_between, draw_line, draw_rows, in_plane, signs_of
+from gapless.plots.style import COLOURS, DASHES, INK, Display, beside, plain, say, short
 
 __all__ = ["StartsDisplay"]
 
@@ -133,7 +133,7 @@ class StartsDisplay(Display):
         self.lines_ = []
         for k, (theta, made) in enumerate(zip(self.ends, self.mistakes)):
             look = {
-                "color": OTHERS[k % len(OTHERS)],
+                "color": COLOURS[2 + k % (len(COLOURS) - 2)],
                 "linestyle": DASHES[1 + k % (len(DASHES) - 1)],
                 "linewidth": 1.4,
             }

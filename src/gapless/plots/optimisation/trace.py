@@ -16,9 +16,6 @@ from gapless.solvers.descent.trace import Descent
 
 __all__ = ["TraceDisplay"]
 
-#: Contour lines of the surface.
-LEVELS = 14
-
 
 @dataclass(eq=False, repr=False)
 class TraceDisplay(Display):
@@ -118,8 +115,8 @@ class TraceDisplay(Display):
         if self.surface is not None:
             finite = self.surface[np.isfinite(self.surface)]
             base = float(finite.min())
-            # Levels crowd near the bottom, where the way ends.
-            levels = base + (float(np.quantile(finite, 0.97)) - base) * np.linspace(0.0, 1.0, LEVELS + 1)[1:] ** 2
+            # 14 levels crowd near the bottom, where the way ends.
+            levels = base + (float(np.quantile(finite, 0.97)) - base) * np.linspace(0.0, 1.0, 15)[1:] ** 2
             self.contours_ = right.contour(
                 self.xs, self.ys, self.surface, levels=levels, colors=["#BDBDBD"], linewidths=0.7
             )

@@ -13,9 +13,6 @@ from gapless.theory.samples.bias_variance import Decomposition, learner_of, pred
 
 __all__ = ["BiasVarianceDisplay"]
 
-#: Learned functions that are drawn.
-SHOWN = 40
-
 
 @dataclass(eq=False, repr=False)
 class BiasVarianceDisplay(Display):
@@ -102,13 +99,14 @@ class BiasVarianceDisplay(Display):
         return (*(3.5 for _ in self.curves), 1.8 + 0.9 * len(self.parts))
 
     def _draw(self) -> None:
+        most_drawn = 40  # learned functions
         self.functions_, self.mean_, self.truth_ = {}, {}, {}
         self.bars_: dict[str, Any] = {}
         for ax, (name, g) in zip(self.axes_, self.curves.items()):
             assert self.x is not None
             assert self.truth is not None
             mean, spread = g.mean(axis=0), g.std(axis=0)
-            self.functions_[name] = ax.plot(self.x, g[:SHOWN].T, color=PALE, linewidth=0.5, zorder=1)
+            self.functions_[name] = ax.plot(self.x, g[:most_drawn].T, color=PALE, linewidth=0.5, zorder=1)
             ax.fill_between(self.x, mean - spread, mean + spread, color=COLOURS[4], alpha=0.35, linewidth=0, zorder=1.5)
             (self.mean_[name],) = ax.plot(self.x, mean, color=COLOURS[0], label="their mean ± 1 s.d.", zorder=3)
             (self.truth_[name],) = ax.plot(self.x, self.truth, "--", color=INK, label="truth", zorder=3)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.rows.dense import DenseRows
 from gapless.rows.verbs import with_verbs
 
@@ -139,7 +139,7 @@ def _split(
         size = _split_rows(X, *parts[k], columns, others, base, values, marks, counts, seen[k])
         pieces[k] = marks[:size].copy()
 
-    share(copy, len(parts))
+    run_in_parts(copy, len(parts))
     indptr = np.cumsum(counts)
     if indptr[-1] >= 2**31:
         return None

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 from gapless.rows.copies.prefetch import prefetch
 from gapless.rows.csr import CsrRows
 from gapless.rows.dense import DenseRows
@@ -86,11 +86,11 @@ def make_packed_rows(rows: DenseRows) -> PackedRows:
     X, n, step = rows.values, rows.n_rows, 1024
     indptr = np.zeros(n + 1, np.int64)
     parts = [(start, min(n, start + step)) for start in range(0, n, step)]
-    share(lambda k: _count_words(X, *parts[k], indptr), len(parts))
+    run_in_parts(lambda k: _count_words(X, *parts[k], indptr), len(parts))
     np.cumsum(indptr, out=indptr)
     values = np.empty(int(indptr[-1]))
     words = values.view(np.uint64)
-    share(lambda k: _pack(X, *parts[k], indptr, words, values), len(parts))
+    run_in_parts(lambda k: _pack(X, *parts[k], indptr, words, values), len(parts))
     return PackedRows(words, values, indptr, rows.n_features, rows.constant)
 
 
@@ -225,7 +225,7 @@ def make_ordered_packed_rows(rows: CsrRows | DenseRows, order: np.ndarray) -> Or
     values = np.empty(int(ends[-1]) if order.size else 0)
     words = values.view(np.uint64)
     parts = [*range(0, order.size, 2048), order.size]
-    share(lambda k: pack(rows, order, parts[k], parts[k + 1], place, ends, words, values), len(parts) - 1)
+    run_in_parts(lambda k: pack(rows, order, parts[k], parts[k + 1], place, ends, words, values), len(parts) - 1)
     return OrderedPackedRows(words, values, ends, d, rows.constant, order, place)
 
 

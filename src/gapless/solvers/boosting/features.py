@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 
 from .thresholds import BOOSTING_THRESHOLDS
 
@@ -89,7 +89,7 @@ def encode_features(
             raise _OutOfTime
 
     try:
-        share(part, -(-d // step), tick)
+        run_in_parts(part, -(-d // step), tick)
     except _OutOfTime:
         exact = False
     if exact and int(sizes.max(initial=1)) <= BYTE_CODES:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 
 from .features import CodedFeatures, SortedFeatures, midpoints
 from .thresholds import BOOSTING_THRESHOLDS
@@ -65,7 +65,7 @@ def find_best_stump(data: CodedFeatures | SortedFeatures, starts: np.ndarray, w:
         else:
             _search_many_classes(data.codes, data.sizes, starts, w, *ends, gain, cut)
 
-    share(part, -(-d // step))
+    run_in_parts(part, -(-d // step))
     j = find_first_largest(gain)
     reach = float(edge.max(initial=0.0))
     if not gain[j] > 0.0:
@@ -238,7 +238,7 @@ def _find_in_sorted(data: SortedFeatures, starts: np.ndarray, w: np.ndarray) -> 
         ends = (k * step, min(d, (k + 1) * step))
         _search_sorted_columns(data, classes, total, w, *ends, gain, low, high, edge)
 
-    share(part, -(-d // step))
+    run_in_parts(part, -(-d // step))
     j = find_first_largest(gain)
     reach = float(edge.max(initial=0.0))
     if not gain[j] > 0.0:

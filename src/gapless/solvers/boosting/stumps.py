@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 
 __all__ = ["Stumps", "sum_sides", "sum_votes", "write_answers"]
 
@@ -100,7 +100,7 @@ def sum_votes(stumps: Stumps, alphas: np.ndarray, X: Any, K: int) -> np.ndarray:
         block = np.ascontiguousarray(block if columns is None else block[:, columns].toarray(), dtype=np.float32)
         _add_votes(block, feature, stumps.threshold, stumps.classes, alphas, total[k * step : (k + 1) * step])
 
-    share(part, -(-n // step))
+    run_in_parts(part, -(-n // step))
     return total
 
 

@@ -25,7 +25,7 @@ from gapless.solvers.descent.state import (
 )
 from gapless.solvers.descent.trace_book import next_due, watch_full_gradient, write_point
 from gapless.solvers.descent.visits import Visits
-from gapless.solvers.loop import SMALL
+from gapless.solvers.loop import SMALL_FIT_VALUES
 
 
 class Engine:
@@ -260,4 +260,6 @@ def _choose_way(risk: LinearRisk, plan: DescentPlan) -> str:
 
 def _in_float64(rows: Any) -> Any:
     """Small data in float64, which changes no value: the steps are then compiled for fewer types."""
-    return rows if n_stored(rows) > SMALL else rows._replace(values=rows.values.astype(np.float64, copy=False))
+    return (
+        rows if n_stored(rows) > SMALL_FIT_VALUES else rows._replace(values=rows.values.astype(np.float64, copy=False))
+    )

@@ -23,7 +23,7 @@ from gapless.problems.linear import LinearProblem
 from gapless.solvers.descent.as_solver import MOST_BETWEEN, batch_size, rates_for
 from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.plan import DescentPlan
-from gapless.solvers.least_squares.solve import Answer, Clock
+from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.loop import Ended
 
 #: Passes over the data, where nothing is said.

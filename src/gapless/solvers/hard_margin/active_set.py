@@ -23,9 +23,6 @@ from scipy.linalg.lapack import dpstrf
 
 from gapless.numbers import UNIT
 
-#: Relative length of a row's part outside the span of others below which it depends on them; squared for inner products.
-DEPENDENT = 1e-11
-
 
 class ActiveSetPoint(NamedTuple):
     """alpha in the scale of the hard margin (y f = 1), the offset, and how it ended.
@@ -48,26 +45,29 @@ def solve_active_set(
     scores: Callable[[np.ndarray], np.ndarray],
     tick: Callable[[], None],
 ) -> ActiveSetPoint:
-    """``alpha`` is feasible, ``held`` the rows thought to lie on the margin; ``scores(u)`` are <w, x> for w = sum u x."""
+    """Solve from a feasible ``alpha`` and the rows ``held`` on the margin at first; ``scores(u)`` are <w, x> for w = sum u x."""
     y = y.astype(float)
     pair = held[:2]  # with a free offset one of each class
-    held = _independent(V, gram, held, free)
+    held = _drop_dependent(V, gram, held, free)
     if free and abs(y[held].sum()) == held.size:
         held = pair
         if V is not None and np.array_equal(V[pair[0]], V[pair[1]]):
-            return ActiveSetPoint(_feasible(alpha, y, pair, True) / 2.0, 0.0, "infeasible")
-    alpha = _feasible(alpha, y, held, free)
+            return ActiveSetPoint(_make_feasible(alpha, y, pair, True) / 2.0, 0.0, "infeasible")
+    alpha = _make_feasible(alpha, y, held, free)
+    # A row depends on the held rows where its part outside their span has at most this share of its length. Inner products give
+    # the square of that length only.
+    dependent = 1e-11 if V is not None else 1e-7
     refused = np.zeros(y.size, dtype=bool)
     b, best = 0.0, -np.inf
     for _ in range(20 + 10 * y.size):
         tick()
         try:
-            corral = _ActiveFaces(V, gram, y, held, free, scores)
-            nu, b = corral.solve()
+            faces = _ActiveFaces(V, gram, y, held, free, scores)
+            nu, b = faces.solve()
         except LinAlgError:
             return ActiveSetPoint(alpha, b, "stalled")
         if nu.min() < -1e-12 * nu.max():
-            held = _towards(alpha, held, nu, refused)
+            held = _move_towards(alpha, held, nu, refused)
             continue
         alpha = np.zeros(y.size)
         alpha[held] = np.maximum(nu, 0.0)
@@ -79,10 +79,10 @@ def solve_active_set(
         waiting = np.where(refused, np.inf, margins)
         waiting[held] = np.inf
         j = int(np.argmin(waiting))
-        if waiting[j] >= 1.0 - 256.0 * UNIT * max(1.0, float(np.abs(margins[held]).max()), abs(b), corral.reach):
+        if waiting[j] >= 1.0 - 256.0 * UNIT * max(1.0, float(np.abs(margins[held]).max()), abs(b), faces.reach):
             return ActiveSetPoint(alpha, b, "optimal")
-        apart, along = corral.depends(j)
-        if apart > (DEPENDENT if V is not None else 1e-7):
+        apart, along = faces.measure_dependence(j)
+        if apart > dependent:
             held = np.append(held, j)
             continue
         falling = np.flatnonzero(along < -1e-12 * np.abs(along).max(initial=1.0))
@@ -99,8 +99,8 @@ def solve_active_set(
     return ActiveSetPoint(alpha, b, "stalled")
 
 
-def _towards(alpha: np.ndarray, held: np.ndarray, nu: np.ndarray, refused: np.ndarray) -> np.ndarray:
-    """alpha moved towards nu until it touches 0, in place; the rows that are still held."""
+def _move_towards(alpha: np.ndarray, held: np.ndarray, nu: np.ndarray, refused: np.ndarray) -> np.ndarray:
+    """Move alpha towards nu, in place, until some of it is 0; returns the rows that are still held."""
     now = alpha[held]
     falling = nu < 0.0
     room = np.where(falling, now / np.where(falling, now - nu, 1.0), np.inf)
@@ -108,14 +108,14 @@ def _towards(alpha: np.ndarray, held: np.ndarray, nu: np.ndarray, refused: np.nd
     moved = now + t * (nu - now)
     leaves = falling & (room <= t * (1.0 + 1e-12))
     if t == 0.0 and held[-1] in held[leaves] and now[-1] == 0.0:
-        refused[held[-1]] = True  # its violation was rounding
+        refused[held[-1]] = True  # the violation of this row was rounding
     moved[leaves] = 0.0
     alpha[held] = np.maximum(moved, 0.0)
     return held[~leaves]
 
 
-def _feasible(alpha: np.ndarray, y: np.ndarray, held: np.ndarray, free: bool) -> np.ndarray:
-    """alpha on the held rows alone, with equal sums of the classes where the offset is free."""
+def _make_feasible(alpha: np.ndarray, y: np.ndarray, held: np.ndarray, free: bool) -> np.ndarray:
+    """Set alpha to 0 outside the held rows, and scale the classes to equal sums where the offset is free."""
     out = np.zeros(alpha.size)
     out[held] = np.maximum(alpha[held], 1e-12 * float(alpha.max()))
     if free:
@@ -124,8 +124,8 @@ def _feasible(alpha: np.ndarray, y: np.ndarray, held: np.ndarray, free: bool) ->
     return out
 
 
-def _independent(V: np.ndarray | None, gram: np.ndarray | None, held: np.ndarray, free: bool) -> np.ndarray:
-    """The held rows without those that depend on others; with a free offset the first one is the origin."""
+def _drop_dependent(V: np.ndarray | None, gram: np.ndarray | None, held: np.ndarray, free: bool) -> np.ndarray:
+    """Drop held rows that depend on other held rows; with a free offset the first row is the origin."""
     origin = held[:1] if free else held[:0]
     others = held[1:] if free else held
     if others.size == 0:
@@ -140,13 +140,13 @@ def _independent(V: np.ndarray | None, gram: np.ndarray | None, held: np.ndarray
         R, order = qr(C.T, mode="r", pivoting=True, check_finite=False)
         pivots = np.abs(np.diag(R[: min(R.shape)]))
         return np.append(origin, others[order[: int((pivots > 1e-9).sum())]])
-    inner = _centred(gram, others, origin)
+    inner = _centred_products(gram, others, origin)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(inner), 1e-300))
     _, order, rank, _ = dpstrf(inner * scale[:, None] * scale[None, :], tol=1e-11, lower=1)
     return np.append(origin, others[order[:rank] - 1])
 
 
-def _centred(
+def _centred_products(
     gram: np.ndarray | None, rows: np.ndarray, origin: np.ndarray, columns: np.ndarray | None = None
 ) -> np.ndarray:
     """Inner products of rows and columns as seen from the origin, if there is one."""
@@ -160,9 +160,9 @@ def _centred(
 
 
 class _ActiveFaces:
-    """The shortest w with f(x_i) = y_i on the held rows.
+    """The shortest w with f(x_i) = y_i on the held rows (Wolfe's corral).
 
-    With a free offset all is seen from the first row: c_i = x_i - x_0, t_i = y_i - y_0; otherwise c = x and t = y.
+    With a free offset the first row is the origin: c_i = x_i - x_0, t_i = y_i - y_0; otherwise c = x and t = y.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class _ActiveFaces:
                 raise LinAlgError("more rows than columns cannot be independent")
             self.Q, self.R = qr(C.T, mode="economic", check_finite=False)
         else:
-            inner = _centred(gram, self.others, self.origin)
+            inner = _centred_products(gram, self.others, self.origin)
             self.R = cholesky(inner, check_finite=False)
 
     def _backsolve(self, right: np.ndarray) -> np.ndarray:
@@ -217,8 +217,8 @@ class _ActiveFaces:
         b = float(np.mean(self.y[self.held] - z[self.held])) if self.free else 0.0
         return full[self.held] * self.y[self.held], b
 
-    def depends(self, j: int) -> tuple[float, np.ndarray]:
-        """How far row j is from the span of the held ones, relatively, and how alpha moves with alpha_j along it."""
+    def measure_dependence(self, j: int) -> tuple[float, np.ndarray]:
+        """The distance of row j from the span of the held rows, relative to its length, and the change of alpha with alpha_j."""
         if self.V is not None:
             c = self.V[j] - self.V[self.held[0]] if self.free else self.V[j]
             inside = self.Q.T @ c
@@ -227,8 +227,8 @@ class _ActiveFaces:
             share = solve_triangular(self.R, inside, check_finite=False)
         else:
             one = np.array([j])
-            cross = _centred(self.gram, self.others, self.origin, one)[:, 0]
-            own = float(_centred(self.gram, one, self.origin)[0, 0])
+            cross = _centred_products(self.gram, self.others, self.origin, one)[:, 0]
+            own = float(_centred_products(self.gram, one, self.origin)[0, 0])
             half = solve_triangular(self.R, cross, trans="T", check_finite=False)
             apart = float(np.sqrt(max(0.0, own - half @ half) / max(own, 1e-300))) if own > 0.0 else 0.0
             share = solve_triangular(self.R, half, check_finite=False)

@@ -3,12 +3,13 @@
     minimise over u, b    1/2 u'Ku      subject to  y_i ((Ku)_i + b) >= 1,          w = sum_i u_i phi(x_i)
 
 A positive semidefinite K is the Gram matrix of the rows of its own factor, K = LL' (Cholesky with pivots, which stops at the
-rank), and for rows the problem is solved already.  What is returned is judged by K itself:  P = 1/2 u'Ku for u stretched
-until every margin is kept, against D = sum alpha - 1/2 u'Ku for alpha = uy >= 0, with sum u = 0 where the offset is free.
+rank), and `solve_hard_margin` takes rows.  P and D of the returned point are computed from K itself:  P = 1/2 u'Ku for u
+stretched until every margin is kept, against D = sum alpha - 1/2 u'Ku for alpha = uy >= 0, sum u = 0 where the offset is free.
 
-Nothing separates: alpha >= 0 with sum alpha = 1 (sum alpha y = 0 with a free offset) says that no margin is above
-sqrt(alpha'YKY alpha), since for |w| = 1 a margin m means m <= sum alpha y f = <w, sum alpha y phi> <= |sum alpha y phi|.
-Inner products in floats know distances to about 1e-8 of the longest row only: thinner margins count as none.
+The witness where no hyperplane separates: alpha >= 0 with sum alpha = 1 (sum alpha y = 0 with a free offset) shows that no
+margin is above sqrt(alpha'YKY alpha), since for |w| = 1 a margin m means m <= sum alpha y f = <w, sum alpha y phi> and that is at
+most |sum alpha y phi|.
+Inner products in float64 determine distances to about 1e-8 of the longest row only: thinner margins count as none.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from gapless.solvers.loop import Interruption, Stop
 
 
 class GramMargin(NamedTuple):
-    """f(x) = sum_i u_i k(x_i, x) + b keeps every margin; alpha = uy is the dual point, up to the stretch u = t alpha y."""
+    """f(x) = sum_i u_i k(x_i, x) + b keeps every margin; alpha is the dual point, and u = t alpha y its stretch by some t."""
 
     u: np.ndarray
     b: float
@@ -68,7 +69,7 @@ def hard_margin_gram(
 ) -> GramMargin:
     """The largest margin of rows with inner products K (symmetric, positive semidefinite) and signs y, both of which occur.
 
-    NotSeparable, with a GramWitness, where no margin is left; ValueError where K is no Gram matrix.
+    Raises NotSeparable, with a GramWitness, where no hyperplane separates the classes, and ValueError where K is no Gram matrix.
     """
     K, y = np.asarray(K, dtype=np.float64), np.asarray(y, dtype=np.int8)
     n = y.size
@@ -80,7 +81,7 @@ def hard_margin_gram(
         raise ValueError("y must hold both -1 and +1, and nothing else")
     inner = K + offset_scale**2 if offset == "penalised" else K
     free = offset == "free"
-    L = _factor(inner)
+    L = _factorise(inner)
     problem = HardMargin.from_rows(L, y, "free" if free else "none")
     solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
     with np.errstate(all="ignore"):
@@ -93,11 +94,11 @@ def hard_margin_gram(
                 rows = np.zeros(0, np.int64)
                 b = float(y.mean()) if free else 0.0
                 return GramMargin(none, b, none, rows, np.inf, 0.0, 0.0, solution.n_iter, solution.status)
-        _refuse(inner, problem, solution.u)
+        _raise_not_separable(inner, problem, solution.u)
     raise AssertionError  # pragma: no cover
 
 
-def _factor(K: np.ndarray) -> np.ndarray:
+def _factorise(K: np.ndarray) -> np.ndarray:
     """L with K = LL' up to rounding."""
     top = float(np.diag(K).max(initial=0.0))
     if np.abs(K - K.T).max(initial=0.0) > 1e-12 * np.abs(K).max(initial=0.0):
@@ -121,11 +122,11 @@ def _factor(K: np.ndarray) -> np.ndarray:
 def _evaluate_by_matrix(
     K: np.ndarray, problem: HardMargin, u: np.ndarray, n_iter: int, offset: str, scale: float
 ) -> GramMargin | None:
-    """P and D of the point by K itself; None where it keeps no margin."""
+    """P and D of the point, computed from K itself; None where some margin is not above 0."""
     y, n = problem.y, problem.n
     u = problem.repair(u)
     z = K @ u
-    # t u is dual feasible for every t >= 0: the best one.
+    # t u is dual feasible for every t >= 0; this is the best t.
     square = float(u @ z)
     if square <= 0.0:
         return None
@@ -145,8 +146,8 @@ def _evaluate_by_matrix(
     return GramMargin(u * t, shift, np.abs(u), np.flatnonzero(u), primal, dual, rounding, n_iter)
 
 
-def _refuse(K: np.ndarray, problem: HardMargin, u: np.ndarray) -> None:
-    """NotSeparable, with multipliers that sum to 1 without rounding."""
+def _raise_not_separable(K: np.ndarray, problem: HardMargin, u: np.ndarray) -> None:
+    """Raise NotSeparable, with multipliers that sum to 1 without rounding."""
     free, y = problem.free, problem.y
     alpha = np.abs(problem.repair(u))
     grid = 2.0**50

@@ -18,15 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-STEPS = 80
-#: Relative distance of the two bounds on the margin at which the active sets are known well enough.
-CLOSE = 1e-8
-#: |sum alpha y x| against the longest row at which the rows count as not separable.
-TOUCHING = 1e-11
+#: |sum alpha y x| as a share of the longest row's length at which the rows count as not separable.
+TOUCHING_SHARE = 1e-11
 
 
 class NearestPoints(NamedTuple):
-    """sum alpha = 1, sum alpha y = 0 up to rounding; slack y f - rho of each row; bounds on the largest margin."""
+    """The multipliers of the hulls' nearest points, and bounds on the largest margin.
+
+    sum alpha = 1 and sum alpha y = 0 up to rounding; ``slack`` is y f - rho of each row.
+    """
 
     alpha: np.ndarray
     slack: np.ndarray
@@ -36,8 +36,8 @@ class NearestPoints(NamedTuple):
 
     @property
     def touching(self) -> bool:
-        """Nothing separates the rows, as far as floats can tell."""
-        return self.upper <= TOUCHING * self.size
+        """Whether no hyperplane separates the rows, as far as float64 can tell."""
+        return self.upper <= TOUCHING_SHARE * self.size
 
 
 def find_nearest_points(
@@ -48,17 +48,21 @@ def find_nearest_points(
     tick: Callable[[], None],
     start: np.ndarray | None = None,
 ) -> NearestPoints:
-    """Of the rows V (with the constant feature of a penalised offset), or of their inner products ``gram``."""
+    """Solve for the rows V (with the constant feature of a penalised offset), or for their inner products ``gram``."""
     m = y.size
     system = _ColumnSystem(V, y, free) if V is not None and V.shape[1] < m else _InnerProductSystem(V, gram, y, free)
-    alpha = _start(y, free, start)
+    alpha = _starting_alpha(y, free, start)
     margins = system.margins(alpha)  # y <w, x>, w = sum alpha y x
     eta = system.offset(margins)  # (b, rho) or (rho,)
     slack = np.maximum(system.slack(margins, eta), 0.0)
     size = float(np.sqrt(system.longest))
     slack += 0.1 * max(float(slack.mean()), float(np.abs(margins).max()), 1e-30 * size)
+    most_steps, close = (
+        80,
+        1e-8,
+    )  # relative distance of the bounds on the margin at which the active sets are known well enough
     stale, least, best = 0, np.inf, NearestPoints(alpha, slack, np.inf, -np.inf, size)
-    for _ in range(STEPS):
+    for _ in range(most_steps):
         tick()
         margins = system.margins(alpha)
         square = system.square(alpha, margins)
@@ -73,18 +77,18 @@ def find_nearest_points(
         # Where the hulls just touch, mu and |w|^2 fall together, and slowly.
         stale = stale + 1 if mu > 0.9 * least else 0
         least = min(least, mu)
-        if lower >= (1.0 - CLOSE) * upper or upper <= TOUCHING * size or stale >= 6 or left <= 0.01 * CLOSE:
+        if lower >= (1.0 - close) * upper or upper <= TOUCHING_SHARE * size or stale >= 6 or left <= 0.01 * close:
             break
         try:
             system.factor(alpha, slack)
             da, ds, de = system.step(alpha, slack, eta, margins, -alpha * slack)
-            reach = min(_reach(alpha, da), _reach(slack, ds), 1.0)
+            reach = min(_longest_step(alpha, da), _longest_step(slack, ds), 1.0)
             aim = float((alpha + reach * da) @ (slack + reach * ds)) / m
             centre = min(1.0, max(0.0, aim / mu)) ** 3 * mu
             da, ds, de = system.step(alpha, slack, eta, margins, centre - alpha * slack - da * ds)
         except (LinAlgError, FloatingPointError):
             break
-        along = min(1.0, 0.99 * min(_reach(alpha, da), _reach(slack, ds)))
+        along = min(1.0, 0.99 * min(_longest_step(alpha, da), _longest_step(slack, ds)))
         if not np.isfinite(along) or not np.all(np.isfinite(da)):
             break
         alpha = np.maximum(alpha + along * da, 1e-300)
@@ -93,7 +97,8 @@ def find_nearest_points(
     return best._replace(alpha=best.alpha / best.alpha.sum())
 
 
-def _start(y: np.ndarray, free: bool, start: np.ndarray | None) -> np.ndarray:
+def _starting_alpha(y: np.ndarray, free: bool, start: np.ndarray | None) -> np.ndarray:
+    """Equal multipliers, or seven parts of ``start`` and three parts of these: all are above 0."""
     alpha = np.where(y > 0, 0.5 / max(1, int((y > 0).sum())), 0.5 / max(1, int((y < 0).sum())))
     if not free:
         alpha = np.full(y.size, 1.0 / y.size)
@@ -102,14 +107,14 @@ def _start(y: np.ndarray, free: bool, start: np.ndarray | None) -> np.ndarray:
     return 0.7 * start / start.sum() + 0.3 * alpha
 
 
-def _reach(x: np.ndarray, dx: np.ndarray) -> float:
+def _longest_step(x: np.ndarray, dx: np.ndarray) -> float:
     """The longest step that keeps x >= 0."""
     falling = dx < 0.0
     return float(np.min(-x[falling] / dx[falling])) if falling.any() else np.inf
 
 
 class _NewtonSystem:
-    """y, the offset and what follows from the margins alone. eta = (b, rho) with a free offset, else (rho,)."""
+    """The part of the Newton system that needs margins only. eta = (b, rho) with a free offset, else (rho,)."""
 
     def __init__(self, y: np.ndarray, free: bool) -> None:
         self.y, self.free = y.astype(float), free
@@ -159,9 +164,9 @@ class _ColumnSystem(_NewtonSystem):
     def step(self, alpha, slack, eta, margins, change):  # type: ignore[no-untyped-def]
         h = slack - self.slack(margins, eta) + change / alpha
         right = self.A.T @ (self.weight * h)
-        # w = sum alpha yx holds by itself; what is missing is sum alpha y = 0 and sum alpha = 1.
+        # w = sum alpha yx holds always; the residuals are those of sum alpha y = 0 and of sum alpha = 1.
         right[-eta.size :] += self.border.T @ alpha - self.wanted
-        step = _refined(self.matrix, self.scale, self.cholesky, right)
+        step = _solve_refined(self.matrix, self.scale, self.cholesky, right)
         da = self.weight * (h - self.A @ step)
         return da, (change - slack * da) / alpha, step[-eta.size :]
 
@@ -190,12 +195,12 @@ class _InnerProductSystem(_NewtonSystem):
         matrix = self.inner.copy()
         matrix[np.diag_indices_from(matrix)] += self.ratio
         self.matrix, self.scale, self.cholesky = _cholesky(matrix)
-        self.lifted = _refined(self.matrix, self.scale, self.cholesky, self.border)
+        self.lifted = _solve_refined(self.matrix, self.scale, self.cholesky, self.border)
         self.schur = self.border.T @ self.lifted
 
     def step(self, alpha, slack, eta, margins, change):  # type: ignore[no-untyped-def]
         h = slack - self.slack(margins, eta) + change / alpha
-        base = _refined(self.matrix, self.scale, self.cholesky, h)
+        base = _solve_refined(self.matrix, self.scale, self.cholesky, h)
         de = np.linalg.solve(self.schur, self.border.T @ (base + alpha) - self.wanted)
         da = base - self.lifted @ de
         return da, (change - slack * da) / alpha, de
@@ -216,7 +221,8 @@ def _cholesky(matrix: np.ndarray):  # type: ignore[no-untyped-def]
                 raise
 
 
-def _refined(matrix: np.ndarray, scale: np.ndarray, cholesky, right: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
+def _solve_refined(matrix: np.ndarray, scale: np.ndarray, cholesky, right: np.ndarray) -> np.ndarray:  # type: ignore[no-untyped-def]
+    """Solve with the factor, and refine twice with the matrix."""
     scale = scale if right.ndim == 1 else scale[:, None]
     right = right * scale
     x = cho_solve(cholesky, right, check_finite=False)

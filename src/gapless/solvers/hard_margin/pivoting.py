@@ -2,13 +2,13 @@
 
     maximise over alpha >= 0    sum alpha - 1/2 |sum alpha y x|^2      subject to  sum alpha y = 0 (free offset)
 
-Coordinate descent (the hinge with a c that binds nobody) says within a few passes nearly which rows have alpha > 0.  With
-that set F held on the margin all is linear,
+Coordinate descent (the hinge with a c that binds no row) finds within a few passes nearly all rows with alpha > 0.  With this
+set F held on the margin the conditions are linear,
 
     X_F X_F' nu + b 1 = y_F,     1'nu = 0 (free offset; otherwise there is no b),
 
-solved by conjugate gradients, whose matrix is never formed.  Then everybody who is wrong changes sides at once: negative
-alpha leave F, rows below their margin join it.  Where the number of those does not fall, descent goes on for longer first.
+solved by conjugate gradients, whose matrix is never formed.  Then all wrong rows change sides at once: rows with alpha < 0 leave
+F, rows below their margin join it.  Where the number of wrong rows does not fall, coordinate descent takes more passes first.
 (Portugal, Judice and Vicente, 1994; Kim and Park, 2011, for least squares.)
 """
 
@@ -23,20 +23,13 @@ from gapless.problems.linear import LinearProblem
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
 from gapless.solvers.loop import Ended, Loop, Stop
 
-PASSES = 60
-TRIES = 5
-ROUNDS = 30
-#: Residuals of the linear systems: few digits say who is wrong at first, the last few are for the end.
-TOLERANCES = (1e-4, 1e-8, 1e-15)
-#: Steps of conjugate gradients in one solve.
-STEPS = 3000
-
 
 def solve_by_pivoting(problem: HardMargin, loop: Loop) -> None:
-    """Records its points in ``loop``; returns when the sets have settled or will not."""
+    """Solve, recording points in ``loop``; returns when the sets have settled, or after five descents of growing length."""
+    first_passes = 60
     u = np.zeros(problem.n)
-    for attempt in range(TRIES):
-        u = _descend(problem, loop, u, min(PASSES * 3**attempt, max(1, loop.stop.passes - loop.n_iter)))
+    for attempt in range(5):
+        u = _descend(problem, loop, u, min(first_passes * 3**attempt, max(1, loop.stop.passes - loop.n_iter)))
         _record(problem, loop, u, None)
         if loop.n_iter >= loop.stop.passes:
             loop.end("max_iter")
@@ -49,7 +42,7 @@ def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.
     c = np.full(problem.n, 1e15 / max(float(np.median(problem.norms2)), 1e-300))
     rows, offset = problem.rows, problem.offset
     if problem.free:
-        # A constant as long as the rows, penalised: nearly the same rows hold it, and descent is much quicker than to sum u = 0.
+        # A penalised constant as long as the rows has nearly the same support, and descent is much faster than with sum u = 0.
         rows, offset = rows._replace(constant=float(np.sqrt(np.mean(problem.norms2 - 1.0)))), "penalised"
     soft = LinearProblem(rows, problem.y, c, Hinge(), offset)
     inner = Loop(Stop(1e-14, passes), interruption=loop.interruption)
@@ -64,29 +57,31 @@ def _descend(problem: HardMargin, loop: Loop, u: np.ndarray, passes: int) -> np.
 
 
 def _pivot(problem: HardMargin, loop: Loop, u: np.ndarray) -> bool:
-    """True where the sets settled: the point is the optimum up to rounding."""
+    """Exchange wrong rows until there is none; True where the sets settled: the point is the optimum up to rounding."""
+    # Residuals of the linear systems: four digits find the wrong rows at first, the last digits are for the end.
+    tolerances = (1e-4, 1e-8, 1e-15)
     y = problem.y
     held = u != 0.0
     nu, b = u.copy(), 0.0
     level, fewest, patience = 0, problem.n + 1, 4
-    for _ in range(ROUNDS):
+    for _ in range(30):
         index = np.flatnonzero(held)
         if index.size == 0 or (problem.free and abs(int(y[index].sum())) == index.size):
             return False
         nu[~held] = 0.0
-        nu[index], b = _HeldRows(problem, index, loop).solve(y[index].astype(float), nu[index], TOLERANCES[level])
+        nu[index], b = _HeldRows(problem, index, loop).solve(y[index].astype(float), nu[index], tolerances[level])
         loop.advance()
         margins = _record(problem, loop, nu, b)
         alpha = nu * y
         size = float(np.abs(alpha).max(initial=0.0))
         if not np.isfinite(size):
             return False
-        room = max(1e-11, 100.0 * TOLERANCES[level])
+        room = max(1e-11, 100.0 * tolerances[level])
         leaves, joins = held & (alpha < -room * size), ~held & (margins < 1.0 - room)
         wrong = int(leaves.sum() + joins.sum())
         if wrong == 0:
             level, fewest, patience = level + 1, problem.n + 1, 4
-            if level == len(TOLERANCES):
+            if level == len(tolerances):
                 _record(problem, loop, nu, b, last=True)
                 return True
             continue
@@ -134,18 +129,19 @@ class _HeldRows:
         return x, b
 
     def _steps(self, residual: np.ndarray, target: float) -> np.ndarray:
+        """At most 3,000 steps of conjugate gradients; they end where 200 steps have not halved the residual."""
         x = np.zeros_like(residual)
         residual = residual - self.offset(residual)
         z = self.weight * residual
         p, rho = z.copy(), float(residual @ z)
         best = np.inf
-        for step in range(STEPS):
+        for step in range(3000):
             length = float(np.linalg.norm(residual))
             if length <= target or not np.isfinite(length):
                 break
             if step % 200 == 199:
                 if length > 0.5 * best:
-                    break  # singular, or as good as it gets
+                    break  # the system is singular, or the residual is rounding
                 best = length
             q = self.apply(p)
             a = rho / float(p @ q)
@@ -159,7 +155,7 @@ class _HeldRows:
 
 
 def _record(problem: HardMargin, loop: Loop, u: np.ndarray, b: float | None, last: bool = False) -> np.ndarray:
-    """Record the point that u gives, made feasible; its margins with the offset b, or with the best one."""
+    """Record the point of u, made feasible; returns its margins with the offset b, or with the best offset where b is None."""
     alpha = np.maximum(u * problem.y, 0.0)
     dual = problem.repair(problem.scale_dual(problem.repair(alpha * problem.y)))
     theta = problem.combine(u, loop.tick)

@@ -1,11 +1,11 @@
-"""The hard margin of many rows, from those of a few.
+"""The hard margin of many rows, from the hard margins of small working sets.
 
     minimise over w, b    1/2 |w|^2      subject to  y_i (<w, x_i> + b) >= 1
 
-Most rows never touch the margin.  A working set is solved (interior point), all rows are looked at once, the worst violators
-join, and so on: the margin of a subset is an upper bound on that of all, and falls with every round, so that a subset which
-nothing separates ends the search at once.  Active sets then settle the last digits, with violators joining until there is
-none.  Where so many rows lie on the margin that no factor of their size can be had, see `hull_pivoting`.
+Most rows never touch the margin.  A working set is solved (interior point), the margins of all rows are computed, the worst
+violators join, and so on: the margin of a subset is an upper bound on the margin of all rows, and falls with every round, so that
+a subset which no hyperplane separates ends the search at once.  Active sets then settle the last digits, with violators joining
+until there is none.  Where too many rows lie on the margin for a factor of their size, see `pivoting`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,9 @@ from gapless.problems.hard_margin import HardMargin
 from gapless.solvers.hard_margin.active_set import ActiveSetPoint, solve_active_set
 from gapless.solvers.hard_margin.interior_point import NearestPoints, find_nearest_points
 from gapless.solvers.hard_margin.pivoting import solve_by_pivoting
+from gapless.solvers.hard_margin.thresholds import HARD_MARGIN_THRESHOLDS
 from gapless.solvers.loop import Ended, Interruption, Loop, Stop
 from gapless.solvers.solution import Event, Solution, Status
-
-#: Values of a working set that is held dense, and rows of one whose inner products are held.
-DENSE = 20_000_000
-INNER = 2_500
-#: Multiplications of an interior-point step on all rows at once, up to which no working set is chosen.
-AT_ONCE = 2e7
-ROUNDS = 200
-#: Squared lengths beyond which |w|^2 has no place among the floats.
-SMALLEST, LARGEST = 1e-290, 1e290
 
 
 class HardMarginPoint(NamedTuple):
@@ -60,8 +52,8 @@ def hard_margin(
 ) -> HardMarginPoint:
     """The largest margin of rows X (dense C-ordered or CSR, float32 or float64) with signs y, both of which occur.
 
-    "infeasible" is said where |sum alpha y x| is below 1e-11 of the longest row for some alpha: it is a float's word, and
-    `separability` has the proof.  With a penalised offset lower and upper are those of the rows with the constant feature.
+    The status is "infeasible" where |sum alpha y x| is at most 1e-11 of the longest row for some alpha: in floats, so that
+    `separability` has to prove it.  With a penalised offset, lower and upper are bounds for the rows with the constant feature.
     """
     problem = HardMargin.from_rows(X, y, offset, offset_scale)
     solution = solve_hard_margin(problem, stop or Stop(1e-8, 10_000), interruption=interruption)
@@ -85,21 +77,23 @@ def solve_hard_margin(
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
 ) -> Solution:
-    """The point found; its status is "infeasible" where nothing separates, and u the witness (sum alpha = 1)."""
+    """Solve the hard margin; where no hyperplane separates, the status is "infeasible" and u the witness (sum alpha = 1)."""
     loop = Loop(stop, callback=callback, interruption=interruption)
     theta, u, used = np.zeros(problem.d + 1), np.zeros(problem.n), "start"
     with np.errstate(all="ignore"):
         search = _WorkingSetSearch(problem, loop)
         try:
             longest = float(problem.norms2.max()) - problem.free
-            if not longest < LARGEST or (problem.R2 < SMALLEST and problem.rows.values.any()):
+            limits = HARD_MARGIN_THRESHOLDS
+            vanishes = problem.R2 < limits.smallest_square and problem.rows.values.any()
+            if not longest < limits.largest_square or vanishes:
                 loop.end("not_finite")
             if problem.free and abs(int(problem.y.sum(dtype=np.int64))) == problem.n:
-                # One class alone: no w is needed, and no alpha > 0 has sum alpha y = 0.
+                # With one class, w = 0 keeps all margins, and no alpha > 0 has sum alpha y = 0.
                 theta[-1] = float(problem.y[0])
                 loop.record(theta, u, 0.0, 0.0, ends=False)
                 loop.end("converged")
-            wide = problem.n > INNER and search.width > INNER
+            wide = min(problem.n, search.width) > limits.factored_rows
             used = "pivoting" if wide else "working_set"
             if wide:
                 solve_by_pivoting(problem, loop)
@@ -115,55 +109,56 @@ def solve_hard_margin(
             u = search.witness
         elif loop.best_theta is not None and loop.best_u is not None:
             theta, u = loop.best_theta, loop.best_u
-        elif loop.best_u is not None:  # no point kept all margins: theta is 0
+        elif loop.best_u is not None:  # no point kept all margins: theta stays 0
             u = loop.best_u
     status: Status = loop.status or "stalled"
     return Solution(theta, u, status, loop.n_iter, loop.seconds, used, loop.history)
 
 
 class _WorkingSetSearch:
-    """The working set, its rows, and what was found on it."""
+    """The working set and its rows, and the search for the rows that it misses."""
 
     def __init__(self, problem: HardMargin, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         self.y = problem.y
         self.witness = np.zeros(problem.n)
-        #: Rows as the solvers of a few want them: the constant feature of a penalised offset is one of theirs.
+        #: Columns of the working set: the constant feature of a penalised offset is one of them.
         self.width = problem.d + (0 if problem.free or problem.rows.constant == 0.0 else 1)
 
     def run(self) -> None:
         problem = self.problem
-        chosen = self._first()
+        chosen = self._choose_first_rows()
         alpha = np.zeros(chosen.size)
         while True:
-            self._load(chosen)
+            self._load_rows(chosen)
             hulls = find_nearest_points(self.V, self.gram, self.signs, problem.free, self.loop.tick, alpha)
             self.loop.advance()
             if hulls.touching:
-                self._give_up(chosen, hulls.alpha)
+                self._end_infeasible(chosen, hulls.alpha)
             if chosen.size == problem.n:
                 break
-            self._count()
-            fresh = self._violators(self._look(chosen, hulls.alpha * self.signs), hulls.lower, chosen)
+            self._check_pass_limit()
+            fresh = self._find_violators(self._evaluate_all_rows(chosen, hulls.alpha * self.signs), hulls.lower, chosen)
             if fresh.size == 0:
                 break
-            keep = hulls.slack <= 10.0 * np.median(hulls.slack) if chosen.size > self._room() else slice(None)
+            keep = hulls.slack <= 10.0 * np.median(hulls.slack) if chosen.size > self._most_kept_rows() else slice(None)
             alpha = np.append(hulls.alpha[keep], np.zeros(fresh.size))
             chosen = np.append(chosen[keep], fresh)
-        self._finish(chosen, hulls)
+        self._settle(chosen, hulls)
 
-    def _count(self) -> None:
+    def _check_pass_limit(self) -> None:
         if self.loop.n_iter >= self.loop.stop.passes:
             self.loop.end("max_iter")
 
     # -- the working set ------------------------------------------------------------------------------------------
 
-    def _room(self) -> int:
+    def _most_kept_rows(self) -> int:
         return max(1000, 20 * min(self.width, 400))
 
-    def _first(self) -> np.ndarray:
-        n, width = self.problem.n, self.width
-        if n <= 400 or n * float(min(n, width)) * width <= AT_ONCE:
+    def _choose_first_rows(self) -> np.ndarray:
+        """All rows where they are few, else a sample of each class: at least 100 rows, and two for each column."""
+        n, width, limits = self.problem.n, self.width, HARD_MARGIN_THRESHOLDS
+        if n <= limits.few_rows or n * float(min(n, width)) * width <= limits.multiplications_at_once:
             return np.arange(n)
         parts = []
         for side in (self.y > 0, self.y < 0):
@@ -171,20 +166,20 @@ class _WorkingSetSearch:
             parts.append(rows[R.sample(rows.size, min(rows.size, max(100, 2 * min(width, 400))))])
         return np.sort(np.concatenate(parts))
 
-    def _load(self, chosen: np.ndarray) -> None:
-        """The rows of the working set, dense, or their inner products where there are too many columns."""
+    def _load_rows(self, chosen: np.ndarray) -> None:
+        """Load the rows of the working set, dense, or their inner products where there are too many columns."""
         problem = self.problem
         self.signs = self.y[chosen]
         self.part = R.take_rows(problem.rows, chosen)
         if problem.free:
             self.part = self.part._replace(constant=0.0)
         self.V = self.gram = None
-        if chosen.size * float(self.width) <= DENSE:
+        if chosen.size * float(self.width) <= HARD_MARGIN_THRESHOLDS.dense_values:
             self.V = _dense(self.part, self.width)
             if problem.free:
-                # Where all lies far from the origin, digits are lost there; a free offset does not mind.
+                # Rows far from the origin lose digits in their inner products; a free offset allows to centre them.
                 self.V -= self.V.mean(axis=0)
-        elif chosen.size <= 2 * INNER:
+        elif chosen.size <= 2 * HARD_MARGIN_THRESHOLDS.factored_rows:
             self.gram = R.row_products(self.part, np.arange(chosen.size), self.loop.tick)
         else:
             self.loop.end("stalled")
@@ -195,7 +190,7 @@ class _WorkingSetSearch:
             return self.V @ (self.V.T @ u)
         return R.scores(self.part, R.combine(self.part, u))
 
-    def _look(self, chosen: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def _evaluate_all_rows(self, chosen: np.ndarray, u: np.ndarray) -> np.ndarray:
         """y f of all rows for w = sum u x scaled to |w| = 1, with the offset that is best on the working set."""
         problem = self.problem
         full = np.zeros(problem.n)
@@ -210,13 +205,13 @@ class _WorkingSetSearch:
             theta[-1] = 0.5 * float((-z[chosen[minus]]).min() - z[chosen[plus]].min())
             z += theta[-1]
         margins = self.y * z
-        if float(margins.min()) > 0.0:  # all rows are on their side: a point that can be returned
+        if float(margins.min()) > 0.0:  # all rows are on their side: stretched, this point is feasible
             u = problem.repair(problem.scale_dual(problem.repair(full)))
-            self._keep(theta, u)
+            self._record_pair(theta, u)
         return margins
 
-    def _keep(self, theta: np.ndarray, u: np.ndarray, last: bool = False) -> None:
-        """Record u, and theta stretched until every margin is kept, if that can be; the last pair is the one returned."""
+    def _record_pair(self, theta: np.ndarray, u: np.ndarray, last: bool = False) -> None:
+        """Record u, and theta stretched until every margin is kept, where a multiple does; the ``last`` pair is returned."""
         feasible = self.problem.stretch_to_feasible(theta)
         primal = np.inf if feasible is None else self.problem.primal(feasible)
         theta, dual = theta if feasible is None else feasible, self.problem.dual(u, primal)
@@ -224,8 +219,8 @@ class _WorkingSetSearch:
         if last:
             self.loop.prefer(theta, u, primal, dual)
 
-    def _violators(self, margins: np.ndarray, aim: float, chosen: np.ndarray) -> np.ndarray:
-        """The worst rows below the margin that the working set has, of each class, none of them in it already."""
+    def _find_violators(self, margins: np.ndarray, aim: float, chosen: np.ndarray) -> np.ndarray:
+        """The worst rows of each class outside the working set, of those below its margin."""
         below = margins < aim * (1.0 - 1e-7) if aim > 0.0 else margins < max(0.0, aim)
         below[chosen] = False
         most = max(50, min(self.width, 400))
@@ -239,38 +234,38 @@ class _WorkingSetSearch:
 
     # -- the ends -------------------------------------------------------------------------------------------------
 
-    def _give_up(self, chosen: np.ndarray, alpha: np.ndarray) -> None:
+    def _end_infeasible(self, chosen: np.ndarray, alpha: np.ndarray) -> None:
         self.witness[chosen] = alpha
         u = self.problem.repair(self.witness * self.y)
         total = float(np.abs(u).sum())
         self.witness = u / total if total > 0.0 else u
         self.loop.end("infeasible")
 
-    def _finish(self, chosen: np.ndarray, hulls: NearestPoints) -> None:
-        """To machine precision; rows that violate the margin then join until none does."""
+    def _settle(self, chosen: np.ndarray, hulls: NearestPoints) -> None:
+        """Solve by active sets to machine precision; rows that violate the margin join until none does."""
         problem = self.problem
         alpha, slack = hulls.alpha, hulls.slack
         share = alpha / alpha.max()
         near = (share > 1e-9) & (share >= slack / max(hulls.upper**2, 1e-300))
-        for _ in range(ROUNDS):
-            held = self._order(np.flatnonzero(near), alpha)
+        for _ in range(200):
+            held = self._order_held(np.flatnonzero(near), alpha)
             settled = solve_active_set(
                 self.V, self.gram, self.signs, problem.free, alpha, held, self._scores, self.loop.tick
             )  # fmt: skip
             self.loop.advance()
             if settled.status == "infeasible":
-                self._give_up(chosen, settled.alpha)
+                self._end_infeasible(chosen, settled.alpha)
             worst = self._record(chosen, settled)
             if worst is None:
                 return
-            self._count()
+            self._check_pass_limit()
             alpha = np.append(settled.alpha, np.zeros(worst.size))
             near = alpha > 0.0
             chosen = np.append(chosen, worst)
-            self._load(chosen)
+            self._load_rows(chosen)
 
-    def _order(self, held: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-        """The largest alpha first; with a free offset the first two are of different classes."""
+    def _order_held(self, held: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        """Held rows by falling alpha; with a free offset the first two are of different classes."""
         held = held[np.argsort(-alpha[held], kind="stable")]
         if not self.problem.free:
             return held if held.size else np.array([int(np.argmax(alpha))])
@@ -283,7 +278,7 @@ class _WorkingSetSearch:
         return np.append(start, held[~np.isin(held, start)])
 
     def _record(self, chosen: np.ndarray, settled: ActiveSetPoint) -> np.ndarray | None:
-        """Record the point made feasible; the rows to add, or None where there are none."""
+        """Record the point, made feasible; returns the rows to add, or None where no row violates the margin."""
         problem = self.problem
         full = np.zeros(problem.n)
         full[chosen] = settled.alpha
@@ -300,11 +295,11 @@ class _WorkingSetSearch:
         room = 1e-12 + 4.0 * (margins - problem.certain_margins(theta, z))
         below = margins < 1.0 - room
         below[chosen] = False
-        self._keep(theta, u, last=not below.any())
+        self._record_pair(theta, u, last=not below.any())
         if not below.any():
             self.loop.status = "converged" if self.loop.relative_gap <= self.loop.stop.relative_gap else "stalled"
             return None
-        return self._violators(np.where(below, margins, np.inf), 1.0, chosen)
+        return self._find_violators(np.where(below, margins, np.inf), 1.0, chosen)
 
 
 def _dense(part: R.Rows, width: int) -> np.ndarray:

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-#: Rows or columns beyond which the decomposition costs more than separate fits.
-LARGEST = 3000
+from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
 
 
-def suits(X: Any, alphas: Sequence[Any]) -> bool:
-    """Whether there is one decomposition for all of them."""
-    return min(X.shape) <= LARGEST and all(np.ndim(alpha) == 0 and alpha > 0 for alpha in alphas)
+def decomposition_pays(X: Any, alphas: Sequence[Any]) -> bool:
+    """Whether one decomposition costs less than a fit for each penalty."""
+    few = min(X.shape) <= LEAST_SQUARES_THRESHOLDS.shared_decomposition
+    return few and all(np.ndim(alpha) == 0 and alpha > 0 for alpha in alphas)
 
 
 def ridge_chain(
     X: Any, Y: np.ndarray, s: np.ndarray | None, alphas: Sequence[float], offset: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """(W, b) for each alpha, in float64; Y is (n, K)."""
+    """Yield (W, b) for each alpha, in float64; Y is (n, K)."""
     n, d = X.shape
     weight = np.ones(n) if s is None else np.asarray(s, np.float64)
     Y = np.asarray(Y, np.float64)

@@ -20,15 +20,8 @@ from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.problems.linear_sums import SLICE
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
-
-ROUNDS = 30
-LARGEST = 1500
-NOISE = 1e-10
-#: Reciprocal condition down to which triangles are safe.
-SAFE = 1e-12
-#: A relative gap that says nothing more.
-ROUNDING = 1e-13
 
 
 def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray, *, work: float = np.inf) -> bool:
@@ -36,6 +29,7 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
 
     ``work`` caps the multiplications spent, counted and not timed, so that equal fits polish equally.
     """
+    noise_share = 1e-10  # distances to a bound, as shares of c, that count as none
     y, c = problem.y, problem.c
     inside = 0.0
     for start in range(0, problem.n, SLICE):  # in slices: here a fit needs the most memory
@@ -46,14 +40,14 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
     alpha = np.clip(u * y, 0.0, c)
     margin = y * problem.scores(theta, loop.tick)
     seen: set[bytes] = set()
-    for _ in range(ROUNDS):
+    for _ in range(30):
         # alpha/c against the distance to the margin: both are of order 1, and at the optimum one of the two is 0.
         predicted = alpha / c - (margin - 1.0)
-        lower, upper = predicted <= NOISE, predicted >= 1.0 - NOISE
+        lower, upper = predicted <= noise_share, predicted >= 1.0 - noise_share
         free = np.flatnonzero(~(lower | upper))
         work -= float(free.size) ** 2 * (free.size / 3.0 + problem.d) + 8.0 * problem.n * (problem.d + 1)
         key = np.packbits(lower).tobytes() + np.packbits(upper).tobytes()
-        if free.size > LARGEST or work < 0.0 or key in seen:
+        if free.size > LINEAR_THRESHOLDS.polish_free_examples or work < 0.0 or key in seen:
             return False
         seen.add(key)
         alpha[lower], alpha[upper] = 0.0, c[upper]
@@ -68,11 +62,12 @@ def active_set(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndar
             np.all(margin[lower] >= 1.0 - noise)
             and np.all(margin[upper] <= 1.0 + noise)
             and np.all(np.abs(margin[free] - 1.0) <= noise)
-            and np.all((alpha[free] >= -NOISE * c[free]) & (alpha[free] <= (1.0 + NOISE) * c[free]))
+            and np.all((alpha[free] >= -noise_share * c[free]) & (alpha[free] <= (1.0 + noise_share) * c[free]))
         )
         if settled:
-            # Its w is that of its alpha, which two points from different passes need not have in common.
-            if pair[2] - pair[3] <= max(loop.best_primal - loop.best_dual, ROUNDING * abs(pair[2])):
+            # w and alpha of this pair belong together, as those of two points from different passes need not.  A gap of 1e-13 P
+            # is rounding.
+            if pair[2] - pair[3] <= max(loop.best_primal - loop.best_dual, 1e-13 * abs(pair[2])):
                 loop.prefer(*pair)
             return True
     return False
@@ -136,8 +131,9 @@ def _record(
 
 
 def solver_of(system: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Triangles, made once for all right sides, where these are safe; else the solution of least norm."""
+    """A function that solves the system: by triangular factors if it is far from singular, else in the least-norm sense."""
+    safe = 1e-12  # reciprocal condition number down to which the factors keep four digits
     triangles, swaps, singular = dgetrf(system)
-    if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > SAFE:
+    if not singular and dgecon(triangles, float(np.abs(system).sum(axis=0).max()))[0] > safe:
         return lambda right: dgetrs(triangles, swaps, right)[0]
     return lambda right: lstsq(system, right, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]

@@ -18,23 +18,22 @@ import numpy as np
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
 from gapless.solvers.loop import Loop
-from gapless.solvers.newton_system import DIRECT, NewtonSystem
-
-STEPS = 100
+from gapless.solvers.newton_system import FACTORED_COLUMNS, NewtonSystem
 
 
 def can_solve(problem: LinearProblem) -> bool:
-    return min(problem.n, problem.d + 1) <= DIRECT
+    """The system of a step is small enough to be factored."""
+    return min(problem.n, problem.d + 1) <= FACTORED_COLUMNS
 
 
 def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None = None) -> None:
-    """Records its points in ``loop``; returns when the steps no longer help. ``start`` is a dual point u."""
+    """Record points in ``loop``; return when the steps no longer help. ``start`` is a dual point u."""
     y, c, n = problem.y, problem.c, problem.n
     theta, alpha, s, xi = _start(problem, start)
     every = np.arange(n)
-    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= DIRECT else None
+    inner = R.row_products(problem.rows, every, loop.tick) if n < problem.d + 1 and n <= FACTORED_COLUMNS else None
     best_gap, stale = np.inf, 0
-    for _ in range(STEPS):
+    for _ in range(100):
         t = c - alpha
         z = problem.scores(theta, loop.tick)
         combined = problem.combine(alpha * y, loop.tick)
@@ -61,7 +60,7 @@ def interior_point(problem: LinearProblem, loop: Loop, start: np.ndarray | None 
         )
 
         def direction(r1, r2):
-            # r1, r2: what alpha s and t xi should change by.
+            # r1 and r2 are the changes that alpha s and t xi should make.
             rho = -dual_residual - r2 / t + r1 / alpha  # noqa: B023
             right = problem.combine(weight * rho * y, loop.tick) + primal_residual  # noqa: B023
             step = system.solve(right)  # noqa: B023

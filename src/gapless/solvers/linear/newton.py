@@ -20,8 +20,8 @@ from gapless.rows.weighted_gram import gram_cost
 from gapless.solvers.linear.newton_point import NewtonPoint, NewtonProgress, is_worth_a_step
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
-from gapless.solvers.loop import SMALL, Loop
-from gapless.solvers.newton_system import DIRECT, NewtonSystem
+from gapless.solvers.loop import SMALL_FIT_VALUES, Loop
+from gapless.solvers.newton_system import FACTORED_COLUMNS, NewtonSystem
 from gapless.solvers.newton_system_cg import NewtonSystemCG
 
 
@@ -95,16 +95,20 @@ class StepSystem:
     def __init__(self, problem: LinearProblem, loop: Loop) -> None:
         self.problem, self.loop = problem, loop
         n, d = problem.n, problem.d + 1
-        self.inner = R.row_products(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= DIRECT else None
+        self.inner = (
+            R.row_products(problem.rows, np.arange(n), loop.tick) if n < problem.d and n <= FACTORED_COLUMNS else None
+        )
         # Sparse rows have few pairs, and rare columns that a sample would miss; narrow rows cost little more than products.
         products = 8.0 if R.is_sparse(problem.rows) else 2.5
-        cheap = d <= DIRECT and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(problem.rows)
-        written = n * d <= SMALL or self.inner is not None or cheap
+        cheap = d <= FACTORED_COLUMNS and gram_cost(problem.rows, n) + 0.02 * d**3 <= products * curved_cost(
+            problem.rows
+        )
+        written = n * d <= SMALL_FIT_VALUES or self.inner is not None or cheap
         self.iterated = None if written else NewtonSystemCG(problem, loop.tick)
         self.first: float | None = None
         # A look costs less than a matrix: an older one, or the matrix of a smaller copy of the problem, is as good as long as
         # each step gains a digit.  Steps to machine precision, on small data, have their own.
-        self.keeps = loop.rough or n * d > SMALL
+        self.keeps = loop.rough or n * d > SMALL_FIT_VALUES
         self.kept: NewtonSystem | None = None
         if self.iterated is None and self.keeps and isinstance(loop.system, StepSystem):
             self.kept = loop.system.kept

@@ -17,7 +17,7 @@ from gapless.problems.multinomial import Multinomial
 from gapless.rows.products import sums_like_combine
 from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
-from gapless.solvers.loop import SMALL, Loop
+from gapless.solvers.loop import SMALL_FIT_VALUES, Loop
 
 
 class NewtonPoint:
@@ -148,4 +148,4 @@ def is_worth_a_step(problem: LinearProblem | Multinomial, loop: Loop, gap: float
         return True
     if loop.rough:
         return False
-    return problem.n * (problem.d + 1) <= SMALL and gap <= 0.25 * before and loop.relative_gap > 1e-15
+    return problem.n * (problem.d + 1) <= SMALL_FIT_VALUES and gap <= 0.25 * before and loop.relative_gap > 1e-15

@@ -19,7 +19,7 @@ from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.newton_point import NewtonProgress, is_worth_a_step
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Loop
-from gapless.solvers.newton_system import DIRECT, conjugate_gradients
+from gapless.solvers.newton_system import FACTORED_COLUMNS, conjugate_gradients
 
 
 def newton_softmax(problem: Multinomial, loop: Loop, start: np.ndarray | None = None) -> None:
@@ -64,7 +64,7 @@ def _solve(problem: Multinomial, loop: Loop, P: np.ndarray, right: np.ndarray, t
     ridge = np.ones(m)
     if problem.free:
         ridge[-1] = 1e-9 * float(problem.c.sum()) / K  # P does not change along b + t
-    if K * m <= DIRECT and 0.5 * problem.n * float(K * m) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications:
+    if K * m <= FACTORED_COLUMNS and 0.5 * problem.n * float(K * m) ** 2 <= LINEAR_THRESHOLDS.softmax_multiplications:
         H = _hessian(problem, loop, P)
         H[np.diag_indices(K * m)] += np.tile(ridge, K)
         scale = 1.0 / np.sqrt(np.diag(H))

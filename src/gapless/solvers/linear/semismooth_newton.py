@@ -26,7 +26,7 @@ from gapless.solvers.line_search import find_step_length
 from gapless.solvers.linear.subset_start import start_from_subset
 from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Ended, Loop
-from gapless.solvers.newton_system import LIGHT, NewtonSystem
+from gapless.solvers.newton_system import SINGLE_PRECISION_MASS, NewtonSystem
 
 
 class Band(NamedTuple):
@@ -176,7 +176,7 @@ class _Lagrangian:
         ridge = 1.0
         if problem.free:
             ridge = (1e-10 * mass if mass > 0.0 else 0.01 * float(problem.c.sum())) / delta
-        single = not problem.free and problem.mass(inside) * problem.R2 <= LIGHT * delta
+        single = not problem.free and problem.mass(inside) * problem.R2 <= SINGLE_PRECISION_MASS * delta
         system = NewtonSystem(
             problem.rows,
             problem.c,

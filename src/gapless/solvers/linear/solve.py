@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,32 +26,34 @@ from gapless.problems.multinomial import Multinomial
 from gapless.rows import is_sparse
 from gapless.rows.shape import n_stored
 from gapless.solvers.descent.as_solver import DESCENTS, gradient_fit
-from gapless.solvers.linear import interior_point as ipm
 from gapless.solvers.linear.active_set import active_set
 from gapless.solvers.linear.coordinate_descent import coordinate_descent
+from gapless.solvers.linear.interior_point import can_solve, interior_point
 from gapless.solvers.linear.newton import newton
 from gapless.solvers.linear.newton_softmax import newton_softmax
 from gapless.solvers.linear.semismooth_newton import semismooth
-from gapless.solvers.loop import SMALL, Ended, Interruption, Loop, Stop
-from gapless.solvers.newton_system import DIRECT
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS as LIMITS
+from gapless.solvers.loop import SMALL_FIT_VALUES, Ended, Interruption, Loop, Stop
+from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution, Status
 
 SOLVERS = ("coordinate_descent", "semismooth", "interior_point", "newton")
-#: Passes of coordinate descent that cost as much as semismooth Newton's whole way on sparse rows.
-AFFORDABLE = 20
-#: Rows for each column below which a band of semismooth Newton holds too many of them, and below which a few passes come first.
-WIDE, SQUARE = 3.5, 12
-#: c |x|^2 up to which the penalty rules the curvature, so that conjugate gradients end after an iteration or two; and columns
-#: up to which their products pay, because a vector of that length stays near the core.
-WEAK, NEAR = 0.05, 1 << 15
-#: Relative gap from which the active sets are worth guessing.
-TIGHT = 1e-11
-#: By what share of P the best constant must be better than the point of a fit that was stopped: more than rounding.
-LEAST_GAIN = 1e-9
+#: A solver's name, and what runs it.
+Step = tuple[str, Callable[[], None]]
 
 
 class NotForThisLoss(ValueError):
     """The forced solver cannot minimise this loss."""
+
+
+class Wishes(NamedTuple):
+    """What the caller wants of a solve besides the problem."""
+
+    solver: str
+    start: tuple[np.ndarray, np.ndarray] | None  #: theta and u
+    seed: int
+    order: np.ndarray | None
+    schedule: Any
 
 
 def solve(
@@ -75,19 +77,13 @@ def solve(
     used: list[str] = []
     # Overflow on the way is found by looking at the gap; it is no news to the user.
     with np.errstate(all="ignore"):
-        try:
+        with loop.catch_end():
             _record_start(problem, loop, start)
-            for name, run in _plan(problem, loop, solver, start, seed, order, schedule):
+            for name, run in _plan(problem, loop, Wishes(solver, start, seed, order, schedule)):
                 used.append(name)
                 run()
                 if loop.relative_gap <= stop.relative_gap or loop.n_iter >= stop.passes:
                     break
-        except Ended:
-            pass
-        except KeyboardInterrupt:
-            loop.interrupt()
-        except (FloatingPointError, np.linalg.LinAlgError):
-            loop.status = loop.status or "stalled"
         if not problem.loss.smooth and loop.status in (None, "converged") and solver not in DESCENTS:
             used += _polish(problem, loop)
         return _finish(problem, loop, "+".join(dict.fromkeys(used)) or "start")
@@ -107,20 +103,10 @@ def solve_multinomial(
 ) -> Solution:
     """The same for softmax: Newton's method, unless a descent is forced."""
     loop = Loop(stop, callback=callback, interruption=interruption)
-    zero = np.zeros((problem.K, problem.d + 1))
     used = "start"
     with np.errstate(all="ignore"):
-        try:
-            # Equal scores: no share is moved, D(0) = 0 needs no data.
-            primal = problem.primal(zero)
-            loop.record(zero, np.zeros((problem.n, problem.K)), primal, 0.0, ends=False)
-            if not np.isfinite(problem.norms2).all():
-                loop.end("not_finite")
-            if start is not None:
-                primal = problem.primal(start[0])
-                loop.record(start[0], start[1], primal, problem.dual(start[1], primal), ends=False)
-            if stop.passes == 0:
-                loop.end("max_iter")
+        with loop.catch_end():
+            _record_multinomial_start(problem, loop, start)
             begin = None if start is None else start[0]
             if solver in DESCENTS:
                 used = solver
@@ -128,150 +114,174 @@ def solve_multinomial(
             else:
                 used = "newton"
                 newton_softmax(problem, loop, begin)
-        except Ended:
-            pass
-        except KeyboardInterrupt:
-            loop.interrupt()
-        except (FloatingPointError, np.linalg.LinAlgError):
-            loop.status = loop.status or "stalled"
+        theta = np.zeros((problem.K, problem.d + 1))
         U = np.zeros((problem.n, problem.K)) if loop.best_u is None else loop.best_u
-        if _constant_is_better(problem, loop):
+        if _take_better_constant(problem, loop):
             assert loop.best_theta is not None
             own = problem.dual_from_primal(loop.best_theta)
             U = own if problem.dual(own, loop.best_primal) > loop.best_dual else U
-    theta = zero if loop.best_theta is None else loop.best_theta
-    status: Status = loop.status or ("max_iter" if loop.n_iter >= stop.passes else "stalled")
-    return Solution(theta, U, status, loop.n_iter, loop.seconds, used, loop.history)
+    theta = theta if loop.best_theta is None else loop.best_theta
+    return Solution(theta, U, _final_status(loop), loop.n_iter, loop.seconds, used, loop.history)
+
+
+# -- the start ---------------------------------------------------------------------------------------------------
 
 
 def _record_start(problem: LinearProblem, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-    """There is always a point to return: zero, or where an earlier fit ended."""
+    """Record zero, and the point where an earlier fit ended: there is always a point to return."""
     # No loss is below 0, so that D(0) = 0.
     loop.record(np.zeros(problem.d + 1), lambda: np.zeros(problem.n), problem.primal_at_zero(), 0.0, ends=False)
     if not np.isfinite(problem.R2):
         loop.end("not_finite")
     if start is not None:
-        _record_pair(problem, loop, start[0], problem.repair(start[1]))
+        theta, u = start[0], problem.repair(start[1])
+        primal = problem.primal(theta)
+        loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
         if loop.relative_gap <= loop.stop.relative_gap:
             loop.end("converged")
     if loop.stop.passes == 0:
         loop.end("max_iter")
 
 
-def _record_pair(problem: LinearProblem, loop: Loop, theta: np.ndarray, u: np.ndarray) -> None:
-    primal = problem.primal(theta)
-    loop.record(theta, u, primal, problem.dual(u, primal), ends=False)
+def _record_multinomial_start(problem: Multinomial, loop: Loop, start: tuple[np.ndarray, np.ndarray] | None) -> None:
+    """The same for softmax. Equal scores move no share, so that D(0) = 0 needs no data."""
+    zero = np.zeros((problem.K, problem.d + 1))
+    loop.record(zero, np.zeros((problem.n, problem.K)), problem.primal(zero), 0.0, ends=False)
+    if not np.isfinite(problem.norms2).all():
+        loop.end("not_finite")
+    if start is not None:
+        primal = problem.primal(start[0])
+        loop.record(start[0], start[1], primal, problem.dual(start[1], primal), ends=False)
+    if loop.stop.passes == 0:
+        loop.end("max_iter")
 
 
-def _plan(
-    problem: LinearProblem,
-    loop: Loop,
-    solver: str,
-    start: tuple[np.ndarray, np.ndarray] | None,
-    seed: int,
-    order: np.ndarray | None,
-    schedule: Any = None,
-) -> list[tuple[str, Callable[[], None]]]:
+# -- the plan ----------------------------------------------------------------------------------------------------
+
+
+def _plan(problem: LinearProblem, loop: Loop, wishes: Wishes) -> list[Step]:
     """The solvers to try, in order."""
-    theta, u = start if start is not None else (None, None)
+    solver, seed, order = wishes.solver, wishes.seed, wishes.order
+    theta, u = wishes.start if wishes.start is not None else (None, None)
     if solver in DESCENTS:
-        run = partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order, schedule=schedule)
-        return [(solver, run)]
+        schedule = wishes.schedule
+        return [
+            (solver, partial(gradient_fit, problem, loop, solver, theta, seed=seed, order=order, schedule=schedule))
+        ]
     hinge = not problem.loss.smooth
-    small = problem.n * (problem.d + 1) <= SMALL
-    if hinge and small:
+    if hinge and _is_small(problem):
         # The polish wants the gap near its floor; this is where a small fit spends its last few milliseconds.
-        loop.stop = replace(loop.stop, relative_gap=min(TIGHT, loop.stop.relative_gap))
+        loop.stop = replace(loop.stop, relative_gap=min(LIMITS.polish_relative_gap, loop.stop.relative_gap))
+    descend = partial(coordinate_descent, problem, loop, u, seed=seed, order=order)
     parts: dict[str, Callable[[], None]] = {
-        "coordinate_descent": partial(coordinate_descent, problem, loop, u, seed=seed, order=order),
+        "coordinate_descent": descend,
         "semismooth": partial(semismooth, problem, loop, u),
-        "interior_point": partial(ipm.interior_point, problem, loop),
+        "interior_point": partial(interior_point, problem, loop),
         "newton": partial(newton, problem, loop, theta),
     }
     if solver != "auto":
         if (solver == "newton") is hinge and solver != "coordinate_descent":
             raise NotForThisLoss(f"solver={written(solver)} cannot minimise this loss")
         return [(solver, parts[solver])]
-    many_features = _many_features(problem)
-    weak = many_features and not problem.free and problem.d <= NEAR
-    weak = weak and float(problem.c @ problem.norms2) <= WEAK * problem.n
-    # With a free offset that is so for the logistic loss alone: its multipliers settle in as many passes as the rest.
+    if hinge:
+        return _plan_hinge(problem, loop, descend, parts)
+    # With a free offset passes settle for the logistic loss alone: its multipliers do in as many passes as the rest.
     settles = not problem.free or problem.loss.entropic
-    if not hinge and many_features and settles and theta is None and not weak:
+    if has_many_features(problem) and settles and theta is None and not _is_weak(problem):
         # Conjugate gradients would read the data more often than a few passes of this do.
-        hasty = partial(coordinate_descent, problem, loop, seed=seed, order=order, affordable=AFFORDABLE)
+        hasty = partial(descend, affordable=LIMITS.affordable_passes)
         return [("coordinate_descent", hasty), ("newton", lambda: newton(problem, loop, loop.best_theta))]
-    if not hinge:
-        return [("newton", parts["newton"]), ("coordinate_descent", parts["coordinate_descent"])]
-    if many_features:
-        # Its passes are cheap, so it may go on for long without halving the gap; a free offset closes too slowly for that.
-        patience = 400 if problem.free else 1000
-        patient = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, give_up=patience)
-        return [("coordinate_descent", patient), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
-    if problem.n < (WIDE if is_sparse(problem.rows) else SQUARE) * problem.d and not small:
-        return _wide(problem, loop, u, seed, order)
+    return [(name, parts[name]) for name in ("newton", "coordinate_descent")]
+
+
+def _plan_hinge(
+    problem: LinearProblem, loop: Loop, descend: Callable[..., None], parts: dict[str, Callable[[], None]]
+) -> list[Step]:
+    """The solvers of the hinge. ``descend`` is coordinate descent; the second solver goes on from the best point of the first."""
+    small = _is_small(problem)
+    go_on: Step = ("semismooth", lambda: semismooth(problem, loop, loop.best_u))
+    hasty: Step = ("coordinate_descent", partial(descend, affordable=LIMITS.affordable_passes))
+    if has_many_features(problem):
+        patience = LIMITS.patient_passes_free if problem.free else LIMITS.patient_passes
+        return [("coordinate_descent", partial(descend, give_up=patience)), go_on]
+    per_column = LIMITS.wide_rows_per_column if is_sparse(problem.rows) else LIMITS.square_rows_per_column
+    if problem.n < per_column * problem.d and not small:
+        # Few passes mostly do, and a step by matrices costs many of them.
+        by_matrices: list[Step] = []
+        if can_solve(problem):
+            by_matrices = [("interior_point", lambda: interior_point(problem, loop, loop.best_u))]
+        if problem.n >= LIMITS.wide_rows_per_column * problem.d:
+            return [hasty, go_on, *by_matrices]
+        # As many passes without progress as some steps of interior point cost.
+        give_up = LIMITS.affordable_passes + min(problem.n, problem.d) // 10
+        return [("coordinate_descent", partial(descend, give_up=give_up)), *by_matrices, go_on]
     if is_sparse(problem.rows) and not small:
         # Where a few passes will do, nothing is faster; where they will not, they were a good start for Newton.
-        hasty = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, affordable=AFFORDABLE)
-        return [("coordinate_descent", hasty), ("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
+        return [hasty, go_on]
     names = ["interior_point", "semismooth"] if small else ["semismooth", "interior_point"]
-    if not ipm.can_solve(problem):
+    if not can_solve(problem):
         names = ["semismooth", "coordinate_descent"]
     return [(name, parts[name]) for name in names]
 
 
-def _many_features(problem: LinearProblem) -> bool:
+def _is_small(problem: LinearProblem) -> bool:
+    """Every fit of so few values goes on to machine precision."""
+    return problem.n * (problem.d + 1) <= SMALL_FIT_VALUES
+
+
+def _is_weak(problem: LinearProblem) -> bool:
+    """The penalty rules the curvature: conjugate gradients end after an iteration or two."""
+    if problem.free or problem.d > LIMITS.near_columns:
+        return False
+    return float(problem.c @ problem.norms2) <= LIMITS.weak_curvature * problem.n
+
+
+def has_many_features(problem: LinearProblem) -> bool:
     """Sparse, and too many columns for a matrix of them."""
-    return is_sparse(problem.rows) and problem.d > DIRECT and problem.n > DIRECT
+    return is_sparse(problem.rows) and problem.d > FACTORED_COLUMNS and problem.n > FACTORED_COLUMNS
 
 
 def passes_are_cheap(problem: LinearProblem) -> bool:
-    """Whether a step of Newton's costs many passes over the data: by conjugate gradients, or with most rows in its band."""
-    return _many_features(problem) or problem.n < WIDE * problem.d
+    """A step of Newton's costs many passes over the data: by conjugate gradients, or with most rows in its band."""
+    return has_many_features(problem) or problem.n < LIMITS.wide_rows_per_column * problem.d
 
 
-def _wide(
-    problem: LinearProblem, loop: Loop, u: np.ndarray | None, seed: int, order: np.ndarray | None
-) -> list[tuple[str, Callable[[], None]]]:
-    """Hinge on rows that are few for their columns: few passes mostly do, and a step by matrices costs many of them."""
-    wide, direct = problem.n < WIDE * problem.d, ipm.can_solve(problem)
-    options: dict[str, Any] = {"affordable": AFFORDABLE}
-    if wide:  # some steps of interior point, counted in passes
-        options = {"give_up": AFFORDABLE + min(problem.n, problem.d) // 10}
-    first = partial(coordinate_descent, problem, loop, u, seed=seed, order=order, **options)
-    newton_like = [("semismooth", lambda: semismooth(problem, loop, loop.best_u))]
-    by_matrices = [("interior_point", lambda: ipm.interior_point(problem, loop, loop.best_u))] if direct else []
-    return [("coordinate_descent", first), *(by_matrices + newton_like if wide else newton_like + by_matrices)]
+# -- the end -----------------------------------------------------------------------------------------------------
 
 
 def _polish(problem: LinearProblem, loop: Loop) -> list[str]:
-    """To machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
+    """Go on to machine precision: always on small data, else where it costs at most a fifth of the fit, by count."""
     if loop.best_theta is None or loop.best_u is None:
         return []
     spent = 8.0 * loop.n_iter * n_stored(problem.pass_rows)
-    small = problem.n * (problem.d + 1) <= SMALL
-    before = loop.relative_gap
-    status = loop.status
+    before, status = loop.relative_gap, loop.status
+    work = np.inf if _is_small(problem) else LIMITS.polish_share * spent
     try:
-        active_set(problem, loop, loop.best_theta, loop.best_u, work=np.inf if small else 0.2 * spent)
+        active_set(problem, loop, loop.best_theta, loop.best_u, work=work)
     except Ended:
         loop.status = status
     return ["active_set"] if loop.relative_gap < before else []
 
 
-def _constant_is_better(problem: LinearProblem | Multinomial, loop: Loop) -> bool:
-    """Whether a fit that was stopped had found nothing better than the best constant, which then takes the place of its point."""
+def _take_better_constant(problem: LinearProblem | Multinomial, loop: Loop) -> bool:
+    """Put the best constant in the place of the best point, if the fit was stopped before it found a better one."""
+    least_gain = 1e-9  # of P: more than rounding
     if loop.status == "converged":
         return False
     constant = best_constants(problem) if isinstance(problem, Multinomial) else best_constant(problem)
-    if constant is None or not constant.primal < loop.best_primal - LEAST_GAIN * abs(loop.best_primal):
+    if constant is None or not constant.primal < loop.best_primal - least_gain * abs(loop.best_primal):
         return False
     loop.best_theta, loop.best_primal, loop.best_scores = constant.theta, constant.primal, None
     return True
 
 
+def _final_status(loop: Loop) -> Status:
+    return loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
+
+
 def _finish(problem: LinearProblem, loop: Loop, solver: str) -> Solution:
-    if _constant_is_better(problem, loop):
+    """The solution: the best primal and the best dual point, or a dual point made of the primal where that is better."""
+    if _take_better_constant(problem, loop):
         assert loop.best_theta is not None
         loop.best_scores = np.full(problem.n, problem.rows.constant * loop.best_theta[-1])
     theta, u, scores, combined = loop.best_theta, loop.best_u, loop.best_scores, loop.best_combined
@@ -287,5 +297,4 @@ def _finish(problem: LinearProblem, loop: Loop, solver: str) -> Solution:
         theta, near = theta.copy(), float(theta[-1])
         theta[-1] = 0.0
         theta[-1] = problem.best_offset(problem.scores(theta), near)
-    status: Status = loop.status or ("max_iter" if loop.n_iter >= loop.stop.passes else "stalled")
-    return Solution(theta, u, status, loop.n_iter, loop.seconds, solver, loop.history, scores, combined)
+    return Solution(theta, u, _final_status(loop), loop.n_iter, loop.seconds, solver, loop.history, scores, combined)

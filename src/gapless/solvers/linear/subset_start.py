@@ -1,7 +1,7 @@
-"""A start from an eighth of the rows, or less where that is plenty.
+"""A start from an eighth of the rows, or from fewer where 100,000 rows are enough.
 
-Drawn at random, their weights times eight, they make the same problem, blurred: its solution costs an eighth and is off by
-some d/n of the objective, so that the whole needs a step or two where it would have needed many.
+Rows drawn at random, their weights times eight, make the same problem up to sampling: its solution costs an eighth and is off
+by some d/n of the objective, so that all rows then need a step or two where they would have needed many.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from gapless import rows as R
 from gapless.problems.linear import LinearProblem
+from gapless.solvers.linear.thresholds import LINEAR_THRESHOLDS
 from gapless.solvers.loop import Ended, Loop, Stop
-
-#: Rows beyond which more of them do not tell more than the whole is asked for; or so many for each column.
-ENOUGH = 100_000
 
 
 def start_from_subset(
     problem: LinearProblem, loop: Loop, solver: Callable[[LinearProblem, Loop], None], blur: Callable[[int], float]
 ) -> np.ndarray:
-    """theta of the smaller problem by ``solver``, to a relative gap of blur(rows): closer is for nothing."""
+    """theta of the smaller problem by ``solver``, to a relative gap of blur(rows): the subset does not know it better."""
     n = problem.n
-    index = R.sample(n, min(n // 8, max(ENOUGH, 2000 * problem.d)))
+    index = R.sample(
+        n, min(n // 8, max(LINEAR_THRESHOLDS.subset_rows, LINEAR_THRESHOLDS.subset_rows_per_column * problem.d))
+    )
     part = problem.subset(index, n / index.size)
     if (part.y > 0).all() or (part.y < 0).all():
         return np.zeros(problem.d + 1)

@@ -1,6 +1,6 @@
 """Linear models: the shapes of data at which another way is taken, and the effort that each way may take.
 
-Measured with benchmarks/core (a9a, w8a, covtype, adult, mnist, rcv1, news20, url) and benchmarks/studies/linear.
+The values were found by comparing the ways on the data sets of benchmarks/core.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class LinearThresholds(NamedTuple):
     polish_relative_gap: float = 1e-11
     #: Share of the multiplications of a large fit that the polish may add.
     polish_share: float = 0.2
-    #: Free examples of the polish: their matrix takes 18 MB and 1 s.
+    #: Free examples of the polish: their matrix takes 18 MB.
     polish_free_examples: int = 1500
     #: Rows up to which one more vector of their length is negligible memory: 2 MB.
     few_rows: int = 1 << 18
@@ -46,7 +46,7 @@ class LinearThresholds(NamedTuple):
     stretch_row_values: int = 32
     #: Columns up to which a path keeps second derivatives from one C to the next.
     kept_curvature_columns: int = 500
-    #: Multiplications up to which the Hessian of softmax is written out: some 2 s of one core.
+    #: Multiplications up to which the Hessian of softmax is written out.
     softmax_multiplications: float = 2e10
     #: Columns up to which its diagonal blocks are factored as a preconditioner.
     softmax_block_columns: int = 1000

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gapless._compile.jit import compiled
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 
 __all__ = ["Columns", "prepare_columns"]
 
@@ -251,7 +251,7 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
             found[j] = rank_column(column, bits, sorting, values[0], values[1], many, ranked[j], sorted_rows)
             of[j] = values[:, : found[j, 0]].copy()
 
-    share(work, -(-d // TILE))
+    run_in_parts(work, -(-d // TILE))
     n_codes = found[:, 0].copy()
     most = int(n_codes.max(initial=0))
     small = np.uint16 if most < 65_536 and not kinds.any() else np.uint32  # two kinds of kernels, not three

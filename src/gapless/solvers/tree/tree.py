@@ -19,7 +19,7 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 from gapless._runtime.results import result
-from gapless._runtime.threads import share
+from gapless._runtime.threads import run_in_parts
 
 from .codes import Columns, prepare_columns
 from .grow import CLASSES, MANY, ONE, grow_nodes
@@ -308,7 +308,7 @@ def find_leaves(tree: PackedTree, X: np.ndarray, *, missing: bool | None = True,
         if of is not None:
             of.take(out[start:stop], out=answer[start:stop], mode="clip")
 
-    share(work, -(-n // ROWS))
+    run_in_parts(work, -(-n // ROWS))
     return None if strange else answer
 
 

@@ -26,8 +26,6 @@ from gapless.theory.samples.hoeffding import clopper_pearson
 
 __all__ = ["INDEPENDENT", "Bound", "Job", "compression", "held_out", "leave_one_out", "pac_bayes", "vc", "votes"]
 
-#: Rows up to which a kernel matrix is made for the leave-one-out counts.
-MOST = 4_000
 BY_ROWS = "the steps before the model (a scaler; fills, means and levels of a table) were fitted on the training rows"
 INDEPENDENT = "the rows are independent draws from one distribution, and so are the new ones"
 
@@ -229,8 +227,9 @@ def leave_one_out(job: Job) -> Bound:
     if job.piped:
         raise ValueError(BY_ROWS)
     n = job.X.shape[0] if hasattr(job.X, "shape") else len(job.X)
-    if n > MOST:
-        raise ValueError(f"more than {MOST:,} rows: the kernel matrix would be too large")
+    most_rows = 4_000  # the kernel matrix of the counts then takes 128 MB
+    if n > most_rows:
+        raise ValueError(f"more than {most_rows:,} rows: the kernel matrix would be too large")
     found = count_left_out(job.model, job.X, job.y)
     what = f"error of models trained on {n - 1:,} rows: at most {found.bound} of {n:,} are wrong when left out"
     value = found.bound / n

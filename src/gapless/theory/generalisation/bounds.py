@@ -39,13 +39,6 @@ from gapless.theory.inputs import as_probability, as_whole
 __all__ = ["METHODS", "Bound", "Bounds", "bounds"]
 
 METHODS = ("held-out", "compression", "PAC-Bayes", "VC", "votes", "leave-one-out")
-_READY: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
-    "held-out": bound_methods.held_out,
-    "compression": bound_methods.compression,
-    "PAC-Bayes": bound_methods.pac_bayes,
-    "VC": bound_methods.vc,
-    "votes": bound_methods.votes,
-}
 
 
 @result
@@ -175,6 +168,13 @@ def _bounds(
     tested = _tested(step, job.X_test, tested)
     job = replace(job, tested=tested)
     shared = share_of_known_rows(job.X, job.X_test) if job.X_test is not None and "held-out" in chosen else None
+    make_ready: dict[str, Callable[[Job], Callable[[float], Bound]]] = {
+        "held-out": bound_methods.held_out,
+        "compression": bound_methods.compression,
+        "PAC-Bayes": bound_methods.pac_bayes,
+        "VC": bound_methods.vc,
+        "votes": bound_methods.votes,
+    }
     refused: dict[str, str] = {}
     ready, shares = {}, 0
     for name in chosen:
@@ -184,7 +184,7 @@ def _bounds(
         if name == "leave-one-out":
             continue
         try:
-            ready[name] = _READY[name](job)
+            ready[name] = make_ready[name](job)
             shares += 1
         except ValueError as error:
             if name == "held-out":

@@ -27,9 +27,6 @@ from gapless._runtime.results import result
 from gapless.solvers.exact.rational import Integers
 from gapless.theory.inputs import as_dense
 
-#: Dichotomies that are listed without being told twice.
-LISTED = 200_000
-
 Vector = tuple[int, ...]
 
 
@@ -96,7 +93,7 @@ class Dichotomies:
         return f"hyperplanes give {self.count:,} of the 2^{self.n} labellings of these {self.n} points in R^{self.d}, {share}"
 
 
-def dichotomies(X: Any, offset: bool = True, most: int = LISTED) -> Dichotomies:
+def dichotomies(X: Any, offset: bool = True, most: int = 200_000) -> Dichotomies:
     """All labellings of the rows of X by hyperplanes, with a witness each.
 
     Without ``offset`` hyperplanes go through 0.  Points count strictly on one side; with an offset that changes nothing,

@@ -28,9 +28,6 @@ __all__ = [
     "finite", "growth", "halfspaces", "intervals", "log_growth", "of_dimension", "rays", "recursion", "sauer", "split",
 ]  # fmt: skip
 
-#: Up to this VC dimension logarithms of sums of binomials come from the integers themselves.
-EXACT = 2_000
-
 
 @result
 @dataclass(frozen=True)
@@ -273,7 +270,7 @@ def log_growth(what: Any, n: Any, how: str = "exact") -> float:
         return known.logarithm(n)
     if known.exactly is None and n <= d:
         return n * math.log(2.0)
-    if d <= EXACT:
+    if d <= 2_000:  # the logarithm of the integer itself; beyond, integers of thousands of digits are slow
         return math.log(known.bound(n))
     return _log_sauer(n, int(d)) if known.exactly is None else math.log(known.exactly(n))
 

@@ -36,13 +36,6 @@ from gapless.theory.inputs import as_probability, as_whole
 
 __all__ = ["MarginViolation", "NotSettled", "count_kept_rows", "margin_violation", "refuse_broken"]
 
-#: A relative gap up to this is that of the optimum to rounding: its support vectors are counted as they stand.
-EXACT = 1e-9
-ASSUMPTIONS = (
-    "the rows are independent draws from one distribution, and new rows come from it too",
-    "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
-)
-
 
 class NotSettled(ValueError):
     """A condition that the rows decide, not the parameters: delta is shared out as if it had been met."""
@@ -76,7 +69,10 @@ class MarginViolation:
     offset_rows: int
     proved: bool
     compression: Compression
-    assumes: tuple[str, ...] = ASSUMPTIONS
+    assumes: tuple[str, ...] = (
+        "the rows are independent draws from one distribution, and new rows come from it too",
+        "C (in the sum form), kernel, weights and scaling were fixed without these rows, or are among the `tried`",
+    )
 
     @property
     def vacuous(self) -> bool:
@@ -167,7 +163,8 @@ def count_kept_rows(model: Any, X: Any, y: Any) -> tuple[int, bool, int]:
     tied = hard or (linear and (problem["loss"] == "squared_hinge" or problem["offset"] != "free"))
     free = tied or has_free_row(alpha, c)
     ends = 0 if free else 2
-    if float(certificate.relative_gap) <= EXACT:
+    # A relative gap of 1e-9 is rounding: the support vectors are those of the optimum, and are counted as they stand.
+    if float(certificate.relative_gap) <= 1e-9:
         return int(np.count_nonzero(alpha)), False, ends
     if hard:
         return len(alpha), True, ends

@@ -26,9 +26,6 @@ from gapless.theory.inputs import as_finite, as_positive
 
 __all__ = ["AtPoint", "at_point", "of_torch"]
 
-#: |A v| up to this, relative to |A| |v| of the model that says nothing (h = 0), is that of a critical point.
-CRITICAL = 1e-6
-
 
 def _squared(h: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (h - y) ** 2, 2.0 * (h - y)
@@ -96,7 +93,7 @@ def at_point(
     theta: Any,
     y: Any,
     loss: str = "squared",
-    critical: Any = CRITICAL,
+    critical: Any = 1e-6,
     jacobian_error: float = 0.0,
 ) -> AtPoint:
     """Judge a point of a model that need not be convex.

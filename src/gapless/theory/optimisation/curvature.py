@@ -19,8 +19,6 @@ from typing import Any
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 
-KINDS = ("affine", "convex", "concave", "unknown")
-
 
 @result
 @dataclass(frozen=True)
@@ -39,8 +37,9 @@ class Curve:
     why: str = "given"
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}; got {self.kind!r}")
+        kinds = ("affine", "convex", "concave", "unknown")
+        if self.kind not in kinds:
+            raise ValueError(f"kind must be one of {', '.join(kinds)}; got {self.kind!r}")
         if self.slope not in (None, -1, 1):
             raise ValueError(f"slope must be 1, -1 or None; got {written(self.slope)}")
 

@@ -34,9 +34,6 @@ __all__ = [
     "of_torch", "random_search", "saddle", "skip", "two_wells", "wide",
 ]  # fmt: skip
 
-#: Evaluations that a search does without being told twice.
-MOST = 10_000_000
-
 
 @result
 @dataclass(frozen=True)
@@ -191,7 +188,7 @@ def grid_search(value: Value, bounds: Sequence[Any], points: int = 17) -> Search
         raise ValueError(f"points must be at least 2; got {written(points)}")
     d = low.size
     cost = grid_cost(d, points)
-    if points**d > MOST:
+    if points**d > 10_000_000:
         took = points**d * 1e-6
         raise ValueError(f"a grid costs {cost}, at a microsecond each {_span(took)}; descend from a few starts instead")
     axes = [np.linspace(a, b, points) for a, b in zip(low, high)]

@@ -28,8 +28,9 @@ from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
 
-#: Predictions that are kept at most: 8 bytes each.
-MOST = 100_000_000
+#: Predictions that are kept at once, 8 bytes each: 800 MB.
+MOST_PREDICTIONS = 100_000_000
+
 
 Predict = Callable[[np.ndarray], Any]
 
@@ -288,9 +289,9 @@ def _check(loss: str, draws: int, X_test: np.ndarray, f: np.ndarray, noise: floa
         raise ValueError(f'loss must be "squared" or "zero_one"; got {written(loss)}')
     if len(X_test) == 0 or f.shape != (len(X_test),):
         raise ValueError(f"the truth must be one value for each of the {len(X_test)} test points; got shape {f.shape}")
-    if draws * len(X_test) > MOST:
+    if draws * len(X_test) > MOST_PREDICTIONS:
         raise ValueError(
-            f"{draws:,} draws at {len(X_test):,} points are more than {MOST:,} predictions; take fewer of either"
+            f"{draws:,} draws at {len(X_test):,} points are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
         )
     if noise is not None and not noise >= 0.0:
         raise ValueError(f"noise must not be negative; got {written(noise)}")

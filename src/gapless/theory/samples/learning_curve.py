@@ -21,7 +21,7 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.theory.inputs import as_probability, as_whole
-from gapless.theory.samples.bias_variance import MOST, learner_of, predicted, split
+from gapless.theory.samples.bias_variance import MOST_PREDICTIONS, learner_of, predicted, split
 
 __all__ = ["LearningCurve", "learning_curve"]
 
@@ -147,9 +147,9 @@ def learning_curve(
         raise ValueError(f"sizes must grow; got {written(list(sizes))}")
     random = np.random.default_rng(seed)
     draw, m = _source(data, ns[-1], as_whole(test, "test"))
-    if repeats * m > MOST:
+    if repeats * m > MOST_PREDICTIONS:
         raise ValueError(
-            f"{repeats:,} repeats at {m:,} test rows are more than {MOST:,} predictions; take fewer of either"
+            f"{repeats:,} repeats at {m:,} test rows are more than {MOST_PREDICTIONS:,} predictions; take fewer of either"
         )
     fit = learner_of(learner)
     fixed = np.asarray(draw(0, m, random)[2]) if truth is not None and loss == "squared" else None

@@ -27,13 +27,6 @@ from gapless.theory.samples.bias_variance import split
 
 __all__ = ["Study", "overfitting"]
 
-VALUES = {
-    "depth": (1, 2, 3, 4, 5, 6, 8, 10, 14),
-    "rounds": (1, 2, 5, 10, 20, 50, 100),
-    "bags": (1, 2, 5, 10, 20, 50),
-}
-POINTS = 200
-
 
 @result
 class Study(NamedTuple):
@@ -111,21 +104,27 @@ def overfitting(
     repetitions : samples
     model : function of a size that gives a regressor, in place of the three
     """
+    sizes_shown = {
+        "depth": (1, 2, 3, 4, 5, 6, 8, 10, 14),
+        "rounds": (1, 2, 5, 10, 20, 50, 100),
+        "bags": (1, 2, 5, 10, 20, 50),
+    }
+    points = 200  # places between 0 and 1 where the fits are compared
     if model is None:
-        if varied not in VALUES:
+        if varied not in sizes_shown:
             raise ValueError(
-                f"varied is one of {list(VALUES)}, got {written(varied)}; or give model=, a function of a size"
+                f"varied is one of {list(sizes_shown)}, got {written(varied)}; or give model=, a function of a size"
             )
         model = _models()[varied]
-    sizes = tuple(int(v) for v in (VALUES[varied] if values is None else values))
+    sizes = tuple(int(v) for v in (sizes_shown[varied] if values is None else values))
     repetitions, n = as_whole(repetitions, "repetitions", 2), as_whole(n, "n", 2)
     noise = as_nonnegative(noise, "noise")
     if not sizes:
         raise ValueError("values is empty: give at least one size")
     random = np.random.default_rng(seed)
-    x = (np.arange(POINTS) + 0.5) / POINTS
+    x = (np.arange(points) + 0.5) / points
     truth = np.sin(2.0 * np.pi * x)
-    train, found, first = np.zeros(len(sizes)), np.empty((repetitions, len(sizes), POINTS)), None
+    train, found, first = np.zeros(len(sizes)), np.empty((repetitions, len(sizes), points)), None
     for r in range(repetitions):
         xs = random.random(n)
         ys = np.sin(2.0 * np.pi * xs) + noise * random.normal(size=n)
@@ -135,7 +134,7 @@ def overfitting(
             train[k] += float(np.mean((fitted.predict(xs[:, None]) - ys) ** 2)) / repetitions
             found[r, k] = fitted.predict(x[:, None])
     assert first is not None
-    weights = np.full(POINTS, 1.0 / POINTS)
+    weights = np.full(points, 1.0 / points)
     parts = [split(found[:, k], truth, "squared", weights) for k in range(len(sizes))]
     squared_bias, variance, expected = (
         np.array([getattr(part, name) for part in parts]) for name in ("bias", "variance", "expected")

@@ -16,9 +16,6 @@ import numpy as np
 from gapless._runtime.results import result
 from gapless.theory.inputs import as_fraction, as_positive, as_whole
 
-#: Numbers drawn at a time.
-BLOCK = 2_000_000
-
 
 @result
 @dataclass(frozen=True, eq=False)
@@ -71,7 +68,7 @@ def urn(mu: Any, n: Any, epsilon: Any, draws: Any = 100_000, seed: int = 0) -> U
     """
     mu, n, epsilon, draws = as_fraction(mu, "mu"), as_whole(n), as_positive(epsilon), as_whole(draws, "draws")
     red = np.random.default_rng(seed).binomial(n, mu, draws)
-    far = _far(np.arange(n + 1), n, mu, epsilon) if n <= BLOCK else None
+    far = _far(np.arange(n + 1), n, mu, epsilon) if n <= 2_000_000 else None
     seen = float(np.mean(far[red] if far is not None else _far(red, n, mu, epsilon)))
     return Urn(mu, n, epsilon, draws, red / n, seen, _exact(n, mu, epsilon), 2.0 * math.exp(-2.0 * epsilon**2 * n))
 
@@ -248,7 +245,7 @@ def verification(
     M, n, epsilon = as_whole(hypotheses, "hypotheses"), as_whole(n), as_positive(epsilon)
     mu, draws = as_fraction(mu, "mu"), as_whole(draws, "draws")
     random = np.random.default_rng(seed)
-    step = max(1, BLOCK // M)
+    step = max(1, 2_000_000 // M)  # repetitions at a time: 16 MB of counts
     first, least = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
     for start in range(0, draws, step):
         heads = random.binomial(n, mu, (min(step, draws - start), M))

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import map_threads, one_blas_thread, team
+from gapless._runtime.threads import map_threads, one_blas_thread, thread_team
 from gapless.certificates.kernel import certify_kernel
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel import decode_kernel
@@ -19,11 +19,11 @@ from gapless.fits.kernel_subproblem import KernelSubproblemFit, build_dual, fit_
 from gapless.gram.blocks import SubGram
 from gapless.gram.cached_rows import CachedRowTiles
 from gapless.gram.tiles import RowTiles
-from gapless.problems.between_two_C import PathPoint
 from gapless.solvers.kernel.thresholds import KERNEL_THRESHOLDS
 from gapless.solvers.kernel.warm_restart import resume_kernel
 from gapless.solvers.solution import Solution
 
+from .between_two_C import PathPoint
 from .points import Point, Start
 
 
@@ -50,7 +50,7 @@ class KernelSession:
         self.X, y, judged = self.prototype._read(X, y)
         self.names = getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(), C=1.0)
-        with one_blas_thread(), team(self.task.n_jobs), np.errstate(all="ignore"):
+        with one_blas_thread(), thread_team(self.task.n_jobs), np.errstate(all="ignore"):
             ready = encode_kernel(self.task, judged, y, sample_weight, start=None, callback=None, interruption=None)
             if ready.data.positive.shift is None:
                 raise ValueError(
@@ -145,7 +145,7 @@ class KernelSession:
             inner = data.gram.product(inside[rows], found.u[rows], inside)
             return replace(found, scores=inner, off=None)
 
-        with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
             parts = map_threads(one, range(len(ready.pairs)), task.n_jobs)
             fitted = decode_kernel(task, ready, parts, self.marks, self.names, stopwatch)
         shapes = []

@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import one_blas_thread, team
+from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.linear import decode, encode, fit_parts
-from gapless.problems.between_two_C import PathPoint
 
+from .between_two_C import PathPoint
 from .points import Point, Start
 
 
@@ -32,7 +32,7 @@ class LinearSession:
         )  # fmt: skip
         self.X, self.names = X, getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(X.dtype), C=1.0)
-        with one_blas_thread(), team(self.task.n_jobs), np.errstate(all="ignore"):
+        with one_blas_thread(), thread_team(self.task.n_jobs), np.errstate(all="ignore"):
             data = encode(self.task, X, y, sample_weight, start=None, callback=None, interruption=None)
             self.shared: dict[Any, Any] = {}
             self.data = replace(data, shared=self.shared)
@@ -50,7 +50,7 @@ class LinearSession:
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
         stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
-        with one_blas_thread(), team(task.n_jobs), np.errstate(all="ignore"):
+        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
             data = self.data.at(C, start)
             parts = fit_parts(task, data)
             if start is not None and start.ready and not all(part.claim.converged for part in parts):

@@ -1,4 +1,4 @@
-"""What `path` returns."""
+"""The results of `path`: certified points with bounds between them, or the exact path of the hinge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gapless.errors import at_zero
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.hinge_path import HingePath
 
-from .points import Point, Session, Start, line
+from .points import Point, Session, Start, start_on_line
 from .score_steps import ScoreSteps
 
 
@@ -68,7 +68,7 @@ class _Result:
 
 @result
 class Path(_Result):
-    """Certified points and what holds between them.
+    """Certified points, and bounds that hold between them.
 
     Cs : every point, the asked ones and those added; ``asked`` says which
     certificates : one for each point, as of a fit; ``primal``, ``dual``, ``relative_gap`` are their figures as arrays
@@ -160,7 +160,7 @@ class Path(_Result):
                 f"{self.parameter} = {C:g} is outside of this path, which goes from {self.Cs[0]:g} to {self.Cs[-1]:g}."
             )
         k = int(np.searchsorted(self.Cs, C)) - 1
-        between = line(self._points[k], self._points[k + 1], C)
+        between = start_on_line(self._points[k], self._points[k + 1], C)
         return self._session.model(self._session.point(C, Start(between.arrays, ready=True), False))
 
     def decision_function(self, X: Any, C: float) -> np.ndarray:
@@ -172,7 +172,7 @@ class Path(_Result):
         return len(self._points)
 
     def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
-        """What a notebook shows: a line for each point; ``between`` is the bound up to the next one."""
+        """A line for each point, as a notebook shows it; ``between`` is the bound up to the next point."""
         between = [*self.between.tolist(), None]
         columns = (self.Cs, self.asked, self.status, self.primal, self.dual, self.relative_gap, between)
         return (self.parameter, "asked", "status", "primal", "dual", "relative gap", "between"), list(
@@ -281,7 +281,7 @@ class ExactPath(_Result):
 
     def _at(self, C: float) -> tuple[np.ndarray, float]:
         """u and b at C; at C = 0 their limits."""
-        return self._found.refined(C) if self._check(C) > 0.0 else self._found.limit_at_zero()
+        return self._found.refine(C) if self._check(C) > 0.0 else self._found.limit_at_zero()
 
     def dual_at(self, C: float) -> np.ndarray:
         """u = alpha y of every training row at C."""
@@ -299,7 +299,7 @@ class ExactPath(_Result):
         """The fitted and certified model at C: a fit that starts where the path is."""
         if self._check(C) == 0.0:
             raise ValueError(f"{at_zero('C')} This path's limit of the offset is {self.intercept_at(0.0):.6g}.")
-        return self._owner.model(float(C), *self._found.refined(C))
+        return self._owner.model(float(C), *self._found.refine(C))
 
     def __len__(self) -> int:
         return self.breaks.size

@@ -18,8 +18,8 @@ from sklearn.utils.validation import validate_data
 from gapless.certificates.least_squares import target_fingerprint, worst_status
 from gapless.certificates.model_document import encode_parameters
 from gapless.encode.weights import check_sample_weight
-from gapless.problems.between_two_C import PathPoint
 
+from .between_two_C import PathPoint
 from .points import Point, Start
 
 

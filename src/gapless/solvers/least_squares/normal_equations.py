@@ -1,0 +1,104 @@
+"""Least squares by Cholesky factors: of the d x d normal equations, or of the n x n dual system where n < d."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from gapless import rows as R
+from gapless.problems.least_squares import CONSTANT, LeastSquares
+from gapless.rows.second_moments import centre_of, columns_of, moments
+from gapless.solvers.least_squares.answer import Answer, Clock, refine, write_centred
+from gapless.solvers.least_squares.thresholds import LEAST_SQUARES_THRESHOLDS
+
+
+def solve_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
+    d, K, mass = problem.d, problem.K, problem.mass
+    centre = centre_of(problem.rows) if problem.offset else np.zeros(d)
+    centre_y = problem.mean_y if problem.offset else np.zeros(K)
+    M = moments(problem.rows, problem.s, problem.Y, centre, centre_y, problem.n_jobs, loop.tick)
+    if problem.look is not None and not np.isfinite(M).all():
+        problem.look()
+    problem.__dict__["columns"] = columns_of(centre, M[:d, -1], M[:d, :d].diagonal().copy(), mass)
+    G, cross = M[:d, :d].copy(), M[:d, d : d + K].copy()
+    if problem.offset:
+        G -= np.outer(M[:d, -1], M[:d, -1] / mass)
+        cross -= np.outer(M[:d, -1], M[d : d + K, -1] / mass)
+    size = problem.columns
+    constant = problem.scales() <= CONSTANT * size.raw
+    if constant.any() or not np.isfinite(G).all():
+        return None  # a column does not vary: singular values find the solution of least norm
+    alphas = np.unique(problem.alpha)
+    factors: dict[float, Any] = {}
+    worst = 1.0
+    for alpha in alphas.tolist():
+        A = G + alpha * np.eye(d)
+        scale = 1.0 / np.sqrt(A.diagonal())
+        A *= scale
+        A *= scale[:, None]
+        loop.tick()
+        factor, info = linalg.lapack.dpotrf(A, lower=1, clean=1)
+        if info != 0:
+            return None
+        rcond, _ = linalg.lapack.dpocon(factor, np.abs(A).sum(axis=0).max(), uplo="L")
+        worst = min(worst, float(rcond))
+        if rcond < LEAST_SQUARES_THRESHOLDS.smallest_rcond:
+            return None
+        factors[alpha] = (factor, scale)
+
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        out = np.empty_like(gradient)
+        for alpha, (factor, scale) in factors.items():
+            mine = problem.alpha == alpha
+            out[:, mine] = scale[:, None] * linalg.cho_solve((factor, True), scale[:, None] * gradient[:, mine])
+        return out
+
+    W = correct(cross)
+    b = centre_y - (size.mean @ W) if problem.offset else np.zeros(K)
+    if problem.offset:
+        b = b + M[d : d + K, -1] / mass
+    steps = 1 if worst >= 1e-13 else 2
+    loop.reached = Answer(W, b, "cholesky", "converged", 1, d, worst**-0.5)
+    W, b, fine = refine(problem, loop, W, b, correct, steps, tol, worst**-0.5)
+    if not fine:
+        return None
+    singular = None
+    if not R.is_sparse(problem.rows) and d <= 500:
+        singular = np.sqrt(np.maximum(np.linalg.eigvalsh(G)[::-1], 0.0))
+    return Answer(W, b, "cholesky", "converged", 1, d, worst**-0.5, singular)
+
+
+def solve_dual_by_cholesky(problem: LeastSquares, loop: Clock, tol: float) -> Answer | None:
+    A, B = write_centred(problem)
+    loop.tick()
+    K = A @ A.T
+    top = float(np.abs(K).sum(axis=0).max())
+    factors, worst = {}, 1.0
+    for alpha in np.unique(problem.alpha).tolist():
+        factor, info = linalg.lapack.dpotrf(K + alpha * np.eye(problem.n), lower=1, clean=1)
+        if info != 0:
+            return None
+        rcond, _ = linalg.lapack.dpocon(factor, top + alpha, uplo="L")
+        worst = min(worst, float(rcond))
+        factors[alpha] = factor
+    if worst < LEAST_SQUARES_THRESHOLDS.smallest_rcond:
+        return None
+
+    def correct(gradient: np.ndarray) -> np.ndarray:
+        # (A'A + alpha I)^-1 g = (g - A'(AA' + alpha I)^-1 A g) / alpha
+        out = np.empty_like(gradient)
+        for alpha, factor in factors.items():
+            g = gradient[:, problem.alpha == alpha]
+            out[:, problem.alpha == alpha] = (g - A.T @ linalg.cho_solve((factor, True), A @ g)) / alpha
+        return out
+
+    W = np.empty((problem.d, problem.K))
+    for alpha, factor in factors.items():
+        mine = problem.alpha == alpha
+        W[:, mine] = A.T @ linalg.cho_solve((factor, True), B[:, mine])
+    b = problem.mean_y - problem.columns.mean @ W if problem.offset else np.zeros(problem.K)
+    W, b, fine = refine(problem, loop, W, b, correct, 2, tol, worst**-0.5)
+    # With a penalty the solution is unique: nobody asks for the rank of X.
+    return Answer(W, b, "cholesky", "converged", 1, None, worst**-0.5) if fine else None
