@@ -56,7 +56,6 @@ NOTHING = {
     ("separation", "fits"): "`separability` is a reading of data, not an estimator: `certificates/separation`",
     ("gaussian", "fits"): "closed form: the estimators call `solvers/gaussian`",
     ("bagging", "fits"): "`estimators/bagging` fits copies of its base learner",
-    ("least_squares", "fits"): "one call of `solvers/least_squares`, by `estimators/shared/least_squares`",
 }
 
 #: What a room holds beside the families: name -> what it is.

@@ -86,7 +86,7 @@ def raising(*_: Any, **__: Any) -> Any:
         (gapless.BaggingClassifier(n_estimators=2), "gapless.fits.tree.grow_tree"),
         (gapless.GaussianDiscriminant(), "gapless.estimators.gaussian.moments"),
         (gapless.LinearDiscriminantAnalysis(), "gapless.estimators.discriminant_analysis.moments"),
-        (gapless.LeastSquaresClassifier(), "gapless.estimators.shared.least_squares.solve"),
+        (gapless.LeastSquaresClassifier(), "gapless.fits.least_squares.solve"),
         (gapless.LinearSVC(), "gapless.estimators.shared.linear_classifier.fit_linear"),
         (gapless.SVC(), "gapless.estimators.shared.kernel_machine.fit_kernel"),
         (gapless.Perceptron(), "gapless.estimators.perceptron.fit_perceptron"),

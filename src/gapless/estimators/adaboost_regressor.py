@@ -21,6 +21,7 @@ from gapless.encode.weights import check_sample_weight
 from gapless.estimators.shared.boosting import Boosted
 from gapless.estimators.shared.constraints import options
 from gapless.estimators.shared.ensemble import taken
+from gapless.estimators.shared.ensemble_trees import default_tree
 from gapless.fits.boosting import Clock, add_note_of_rounds, describe_failure
 from gapless.solvers.boosting.rounds import compute_regression_losses, find_weighted_median
 from gapless.solvers.loop import interruptible
@@ -82,9 +83,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
         self.time_limit = time_limit
 
     def _default(self) -> Any:
-        from gapless.estimators.tree import DecisionTreeRegressor
-
-        return DecisionTreeRegressor(max_depth=3)
+        return default_tree("DecisionTreeRegressor", max_depth=3)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostRegressor:
         """Boost.
@@ -233,7 +232,7 @@ class AdaBoostRegressor(RegressorMixin, Boosted):
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """R squared after each round."""
-        from sklearn.metrics import r2_score
+        from sklearn.metrics import r2_score  # takes 0.1 s to load
 
         for predicted in self.staged_predict(X):
             yield float(r2_score(y, predicted, sample_weight=sample_weight))

@@ -5,112 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless.encode.labels import Labels, encode_labels
-from gapless.estimators.shared.constraints import Constraint, boolean, implementing, integer, nothing, number, options
-from gapless.solvers.gaussian import (
-    ILL_CONDITIONED,
-    Moments,
-    Root,
-    Whitening,
-    class_root,
-    moments,
-    pooled,
-    quadratic_form,
-    regularised,
-    root_of_matrix,
-    whiten,
-)
-from gapless.solvers.loop import interruptible
-
-from .gaussian import (
-    DiscriminantClassifier,
-    describe,
+from gapless.estimators.shared.constraints import integer, nothing, number, options
+from gapless.estimators.shared.gaussian import (
+    DiscriminantAnalysis,
     one_row_error,
-    singular_fix,
+    singular_class_error,
     warn_condition,
     warn_outside,
 )
+from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, pooled, regularised, whiten
+from gapless.solvers.gaussian_scores import project_by_covariance, project_by_svd, quadratic_scores
+from gapless.solvers.loop import interruptible
 
 __all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]
 
-
-class _Analysis(DiscriminantClassifier):
-    """What both read and estimate."""
-
-    shrinkage: Any
-    covariance_estimator: Any
-    means_: np.ndarray
-    priors_: np.ndarray
-
-    _parameter_constraints = {
-        "solver": [options("svd", "lsqr", "eigen")],
-        **DiscriminantClassifier._parameter_constraints,
-        "store_covariance": [
-            boolean(integers=False),
-            Constraint("an instance of 'numpy.bool'", lambda value: isinstance(value, np.bool_)),
-        ],
-        "tol": [number(0.0, closed="left")],
-        "covariance_estimator": [implementing("fit"), nothing()],
-    }
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.covariance_estimator is not None and self.shrinkage is not None and self.shrinkage != 0:
-            raise ValueError(
-                "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
-            )
-
-    def _root(self, X: np.ndarray, rows: np.ndarray, m: Moments) -> Root:
-        """The covariance of some rows, as the parameters ask for it."""
-        if self.covariance_estimator is None:
-            return class_root(X, rows, None, m, self.shrinkage)
-        estimator = clone(self.covariance_estimator, safe=False)
-        name = type(estimator).__name__
-        estimator.fit(X[rows])
-        if not hasattr(estimator, "covariance_"):
-            raise ValueError(f"{name} does not have a covariance_ attribute")
-        return root_of_matrix(estimator.covariance_, name)
-
-
-def _parts(labels: Labels) -> list[np.ndarray]:
-    return [np.flatnonzero(labels.index == k) for k in range(labels.n_classes)]
-
-
-def _log(priors: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(priors)
-
-
-def _lines(whitening: Whitening, means: np.ndarray, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of the scores of the classes, and what these scores are less, as seen from an origin."""
-    apart = means - origin
-    if not whitening.full:  # the smallest coefficients, as scikit-learn has them
-        coef = whitening.smallest(apart)
-        return coef, 0.5 * np.einsum("ij,ij->i", apart, coef) + coef @ origin
-    scores = apart @ whitening.W
-    coef = scores @ whitening.W.T
-    return coef, 0.5 * np.einsum("ij,ij->i", scores, scores) + coef @ origin
-
-
-#: A rounding of scores (log odds) that is felt: then they are taken from the middle of the classes.
-FELT = 1e-4
-#: Arrays of a model file and the attributes they are.
+#: The arrays of a model file, and the attributes that they are.
 _LINEAR_ARRAYS = {
-    "means": "means_",
-    "priors": "priors_",
-    "coef": "coef_",
-    "intercept": "intercept_",
-    "scalings": "scalings_",
-    "ratio": "explained_variance_ratio_",
-    "xbar": "xbar_",
-}
+    "means": "means_", "priors": "priors_", "coef": "coef_", "intercept": "intercept_", "scalings": "scalings_",
+    "ratio": "explained_variance_ratio_", "xbar": "xbar_",
+}  # fmt: skip
 
 
-class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Analysis):
+class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantAnalysis):
     """Gaussian classes with one covariance: a linear classifier, and the projection that separates the classes best.
 
     Nothing is optimised and there is no gap: ``certificate_``, of kind "moments", states that the estimates are the
@@ -154,7 +75,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     rank_, condition_ : rank and condition of the within-class covariance, features scaled to unit variance
     """
 
-    _parameter_constraints = {**_Analysis._parameter_constraints, "n_components": [integer(1), nothing()]}
+    _parameter_constraints = {**DiscriminantAnalysis._parameter_constraints, "n_components": [integer(1), nothing()]}
 
     def __init__(
         self,
@@ -201,36 +122,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 )
             for stale in ("covariance_", "xbar_", "scalings_", "explained_variance_ratio_", "certificate_"):
                 self.__dict__.pop(stale, None)
-            self._max_components = most if self.n_components is None else int(self.n_components)
-            self._n_features_out = self._max_components
-
-            parts = _parts(labels)
-            of_class = [moments(X, rows) for rows in parts]
-            share = np.array([rows.size for rows in parts]) / n
-            priors = self._priors(share)
-            roots = [self._root(X, rows, m) for rows, m in zip(parts, of_class)]
-            means = np.array([m.mean for m in of_class])
-            eps = float(np.finfo(X.dtype).eps)
-            if self.solver == "svd":
-                within = pooled(roots, share)
-                fitted = self._svd(within, means, priors, n, eps)
-            else:
-                within = pooled(roots, priors)
-                total = None
-                if self.solver == "eigen":
-                    everybody = np.arange(n)
-                    total = self._root(X, everybody, moments(X, everybody))
-                fitted = self._dense(within, total, means, priors, n, eps)
-            coef, intercept = fitted.pop("coef_"), fitted.pop("intercept_")
-            if labels.n_classes == 2:
-                coef, intercept = (coef[1] - coef[0])[None, :], (intercept[1] - intercept[0])[None]
-            if self.solver != "svd" or self.store_covariance:
-                C = pooled(roots, priors).C
-                fitted["covariance_"] = C.T @ C
-            fitted.update(coef_=coef, intercept_=intercept, means_=means, priors_=priors)
-            self.classes_ = labels.classes
-            for name, value in fitted.items():
-                setattr(self, name, value.astype(X.dtype, copy=False))
+            self._set_components(most)
+            roots, within = self._estimate(X, labels)
             if self.covariance_estimator is None:
                 arrays = {"covariance": (within.C.T @ within.C)[None], **self._arrays_now()}
                 if "ratio" in arrays and "xbar" not in arrays:
@@ -245,6 +138,52 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             interruption.check()
         return self
 
+    def _set_components(self, most: int) -> None:
+        """Set the number of columns that ``transform`` gives, at most ``most``."""
+        self._max_components = most if self.n_components is None else int(self.n_components)
+        self._n_features_out = self._max_components
+
+    def _estimate(self, X: np.ndarray, labels: Labels) -> tuple[list[Root], Root]:
+        """Set the attributes of the fitted model; the covariance roots of the classes, and the pooled one."""
+        n = X.shape[0]
+        parts = [np.flatnonzero(labels.index == k) for k in range(labels.n_classes)]
+        of_class = [moments(X, rows) for rows in parts]
+        share = np.array([rows.size for rows in parts]) / n
+        priors = self._resolve_priors(share)
+        roots = [self._estimate_root(X, rows, m) for rows, m in zip(parts, of_class)]
+        means = np.array([m.mean for m in of_class])
+        by_svd, eps = self.solver == "svd", float(np.finfo(X.dtype).eps)
+        within = pooled(roots, share if by_svd else priors)
+        total = None
+        if self.solver == "eigen":
+            everybody = np.arange(n)
+            total = self._estimate_root(X, everybody, moments(X, everybody))
+        whitening = whiten(within, eps, tol=float(self.tol) if by_svd else 0.0)
+        self.rank_, self.condition_ = whitening.rank, whitening.condition
+        self._require_variation(whitening, total, n)
+        self._warn_of_directions(whitening, means - priors @ means, n)
+        if by_svd:
+            found = project_by_svd(whitening, means, priors, n, self.tol)
+        else:
+            found = project_by_covariance(whitening, total, means, priors, eps)
+        scores = found.scores.of_two()
+        fitted: dict[str, Any] = {
+            "means_": means,
+            "priors_": priors,
+            "coef_": scores.coef,
+            "intercept_": scores.intercept,
+        }
+        fitted |= {"scalings_": found.scalings, "xbar_": found.centre}
+        fitted["explained_variance_ratio_"] = None if found.ratio is None else found.ratio[: self._max_components]
+        if not by_svd or self.store_covariance:
+            C = pooled(roots, priors).C
+            fitted["covariance_"] = C.T @ C
+        self.classes_ = labels.classes
+        for name, value in fitted.items():
+            if value is not None:
+                setattr(self, name, value.astype(X.dtype, copy=False))
+        return roots, within
+
     def _arrays_now(self) -> dict[str, np.ndarray]:
         return {key: getattr(self, name) for key, name in _LINEAR_ARRAYS.items() if hasattr(self, name)}
 
@@ -256,70 +195,22 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
                 setattr(self, name, arrays[key])
         if self.solver != "svd" or (self.store_covariance and self.priors is None):
             self.covariance_ = arrays["covariance"][0].astype(self.coef_.dtype)
-        most = min(len(self.classes_) - 1, self.n_features_in_)
-        self._max_components = most if self.n_components is None else int(self.n_components)
-        self._n_features_out = self._max_components
+        self._set_components(min(len(self.classes_) - 1, self.n_features_in_))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance estimator is not supported with svd solver. Try another solver")
 
-    def _svd(self, within: Root, means: np.ndarray, priors: np.ndarray, n: int, eps: float) -> dict[str, np.ndarray]:
-        """Whiten the variation within classes, then turn the axes to the variation between them."""
-        K = means.shape[0]
-        whitening = whiten(within, eps, tol=float(self.tol))
-        self.rank_, self.condition_ = whitening.rank, whitening.condition
-        xbar = priors @ means
-        apart = means - xbar
-        self._require_variation(whitening)
-        self._warn_of_directions(whitening, apart, n)
-        between = np.sqrt(n * priors / (K - 1))[:, None] * (apart @ whitening.W)
-        _, S, Vt = np.linalg.svd(between, full_matrices=False)
-        power = float(np.sum(S**2))
-        rank = int(np.count_nonzero(S > self.tol * S[0])) if power > 0.0 else 0
-        scalings = whitening.W @ Vt[:rank].T
-        scores = apart @ scalings
-        coef = scores @ scalings.T
-        intercept = -0.5 * np.einsum("ij,ij->i", scores, scores) + _log(priors) - coef @ xbar
-        ratio = S**2 / power if power > 0.0 else np.zeros_like(S)
-        return {
-            "coef_": coef, "intercept_": intercept, "xbar_": xbar, "scalings_": scalings,
-            "explained_variance_ratio_": ratio[: self._max_components],
-        }  # fmt: skip
-
-    def _dense(
-        self, within: Root, total: Root | None, means: np.ndarray, priors: np.ndarray, n: int, eps: float
-    ) -> dict[str, np.ndarray]:
-        """From the covariance: by least squares, or by the generalised eigenvectors of between and within."""
-        d = means.shape[1]
-        whitening = whiten(within, eps)
-        self.rank_, self.condition_ = whitening.rank, whitening.condition
+    def _require_variation(self, whitening: Whitening, total: Root | None, n: int) -> None:
+        """Refuse a covariance of 0 and, with solver="eigen" (which has ``total``), a singular one."""
+        d = whitening.W.shape[0]
         if total is not None and not whitening.full:
             raise np.linalg.LinAlgError(
                 f"The within-class covariance matrix is not full rank: rank {whitening.rank} of {d} features from {n} "
                 "samples, and solver='eigen' needs its inverse. Set shrinkage (for example shrinkage='auto'), drop the "
                 "features that are constant or collinear, or use solver='svd'."
             )
-        self._require_variation(whitening)
-        self._warn_of_directions(whitening, means - priors @ means, n)
-        fitted = {}
-        if total is not None:
-            spread = total.C @ whitening.W
-            values, vectors = np.linalg.eigh(spread.T @ spread - np.eye(d))  # between = total - within
-            values, vectors = values[::-1], vectors[:, ::-1]
-            power = float(values.sum())
-            ratio = values / power if power != 0.0 else np.zeros_like(values)
-            fitted["explained_variance_ratio_"] = np.sort(ratio)[::-1][: self._max_components]
-            fitted["scalings_"] = whitening.W @ vectors
-        # Two classes: from the middle, so that nothing of the difference is lost where the means are far from 0. More of them:
-        # from 0, as scikit-learn does, and from the middle where the rounding of numbers so large would be felt in a score.
-        coef, half = _lines(whitening, means, means.mean(axis=0) if len(means) == 2 else np.zeros(d))
-        if len(means) > 2 and not eps * float(np.abs(half).max()) <= FELT:
-            coef, half = _lines(whitening, means, priors @ means)
-        return {**fitted, "coef_": coef, "intercept_": _log(priors) - half}
-
-    def _require_variation(self, whitening: Whitening) -> None:
         if whitening.rank == 0:
             raise np.linalg.LinAlgError(
                 "The within-class covariance is zero: every row equals the mean of its class (to rounding), so the classes "
@@ -356,7 +247,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return (X @ self.scalings_)[:, : self._max_components]
 
 
-class QuadraticDiscriminantAnalysis(_Analysis):
+class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
     """Gaussian classes with a covariance each: a quadratic classifier.
 
     Nothing is optimised and there is no gap: ``certificate_``, of kind "moments", states that the estimates are the
@@ -395,7 +286,7 @@ class QuadraticDiscriminantAnalysis(_Analysis):
     """
 
     _parameter_constraints = {
-        **_Analysis._parameter_constraints,
+        **DiscriminantAnalysis._parameter_constraints,
         "solver": [options("svd", "eigen")],
         "reg_param": [number(0.0, 1.0, "both")],
     }
@@ -432,27 +323,26 @@ class QuadraticDiscriminantAnalysis(_Analysis):
             self._check_parameters()
             X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
             labels = encode_labels(y)
-            parts = _parts(labels)
+            parts = [np.flatnonzero(labels.index == k) for k in range(labels.n_classes)]
             for label, rows in zip(labels.classes, parts):
                 if rows.size == 1:
                     raise one_row_error(label, "LinearDiscriminantAnalysis can use the class as it is")
-            priors = self._priors(np.array([rows.size for rows in parts], dtype=np.float64))
-            eps = float(np.finfo(X.dtype).eps)
+            priors = self._resolve_priors(np.array([rows.size for rows in parts], dtype=np.float64))
+            limits = np.finfo(X.dtype)
             means, covariances, scalings, rotations, ranks, conditions, applied = [], [], [], [], [], [], []
             for label, rows in zip(labels.classes, parts):
                 m = moments(X, rows)
-                root = self._root(X, rows, m)
+                root = self._estimate_root(X, rows, m)
                 # Without shrinkage "svd" knows only the directions of the rows: scikit-learn's error.
                 few = self.solver == "svd" and rows.size <= X.shape[1] and not self.shrinkage
                 if not few and self.reg_param > 0.0:
                     root = regularised(root, 1.0 - self.reg_param, self.reg_param)
                 _, S, Vt = np.linalg.svd(root.C, full_matrices=False)
                 variances = S**2
-                whitening = whiten(root, eps)
+                whitening = whiten(root, float(limits.eps))
                 rank = min(int(np.count_nonzero(variances > self.tol)), whitening.rank)
                 if rank < X.shape[1]:
-                    raise self._singular(label, rank, whitening.rank, m, variances, few)
-                limits = np.finfo(X.dtype)
+                    raise singular_class_error(self, label, (rank, whitening.rank), m, variances, few)
                 if not limits.tiny <= variances[-1] <= variances[0] <= limits.max:
                     raise ValueError(
                         f"The variances of class {label}, {variances[-1]:.3g} to {variances[0]:.3g}, are beyond the range "
@@ -503,38 +393,13 @@ class QuadraticDiscriminantAnalysis(_Analysis):
         if self.solver == "svd" and self.covariance_estimator is not None:
             raise ValueError("covariance_estimator is not supported with solver='svd'. Try solver='eigen' instead.")
 
-    def _singular(
-        self, label: Any, rank: int, relative: int, m: Moments, variances: np.ndarray, few: bool
-    ) -> np.linalg.LinAlgError:
-        d = m.mean.size
-        what = f"The covariance matrix of class {label} is not full rank."
-        how = f"It has {describe(rank, d, m)}."
-        if few:
-            return np.linalg.LinAlgError(
-                f"{what} When using `solver='svd'` the number of samples in each class should be more than the number "
-                f"of features, but class {label} has {m.n_rows} samples and {d} features. {how} Try setting the "
-                "parameter `shrinkage` for regularization (for example shrinkage='auto'), or use LinearDiscriminantAnalysis."
-            )
-        if relative == d:
-            return np.linalg.LinAlgError(
-                f"{what} {how} Its smallest variance, {variances[-1]:.3g}, is not above tol={self.tol:g}, which is "
-                "absolute: scale the features (StandardScaler), or set a smaller `tol`, `shrinkage` or `reg_param`."
-            )
-        return np.linalg.LinAlgError(
-            f"{what} {how} {singular_fix(rank, self.shrinkage, ', increase the value of `reg_param`')}, or use "
-            "LinearDiscriminantAnalysis."
-        )
-
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: the log-odds of ``classes_[1]``; more: the log posterior of each class, up to what is the same
         for all.
         """
         check_is_fitted(self, "means_")
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        columns = []
-        for mean, rotation, variances in zip(self.means_, self.rotations_, self.scalings_):
-            wide = variances.astype(np.float64)
-            W = rotation.astype(np.float64) / np.sqrt(wide)
-            columns.append(-0.5 * (quadratic_form(X, mean.astype(np.float64), W) + np.log(wide).sum()))
-        scores = np.column_stack(columns) + _log(self.priors_)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        wide = [variances.astype(np.float64) for variances in self.scalings_]
+        whitenings = [rotation.astype(np.float64) / np.sqrt(v) for rotation, v in zip(self.rotations_, wide)]
+        means = [mean.astype(np.float64) for mean in self.means_]
+        return quadratic_scores(X, means, whitenings, [np.log(v).sum() for v in wide], self.priors_)

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.clock import Stopwatch
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.gaussian import MomentsCertificate
-from gapless.certificates.model_document import encode_float, statement
-from gapless.encode.labels import Labels, decode_labels, encode_labels
+from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.weights import check_sample_weight
-from gapless.errors import IllConditionedWarning
-from gapless.estimators.shared.certified_model import CertifiedModel
-from gapless.estimators.shared.constraints import nothing, number, options, refuse
-from gapless.estimators.shared.loading import blank_model
-from gapless.solvers.gaussian import (
-    ILL_CONDITIONED,
-    Moments,
-    Root,
-    class_root,
-    log_posterior,
-    moments,
-    pooled,
-    quadratic_form,
-    whiten,
+from gapless.estimators.shared.constraints import options
+from gapless.estimators.shared.gaussian import (
+    DiscriminantClassifier,
+    describe_rank,
+    one_row_error,
+    singular_fix,
+    warn_condition,
+    warn_outside,
 )
+from gapless.solvers.gaussian import ILL_CONDITIONED, Moments, Root, class_root, moments, pooled, whiten
+from gapless.solvers.gaussian_scores import log_priors, quadratic_boundary, quadratic_scores, scores_from_centre
 from gapless.solvers.loop import interruptible
-
-from .bayes_rule import check_priors
 
 __all__ = ["Boundary", "GaussianDiscriminant"]
 
@@ -64,151 +52,6 @@ class Boundary(NamedTuple):
 
     def __str__(self) -> str:
         return f"a {self.kind}: x'Qx + q'x {self.constant:+.6g} = 0, {len(self.linear)} features"
-
-
-class DiscriminantClassifier(CertifiedModel, ClassifierMixin, BaseEstimator):
-    """Labels and probabilities from the scores ln density + ln prior; what the three discriminants share."""
-
-    classes_: np.ndarray
-    certificate_: MomentsCertificate
-    _parameter_constraints = {"shrinkage": [options("auto"), number(0.0, 1.0, "both"), nothing()]}
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
-
-    def _certify(
-        self,
-        X: np.ndarray,
-        index: np.ndarray,
-        weight: np.ndarray | None,
-        stopwatch: Stopwatch,
-        *,
-        rule: str,
-        shrinkage: list[float],
-        dtype: Any,
-        arrays: dict[str, np.ndarray],
-        **problem: Any,
-    ) -> None:
-        """Sets certificate_ and, from it, the attributes. ``index`` is -1 for rows of weight 0."""
-        applied = [encode_float(s) for s in shrinkage]
-        block: dict[str, Any] = {"rule": rule, "shrinkage": applied, "pooled_by": "shares"}
-        block |= {"directions": 0, "components": 0, **problem}
-        rank, condition = (np.atleast_1d(getattr(self, name)).tolist() for name in ("rank_", "condition_"))
-        said = statement(
-            type(self).__name__, self.get_params(deep=False), self.classes_, X.shape[1], block,
-            feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
-        )  # fmt: skip
-        marks = fingerprint(X, index, weight)
-        self.certificate_ = MomentsCertificate(
-            rank=rank,
-            condition=condition,
-            seconds=stopwatch.seconds,
-            fingerprint=marks,
-            statement=said,
-            arrays=arrays,
-            compile_seconds=stopwatch.compile_seconds,
-        )
-
-    def _arrays_now(self) -> dict[str, np.ndarray]:
-        """The attributes that are arrays of the certificate."""
-        raise NotImplementedError
-
-    def _take_model(self) -> None:
-        """Sets the attributes that follow from certificate_."""
-        raise NotImplementedError
-
-    @classmethod
-    def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
-        """A fitted model from a document that the reader has checked."""
-        model = blank_model(cls, document)
-        model.certificate_ = MomentsCertificate.from_document(document, arrays)
-        model._take_model()
-        return model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "means_")
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class; the first one of equals."""
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
-        return decode_labels(self.classes_, index)
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The posterior probability of each class, (n_samples, n_classes)."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack((expit(-scores), expit(scores)))
-        return np.exp(log_posterior(scores))
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Its logarithm, which keeps what underflows in the probability."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack((log_expit(-scores), log_expit(scores)))
-        return log_posterior(scores)
-
-    def _priors(self, mass: np.ndarray) -> np.ndarray:
-        given = getattr(self, "priors")  # noqa: B009
-        if given is None:
-            return mass / mass.sum()
-        if isinstance(given, str) or not np.iterable(given):
-            refuse(self, "priors", "an array-like or None")
-        priors = check_priors(given, mass.size)
-        total = float(np.sum(np.asarray(given, dtype=np.float64)))
-        if abs(total - 1.0) > 1e-5:
-            warnings.warn(
-                f"The priors do not sum to 1. Renormalizing: they sum to {total:g}; divide them by their sum.",
-                UserWarning,
-                stacklevel=4,
-            )
-        return priors
-
-
-def one_row_error(name: Any, fix: str) -> ValueError:
-    """A class of one row has no covariance."""
-    return ValueError(
-        f"y has only 1 sample in class {name}, covariance is ill defined. Every class needs at least 2 rows; {fix}."
-    )
-
-
-def describe(rank: int, d: int, m: Moments) -> str:
-    """rank 2 of 3 features, n_k = 5 samples."""
-    mass = "" if m.mass == m.n_rows else f" of total weight {m.mass:g}"
-    return f"rank {rank} of {d} features from n_k = {m.n_rows} samples{mass}"
-
-
-def singular_fix(rank: int, shrinkage: Any, others: str = "") -> str:
-    """What makes a singular covariance regular; it must work for the class at hand."""
-    if rank == 0:
-        return "All its rows are equal, which no shrinkage changes: give the class rows that differ"
-    if isinstance(shrinkage, str):
-        how = f"Set shrinkage to a number, for example 0.1 ('auto' chose too little){others}"
-    elif shrinkage:
-        how = f"Increase the value of `shrinkage`{others}"
-    else:
-        how = f"Set shrinkage, for example 0.1{others}"
-    return f"{how}, drop the features that are constant or collinear in the class"
-
-
-def warn_condition(name: str, condition: float, what: str, fix: str, stacklevel: int = 4) -> None:
-    """Rounding can show: how much, and what to do."""
-    warnings.warn(
-        f"{name}: the covariance {what} has condition {condition:.1e} (features scaled to unit variance), so about "
-        f"{max(0, int(16 - np.log10(condition)))} digits of the answer are certain. {fix}.",
-        IllConditionedWarning,
-        stacklevel=stacklevel,
-    )
-
-
-def warn_outside(name: str, rank: int, d: int, n: int, fix: str, stacklevel: int = 4) -> None:
-    """The means differ where nothing varies."""
-    warnings.warn(
-        f"{name}: the pooled covariance has rank {rank} of {d} features from {n} samples, and the class means "
-        f"differ in directions in which no class varies. Those directions are left out of the model. {fix}.",
-        IllConditionedWarning,
-        stacklevel=stacklevel,
-    )
 
 
 class GaussianDiscriminant(DiscriminantClassifier):
@@ -294,14 +137,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
             self._check_parameters()
             X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
             weight = None if sample_weight is None else check_sample_weight(sample_weight, X.shape[0])
-            if weight is None:
-                labels = encode_labels(y)
-                index = labels.index
-            else:
-                there = np.flatnonzero(weight > 0.0)
-                labels = encode_labels(np.asarray(y)[there])
-                index = np.full(X.shape[0], -1, dtype=labels.index.dtype)  # a row of weight 0 is no row
-                index[there] = labels.index
+            labels, index = _encode_weighted(y, weight)
             parts = [np.flatnonzero(index == k) for k in range(labels.n_classes)]
             if self.covariance == "per_class":
                 for label, rows in zip(labels.classes, parts):
@@ -309,7 +145,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
                         raise one_row_error(label, "covariance='shared' can use the class as it is")
             of_class = [moments(X, rows, weight) for rows in parts]
             mass = np.array([m.mass for m in of_class])
-            priors = self._priors(mass)
+            priors = self._resolve_priors(mass)
             eps = float(np.finfo(X.dtype).eps)
             shrinkage = None if self.covariance == "spherical" else self.shrinkage
             roots = [class_root(X, rows, weight, m, shrinkage) for rows, m in zip(parts, of_class)]
@@ -357,7 +193,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         for label, whitening, m in zip(labels.classes, whitenings, of_class):
             if not whitening.full:
                 raise np.linalg.LinAlgError(
-                    f"The covariance matrix of class {label} is not full rank: {describe(whitening.rank, d, m)}, so "
+                    f"The covariance matrix of class {label} is not full rank: {describe_rank(whitening.rank, d, m)}, so "
                     f"the class has no density. {singular_fix(whitening.rank, self.shrinkage)}, or use "
                     "covariance='shared'."
                 )
@@ -410,16 +246,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
             self.rank_, self.condition_ = whitening.rank, whitening.condition
             scaled = apart @ whitening.W
             coef = scaled @ whitening.W.T
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(priors)
-        if len(means) == 2:
-            # From the difference itself: nothing of it is lost where the means are far from 0.
-            half = 0.5 * (scaled[1] - scaled[0]) @ (scaled[1] + scaled[0])
-            coef = (coef[1] - coef[0])[None, :]
-            intercept = np.array([log_prior[1] - log_prior[0] - half]) - coef @ centre
-        else:
-            intercept = log_prior - 0.5 * np.einsum("ij,ij->i", scaled, scaled) - coef @ centre
-        self.logistic_coef_, self.logistic_intercept_ = coef, intercept
+        scores = scores_from_centre(scaled, coef, centre, priors)
+        self.logistic_coef_, self.logistic_intercept_ = scores
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: the log-odds of ``classes_[1]``; more: ln density + ln prior of each class, up to what is the
@@ -430,14 +258,7 @@ class GaussianDiscriminant(DiscriminantClassifier):
         if hasattr(self, "logistic_coef_"):
             scores = X @ self.logistic_coef_.T + self.logistic_intercept_
             return scores[:, 0] if scores.shape[1] == 1 else scores
-        with np.errstate(divide="ignore"):
-            scores = np.column_stack(
-                [
-                    -0.5 * (quadratic_form(X, mean, W) + log_det)
-                    for mean, W, log_det in zip(self.means_, self._whitening, self._log_det)
-                ]
-            ) + np.log(self.priors_)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        return quadratic_scores(X, self.means_, self._whitening, self._log_det, self.priors_)
 
     def boundary(self, first: Any = None, second: Any = None) -> Boundary:
         """Where two classes are equally probable, as the coefficients of ``x'Qx + q'x + c = 0``.
@@ -446,10 +267,8 @@ class GaussianDiscriminant(DiscriminantClassifier):
         classes the names may be left out: they are ``classes_[0]`` and ``classes_[1]``.
         """
         check_is_fitted(self, "means_")
-        a, b = self._pair(first, second)
+        a, b = self._find_pair(first, second)
         d = self.means_.shape[1]
-        with np.errstate(divide="ignore"):
-            log_prior = np.log(self.priors_)
         if hasattr(self, "logistic_coef_"):
             coef, intercept = self.logistic_coef_, self.logistic_intercept_
             if len(self.classes_) == 2:
@@ -458,16 +277,14 @@ class GaussianDiscriminant(DiscriminantClassifier):
             else:
                 q, c = coef[b] - coef[a], float(intercept[b] - intercept[a])
             return Boundary({1: "point", 2: "line"}.get(d, "plane"), np.zeros((d, d)), q, c)
-        Q, q, c = np.zeros((d, d)), np.zeros(d), float(log_prior[b] - log_prior[a])
-        for k, sign in ((a, -1.0), (b, 1.0)):
-            W, mean = self._whitening[k], self.means_[k]
-            precision = W @ W.T
-            Q -= sign * 0.5 * precision
-            q += sign * (precision @ mean)
-            c -= sign * 0.5 * float(mean @ precision @ mean + self._log_det[k])
+        pair, log_prior = [a, b], log_priors(self.priors_)
+        Q, q, c = quadratic_boundary(
+            self.means_[pair], self._whitening[pair], self._log_det[pair], float(log_prior[b] - log_prior[a])
+        )
         return Boundary({1: "points", 2: "conic"}.get(d, "quadric"), Q, q, c)
 
-    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
+    def _find_pair(self, first: Any, second: Any) -> tuple[int, int]:
+        """The indices of two classes; without names there must be two classes."""
         known = self.classes_.tolist()
         if first is None and second is None:
             if len(known) != 2:
@@ -479,3 +296,15 @@ class GaussianDiscriminant(DiscriminantClassifier):
         if first == second:
             raise ValueError(f"boundary needs two different classes; got {written(first)} twice")
         return known.index(first), known.index(second)
+
+
+def _encode_weighted(y: Any, weight: np.ndarray | None) -> tuple[Labels, np.ndarray]:
+    """The classes of the rows of positive weight, and the class of each row; -1 for a row of weight 0, which is no row."""
+    if weight is None:
+        labels = encode_labels(y)
+        return labels, labels.index
+    there = np.flatnonzero(weight > 0.0)
+    labels = encode_labels(np.asarray(y)[there])
+    index = np.full(weight.size, -1, dtype=labels.index.dtype)
+    index[there] = labels.index
+    return labels, index

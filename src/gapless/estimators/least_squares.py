@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 from gapless.encode.labels import encode_labels
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.estimators.shared.constraints import booleans, number, options, refuse
-from gapless.estimators.shared.least_squares import LeastSquaresModel, Look, two_dimensional
+from gapless.estimators.shared.least_squares import LeastSquaresModel, Look, as_columns
 from gapless.problems.r_squared import CONSTANT_SHARE, weighted_r_squared
 from gapless.solvers.descent.as_solver import DESCENTS
 from gapless.solvers.loop import interruptible
@@ -23,7 +23,7 @@ class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
     def _read_targets(self, X: Any, y: Any) -> tuple[Any, np.ndarray, int | None, Look]:
         """X, the targets (n, K), and K, or None where y is a vector; what looks for NaN and infinity."""
         X, y, look = self._read(X, y, multi_output=True, y_numeric=True)
-        Y = two_dimensional(y)
+        Y = as_columns(y)
         return X, Y, None if y.ndim == 1 else Y.shape[1], look
 
     def _per_target(self, name: str) -> Any:
@@ -39,12 +39,12 @@ class _Regression(MultiOutputMixin, RegressorMixin, LeastSquaresModel):
         """R2, the mean over the targets, as scikit-learn's; of a constant target 1 where it is predicted, else 0: scikit-learn
         means the same, but lets the rounding of the mean decide."""
         found = super().score(X, y, sample_weight)
-        truth = two_dimensional(y)
+        truth = as_columns(y)
         constant = np.ptp(truth, axis=0) <= CONSTANT_SHARE * np.abs(truth).max(axis=0)
         if len(truth) < 2 or not constant.any():
             return found
         weight = None if sample_weight is None else check_sample_weight(sample_weight, len(truth))
-        return float(weighted_r_squared(truth, two_dimensional(self.predict(X)), weight).mean())
+        return float(weighted_r_squared(truth, as_columns(self.predict(X)), weight).mean())
 
 
 class LinearRegression(_Regression):
@@ -124,7 +124,7 @@ class LinearRegression(_Regression):
         with interruptible(self) as interruption:
             self._check_parameters()
             X, Y, columns, look = self._read_targets(X, y)
-            answer = self._fit(X, Y, sample_weight, np.zeros(Y.shape[1]), look, interruption, columns_of_y=columns)
+            answer = self._fit(self._data(X, Y, sample_weight, look), np.zeros(Y.shape[1]), interruption, columns)
             self._singular = answer.singular
         self._close(answer, interruption)
         return self
@@ -226,7 +226,7 @@ class Ridge(_Regression):
             self._check_parameters()
             X, Y, columns, look = self._read_targets(X, y)
             alpha = self._alphas(Y.shape[1])
-            answer = self._fit(X, Y, sample_weight, alpha, look, interruption, columns_of_y=columns)
+            answer = self._fit(self._data(X, Y, sample_weight, look), alpha, interruption, columns)
         self._close(answer, interruption)
         return self
 
@@ -341,7 +341,8 @@ class LeastSquaresClassifier(ClassifierMixin, LeastSquaresModel):
             weightless_classes(labels, weights, class_weight)
             Y = np.stack([labels.signs(positive) for positive in labels.positives], axis=1)
             alpha = np.full(Y.shape[1], float(self.alpha))
-            answer = self._fit(X, Y, sample_weight, alpha, look, interruption, labels=labels, class_weight=class_weight)
+            data = self._data(X, Y, sample_weight, look, labels=labels, class_weight=class_weight)
+            answer = self._fit(data, alpha, interruption)
         self._close(answer, interruption)
         return self
 

@@ -7,36 +7,33 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gapless._runtime.progress import Progress, with_progress
-from gapless._runtime.threads import map_threads, one_blas_thread
 from gapless._runtime.written import written
 from gapless.certificates.perceptron import BoundCertificate
 from gapless.encode.labels import Labels, encode_labels, one_class_error
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.weights import check_sample_weight, resolve_class_weight, weightless_classes
 from gapless.errors import no_probabilities_message
-from gapless.estimators.shared.certified_model import StatusModel
+from gapless.estimators.shared.certified_model import CoefficientModel, StatusModel
 from gapless.estimators.shared.constraints import booleans, integer, minus_one, nothing, number, options, shared
 from gapless.estimators.shared.linear_classifier import LinearClassifier, products_of
 from gapless.estimators.shared.loading import blank_model
 from gapless.fits.perceptron import PerceptronFit, fit_perceptron
 from gapless.fits.perceptron_bound import EncodedRows, PerceptronRequest
-from gapless.rows import as_rows
+from gapless.fits.perceptron_pass import PassState, hold_out_rows, make_pass, read_start, start_values_of
 from gapless.solvers.loop import interruptible
-from gapless.solvers.perceptron import Run
+from gapless.solvers.perceptron_votes import share_votes
 
 
 def _has_no_probabilities(self: Any) -> bool:
     raise AttributeError(no_probabilities_message("Perceptron"))
 
 
-def _goes_on(self: Any) -> bool:
+def _has_partial_fit(self: Any) -> bool:
     if self.variant in ("pocket", "voted"):
         raise AttributeError(
             f"variant={written(self.variant)} has no partial_fit: it needs all rows at once; 'averaged' does not"
@@ -44,7 +41,7 @@ def _goes_on(self: Any) -> bool:
     return True
 
 
-class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
+class Perceptron(CoefficientModel, StatusModel, ClassifierMixin, BaseEstimator):
     """The perceptron: visit the rows, and where ``y (<w, x> + b) <= 0`` add ``eta0 * y * (x, 1)`` to ``(w, b)``.
 
     It stops after a pass without a mistake. ``certificate_`` then says how many mistakes there can be at most on these rows,
@@ -223,25 +220,26 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
             random = check_random_state(self.random_state)
             seeds = random.randint(2**31 - 1, size=len(labels.positives))
             with with_progress(self) as progress:
-                note = _note(progress)
-                held_out = self._held_out(labels, weights * class_weight[labels.index])
+                held_out = self._hold_out(labels, weights * class_weight[labels.index])
                 names = getattr(self, "feature_names_in_", None)
                 rows = EncodedRows(X, labels, weights, class_weight, held_out, sample_weight is not None, names)
-                fitted = fit_perceptron(self._task(), rows, start, seeds, interruption=interruption, note=note)
-            self._keep(fitted, labels)
+                fitted = fit_perceptron(
+                    self._task(), rows, start, seeds, interruption=interruption, note=_note_of(progress)
+                )  # fmt: skip
+            self._store(fitted, labels)
             self.t_ = 1.0 + self.n_iter_ * X.shape[0]
         self._raise_interruption(interruption)
         self._warn(fitted)
         return self
 
-    def _keep(self, fitted: PerceptronFit, labels: Labels) -> None:
+    def _store(self, fitted: PerceptronFit, labels: Labels) -> None:
         certificate = fitted.certificate
         self.classes_ = labels.classes
         self.coef_, self.intercept_ = fitted.coef, fitted.intercept
         self.certificate_ = certificate
         self.history_ = fitted.history
         self._from_certificate()
-        self._last, self._lag, self._visits = certificate.arrays["last"], fitted.lag, fitted.visits
+        self._state = PassState(certificate.arrays["last"], fitted.lag, fitted.visits)
         if self.trace:
             self.trace_ = fitted.traces[0] if len(fitted.traces) == 1 else fitted.traces
 
@@ -256,70 +254,31 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
         parameters = self.get_params(deep=False)
         parameters["init"] = None  # a model to start from is not part of what was fitted
         return PerceptronRequest(
-            estimator="Perceptron",
-            parameters=parameters,
-            fit_intercept=bool(self.fit_intercept),
-            rate=float(self.eta0),
-            penalty=self.penalty,
-            alpha=float(self.alpha),
-            l1_ratio=float(self.l1_ratio),
-            tol=None if self.tol is None else float(self.tol),
-            patience=int(self.n_iter_no_change),
-            passes=self._pass_limit(),
-            seconds=None if self.time_limit is None else float(self.time_limit),
-            shuffle=bool(self.shuffle),
-            variant=self.variant,
-            certify=self.certify,
-            traced=bool(self.trace),
-            n_jobs=self.n_jobs,
-        )
+            estimator="Perceptron", parameters=parameters, fit_intercept=bool(self.fit_intercept), rate=float(self.eta0),
+            penalty=self.penalty, alpha=float(self.alpha), l1_ratio=float(self.l1_ratio),
+            tol=None if self.tol is None else float(self.tol), patience=int(self.n_iter_no_change), passes=self._pass_limit(),
+            seconds=None if self.time_limit is None else float(self.time_limit), shuffle=bool(self.shuffle),
+            variant=self.variant, certify=self.certify, traced=bool(self.trace), n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def _start(self, labels: Labels, d: int, coef: Any, intercept: Any) -> np.ndarray:
-        """The start values (S, d + 1): given to fit, else ``init``, else those of the previous fit, else 0."""
-        S = len(labels.positives)
+        """The start values (S, d + 1): those given to fit, else ``init``, else those of the previous fit, else 0."""
         given = self.init
         if given is None and self.warm_start and hasattr(self, "coef_"):
             given = self
         if given is not None:
-            c, b = _start_values(given)
+            c, b = start_values_of(given)
             coef = c if coef is None else coef
             intercept = b if intercept is None else intercept
-        start = np.zeros((S, d + 1))
-        if coef is not None:
-            coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef, dtype=np.float64)
-            coef = coef.reshape(1, -1) if S == 1 else coef
-            if coef.shape != (S, d):
-                raise ValueError(f"Provided coef_init does not match dataset: shape {coef.shape}, expected {(S, d)}.")
-            start[:, :d] = coef
-        if intercept is not None and self.fit_intercept:
-            intercept = np.asarray(intercept, dtype=np.float64)
-            intercept = intercept.reshape(1) if S == 1 and intercept.size == 1 else intercept
-            if intercept.shape != (S,):
-                raise ValueError(
-                    f"Provided intercept_init does not match dataset: shape {intercept.shape}, expected {(S,)}."
-                )
-            start[:, d] = intercept
-        if not np.isfinite(start).all():
-            raise ValueError("the start values are not finite")
-        return start
+        return read_start(coef, intercept, (len(labels.positives), d), self.fit_intercept)
 
-    def _held_out(self, labels: Labels, c: np.ndarray) -> np.ndarray:
-        """The rows of the validation set, as scikit-learn draws them."""
-        held_out = np.zeros(c.size, dtype=bool)
+    def _hold_out(self, labels: Labels, c: np.ndarray) -> np.ndarray:
+        """Whether each row is held out by ``early_stopping``."""
         if not self.early_stopping:
-            return held_out
-        split = StratifiedShuffleSplit(test_size=self.validation_fraction, random_state=self.random_state)
-        learns, validation = next(split.split(np.zeros((c.size, 1)), labels.index))
-        if not (c[validation] > 0.0).any():
-            raise ValueError(
-                "The sample weights for validation set are all zero, consider using a different random state."
-            )
-        if not (c[learns] > 0.0).any():
-            raise ValueError("The sample weights for the rows to learn from are all zero.")
-        held_out[validation] = True
-        return held_out
+            return np.zeros(c.size, dtype=bool)
+        return hold_out_rows(labels, c, self.validation_fraction, self.random_state)
 
-    @available_if(_goes_on)
+    @available_if(_has_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Perceptron:
         """One pass over some rows, from the weights reached so far.
 
@@ -332,6 +291,35 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
         classes : all labels that will ever come; needed at the first call
         """
         self._check_parameters()
+        first = self._check_partial_fit(classes)
+        refuse_lazy(X)
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=first
+        )  # fmt: skip
+        labels = encode_labels(y, np.unique(classes) if first else self.classes_)
+        weights = check_sample_weight(sample_weight, X.shape[0])
+        c = weights * resolve_class_weight(self.class_weight, labels, weights)[labels.index]
+        S, d = len(labels.positives), X.shape[1]
+        if first:
+            self.classes_, self.t_ = labels.classes, 1.0
+            self.mistakes_, self.passes_ = (0, 0) if S == 1 else (np.zeros(S, np.int64), np.zeros(S, np.int64))
+            lag = np.zeros((S, d + 1 if self.variant == "averaged" else 0))
+            self._state = PassState(self._start(labels, d, None, None), lag, 0)
+        elif self.variant == "plain":  # the user may have changed the coefficients
+            coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+            self._state = self._state._replace(last=np.column_stack([coef, self.intercept_]))
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=S)
+        self._state, model, made = make_pass(self._task(), X, labels, c, self._state, seeds)
+        self.mistakes_ = self.mistakes_ + (int(made[0]) if S == 1 else made)
+        self.passes_, self.n_iter_ = self.passes_ + 1, 1
+        self.t_ += X.shape[0]
+        self.coef_, self.intercept_ = np.ascontiguousarray(model[:, :-1]), model[:, -1].copy()
+        for name in ("certificate_", "history_", "trace_"):
+            self.__dict__.pop(name, None)
+        return self
+
+    def _check_partial_fit(self, classes: Any) -> bool:
+        """Refuse parameters and classes that ``partial_fit`` cannot have; whether this is its first call."""
         if self.early_stopping:
             raise ValueError("early_stopping should be False with partial_fit")
         if isinstance(self.class_weight, str):
@@ -350,84 +338,22 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
                 )
             if known.size < 2:
                 raise one_class_error(known)
-        refuse_lazy(X)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=first
-        )  # fmt: skip
-        labels = encode_labels(y, np.unique(classes) if first else self.classes_)
-        weights = check_sample_weight(sample_weight, X.shape[0])
-        c = weights * resolve_class_weight(self.class_weight, labels, weights)[labels.index]
-        S, d = len(labels.positives), X.shape[1]
-        if first:
-            self.classes_, self.t_ = labels.classes, 1.0
-            self.mistakes_, self.passes_ = (0, 0) if S == 1 else (np.zeros(S, np.int64), np.zeros(S, np.int64))
-            self._last, self._visits = self._start(labels, d, None, None), 0
-            self._lag = np.zeros((S, d + 1 if self.variant == "averaged" else 0))
-        elif self.variant == "plain":
-            self._last = np.column_stack([self._dense_coef(), self.intercept_])
-        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=S)
-        task, rows = self._task(), as_rows(X, 1.0 if self.fit_intercept else 0.0)
-        weighted = bool((c != 1.0).any())
-
-        def one(k: int) -> Run:
-            run = Run(
-                rows, np.where(labels.index == labels.positives[k], np.int8(1), np.int8(-1)), np.flatnonzero(c > 0.0),
-                self._last[k].copy(), task.rate, c if weighted else np.empty(0), task.shuffle, int(seeds[k]),
-                self.variant, task.shrinks,
-            )  # fmt: skip
-            run.lag, run.visits = self._lag[k].copy(), self._visits
-            run.advance(lambda: None)
-            return run
-
-        with one_blas_thread(), np.errstate(all="ignore"):
-            runs = map_threads(one, range(S), self.n_jobs)
-        model = np.array([run.weights() for run in runs])
-        if not np.isfinite(model).all():
-            raise ValueError(
-                "Floating-point under-/overflow occurred at epoch #1. Scaling input data with StandardScaler or "
-                "MinMaxScaler might help."
-            )
-        self._last, self._lag = np.array([run.theta for run in runs]), np.array([run.lag for run in runs])
-        self._visits = runs[0].visits
-        made = np.array([run.mistakes for run in runs])
-        self.mistakes_ = self.mistakes_ + (int(made[0]) if S == 1 else made)
-        self.passes_, self.n_iter_ = self.passes_ + 1, 1
-        self.t_ += X.shape[0]
-        self.coef_, self.intercept_ = np.ascontiguousarray(model[:, :-1]), model[:, -1].copy()
-        for name in ("certificate_", "history_", "trace_"):
-            self.__dict__.pop(name, None)
-        return self
+        return first
 
     # -- prediction ------------------------------------------------------------------------------------------
-
-    def _dense_coef(self) -> np.ndarray:
-        return self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
 
     def decision_function(self, X: Any) -> np.ndarray:
         """<w, x> + b, for variant="voted" the share of votes for less that against: (n_samples,), or one column a class."""
         check_is_fitted(self)
         refuse_lazy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        voted = self._voted(X)
-        if voted is None:
-            voted = products_of(X, self.coef_) + self.intercept_
-        return voted.ravel() if voted.shape[1] == 1 else voted
-
-    def _voted(self, X: Any) -> np.ndarray | None:
-        certificate = getattr(self, "certificate_", None)
-        if certificate is None or "voters" not in certificate.arrays:
-            return None
-        voters, votes = certificate.arrays["voters"], certificate.arrays["votes"]
-        counts = certificate.statement["problem"]["voters"]
-        out = np.zeros((X.shape[0], len(counts)))
-        for k, end in enumerate(np.cumsum(counts).tolist()):
-            first = end - counts[k]
-            for at in range(first, end, 256):
-                part = slice(at, min(at + 256, end))
-                z = safe_sparse_dot(X, voters[part, :-1].T, dense_output=True) + voters[part, -1]
-                out[:, k] += np.sign(z) @ votes[part]
-            out[:, k] /= max(1, votes[first:end].sum())
-        return out
+        arrays = self.certificate_.arrays if hasattr(self, "certificate_") else {}
+        if "voters" in arrays:
+            counts = self.certificate_.statement["problem"]["voters"]
+            scores = share_votes(X, arrays["voters"], arrays["votes"], counts)
+        else:
+            scores = products_of(X, self.coef_) + self.intercept_
+        return scores.ravel() if scores.shape[1] == 1 else scores
 
     predict = LinearClassifier.predict
     densify = LinearClassifier.densify
@@ -451,14 +377,6 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
             raise AttributeError(f"Perceptron has no {attribute} {after}")
         return self.certificate_
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
         """A fitted model from a document that the reader has checked."""
@@ -468,27 +386,12 @@ class Perceptron(StatusModel, ClassifierMixin, BaseEstimator):
         model.history_ = []
         model._from_certificate()
         model.t_ = 1.0 + model.n_iter_ * document["certificate"]["fingerprint"]["n_rows"]
-        model._last, model._visits = np.array(arrays["last"]), 0
-        model._lag = np.zeros((len(model.coef_), 0))
+        model._state = PassState(np.array(arrays["last"]), np.zeros((len(model.coef_), 0)), 0)
         return model
 
 
-def _start_values(given: Any) -> tuple[Any, Any]:
-    """coef and intercept of a model, a certificate or a pair."""
-    if hasattr(given, "coef_"):
-        return given.coef_, getattr(given, "intercept_", None)
-    if hasattr(given, "arrays"):
-        return given.arrays["coef"], given.arrays["intercept"]
-    if isinstance(given, tuple | list) and len(given) == 2:
-        return given[0], given[1]
-    raise ValueError(
-        "The 'init' parameter of Perceptron must be a fitted linear model, a certificate, a pair (coef, intercept) or None. "
-        f"Got {written(given)} instead."
-    )
-
-
-def _note(progress: Any) -> Any:
-    """What a pass tells the bar; what a command put there is told as it stands."""
+def _note_of(progress: Any) -> Any:
+    """The function that is called after each pass: it moves the bar, or is the function that a command put in its place."""
     if not isinstance(progress, Progress):
         return progress
     return lambda run, made: progress.tell(run.passes, f"mistakes {made}  mean loss {run.loss:.6g}", None)

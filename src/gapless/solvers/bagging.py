@@ -1,13 +1,14 @@
-"""Bags: rows, and features, drawn at random for each of many learners; a seed is kept, never the rows.
+"""Bags: rows, and features, drawn at random for each of many learners. Only the seed of a bag is kept, never its rows.
 
 With m draws out of n, with replacement, a row is in a bag with probability 1 - (1 - 1/n)^m: 1/n is the chance of one draw, and
-for m = n the probability tends to 1 - 1/e = 0.632.  The learners that did not see a row give it a prediction which is that of a
-smaller ensemble on new data: the out-of-bag error is an estimate, and no bound.
+for m = n the probability tends to 1 - 1/e = 0.632.  The learners without a row in their bags predict it as
+a smaller ensemble predicts a new row: the out-of-bag error is an estimate, and no bound.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ def in_bag_probability(n: int, draws: int | None = None, *, replacement: bool = 
 
 
 class Bags(NamedTuple):
-    """How bags are drawn; the draws of a seed are those of scikit-learn."""
+    """How bags are drawn. A seed draws the rows that scikit-learn draws."""
 
     n_rows: int
     n_features: int
@@ -53,6 +54,16 @@ class Bags(NamedTuple):
         features, rows = self.draw(seed)
         return features, np.bincount(rows, minlength=self.n_rows)
 
+    def share_in_bag(self, seeds: np.ndarray, counted: Mapping[int, int]) -> float:
+        """The share of (row, bag) pairs in which the row is in the bag, over the first 200 bags.
+
+        ``counted`` has the number of different rows of some bags, by their seeds."""
+        seen = [
+            counted[seed] if seed in counted else int(np.count_nonzero(self.count_draws(seed)[1]))
+            for seed in seeds[:200].tolist()
+        ]
+        return float(np.mean(seen)) / self.n_rows
+
     @staticmethod
     def _draw_indices(random: np.random.RandomState, replacement: bool, population: int, draws: int) -> np.ndarray:
         if replacement:
@@ -65,7 +76,7 @@ class Bags(NamedTuple):
 
     @property
     def probability(self) -> float | None:
-        """That a row is in a bag; None where rows have chances of their own."""
+        """The probability that a row is in a bag; None with weights, where each row has its own."""
         if self.weights is not None:
             return None
         return in_bag_probability(self.n_rows, self.draws, replacement=self.replacement)
@@ -73,7 +84,7 @@ class Bags(NamedTuple):
 
 @compiled(allocates=False)
 def add_leaf_values(value, at, total):
-    """total[i] += value[at[i]]."""
+    """Add the value of its leaf to each row: total[i] += value[at[i]]."""
     for i in range(at.size):
         for j in range(value.shape[1]):
             total[i, j] += value[at[i], j]

@@ -23,14 +23,14 @@ from sklearn.base import clone
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 from gapless.solvers.loop import audible
-from gapless.tuning.calibration_maps import Beta, Sigmoid, Steps, Temperature, _logistic
+from gapless.theory.samples.hoeffding import clopper_pearson
+from gapless.tuning.calibration_maps import Beta, Sigmoid, Steps, Temperature, logistic
 from gapless.tuning.search.folds import make_folds, take
+from gapless.tuning.search.tune import fit_rows, hash_values
 
 from .intervals import MeanInterval, mean_interval, row_scores, trained_on
 
 __all__ = ["Calibrated", "Reliability", "calibrate"]
-
-METHODS = ("sigmoid", "isotonic", "beta")
 
 
 @audible()
@@ -44,11 +44,12 @@ def calibrate(
     model : a fitted classifier with decision_function or predict_proba
     X, y, sample_weight : rows that it was not trained on; with ``cv`` its training rows
     method : {"sigmoid", "isotonic", "beta"}; more than two classes: "sigmoid"
-    cv : folds; the scores are then those of clones that have not seen the row, and the model stays as it is
+    cv : folds; each row then has the score of a clone that was fitted without it, and the model stays as it is
     seed : of the folds
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
+    maps: dict[str, Any] = {"sigmoid": Sigmoid, "isotonic": Steps, "beta": Beta}
+    if method not in maps:
+        raise ValueError(f"method must be one of {', '.join(map(repr, maps))}; got {written(method)}")
     if not hasattr(model, "classes_"):
         raise ValueError(f"{type(model).__name__} is no fitted classifier")
     classes = np.asarray(model.classes_)
@@ -67,9 +68,9 @@ def calibrate(
                 UserWarning,
                 stacklevel=3,
             )
-        scores = _scores(model, X, classes.size)
+        scores = _class_scores(model, X, classes.size)
     else:
-        scores = _left_out(model, X, y, cv, sample_weight, seed, classes)
+        scores = _left_out_scores(model, X, y, cv, sample_weight, seed, classes)
     if scores.shape[0] != truth.size:
         raise ValueError(f"X has {scores.shape[0]} rows, y {truth.size}")
     if not np.isfinite(scores).all():
@@ -80,15 +81,14 @@ def calibrate(
                 f"method={written(method)} is for two classes: maps of single classes do not keep the order of the "
                 "classes of a row. Use method='sigmoid'."
             )
-        return Calibrated(model, method, Temperature.fit(scores, index, weights), _rows_named(X))
+        return Calibrated(model, method, Temperature.fit(scores, index, weights), hash_values(X))
     if np.unique(index[weights > 0.0]).size < 2:
         raise ValueError("calibration needs rows of both classes")
-    kind: Any = {"sigmoid": Sigmoid, "isotonic": Steps, "beta": Beta}[method]
-    return Calibrated(model, method, kind.fit(scores, index == 1, weights), _rows_named(X))
+    return Calibrated(model, method, maps[method].fit(scores, index == 1, weights), hash_values(X))
 
 
-def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray:
-    """(n,) for two classes, else (n, K)."""
+def _class_scores(model: Any, X: Any, n_classes: int) -> np.ndarray:
+    """The scores of rows: (n,) for two classes, else (n, K)."""
     if n_classes == 2:
         return row_scores(model, X)
     if hasattr(model, "decision_function"):
@@ -99,34 +99,22 @@ def _scores(model: Any, X: Any, n_classes: int) -> np.ndarray:
     return np.log(np.clip(np.asarray(model.predict_proba(X), np.float64), 1e-300, None))
 
 
-def _left_out(model: Any, X: Any, y: Any, cv: Any, sample_weight: Any, seed: int, classes: np.ndarray) -> np.ndarray:
-    from gapless.tuning.search.tune import _fit
-
+def _left_out_scores(
+    model: Any, X: Any, y: Any, cv: Any, sample_weight: Any, seed: int, classes: np.ndarray
+) -> np.ndarray:
     folds = make_folds(cv, X, y, classifier=True, seed=seed)
     found: np.ndarray | None = None
     for train, test in folds.splits:
-        fitted = _fit(clone(model), X, y, sample_weight, train)
+        fitted = fit_rows(clone(model), X, y, sample_weight, train)
         if not np.array_equal(fitted.classes_, classes):
             raise ValueError("a fold lacks a class: use fewer folds")
-        part = _scores(fitted, take(X, test), classes.size)
+        part = _class_scores(fitted, take(X, test), classes.size)
         found = np.full((folds.n_rows, *part.shape[1:]), np.nan) if found is None else found
         found[test] = part
     assert found is not None
     if np.isnan(found).any():
         raise ValueError("cv must leave every row out once")
     return found
-
-
-def _rows_named(X: Any) -> str:
-    from gapless.tuning.search.tune import _digest
-
-    return _digest(X)
-
-
-# -- maps --------------------------------------------------------------------------------------------------------
-
-
-# -- what comes back ---------------------------------------------------------------------------------------------
 
 
 @result
@@ -150,12 +138,12 @@ class Calibrated:
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Two classes: the calibrated log-odds, in the order of the model's scores and above 0 where p > 1/2."""
-        scores = _scores(self.model_, X, self.classes_.size)
+        scores = _class_scores(self.model_, X, self.classes_.size)
         return self.map_.odds(scores) if scores.ndim == 1 else self.map_.t * scores
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(n, K): the calibrated probability of each class."""
-        scores = _scores(self.model_, X, self.classes_.size)
+        scores = _class_scores(self.model_, X, self.classes_.size)
         if scores.ndim == 2:
             z = self.map_.t * (scores - scores.max(axis=1, keepdims=True))
             p = np.exp(z)
@@ -163,7 +151,7 @@ class Calibrated:
         if isinstance(self.map_, Steps):
             up = self.map_.values[np.searchsorted(self.map_.edges, scores, side="right")]
         else:
-            up = _logistic(self.map_.odds(scores))
+            up = logistic(self.map_.odds(scores))
         return np.column_stack([1.0 - up, up])
 
     def predict(self, X: Any) -> np.ndarray:
@@ -179,7 +167,7 @@ class Calibrated:
 
         ``bins`` groups of equally many rows; all intervals together fail with probability ``delta``.
         """
-        if _rows_named(X) == self._named or trained_on(self.model_, X):
+        if hash_values(X) == self._named or trained_on(self.model_, X):
             raise ValueError(
                 "these rows calibrated the model, or trained it: they say nothing of its reliability on new rows"
             )
@@ -240,13 +228,11 @@ class Reliability:
 
 
 def reliability(probabilities: np.ndarray, index: np.ndarray, bins: int, delta: float) -> Reliability:
-    """Of independent rows that chose nothing.
+    """The reliability of probabilities on independent rows that had no part in fitting or calibrating.
 
     Given the rows, the labels in a bin are independent with different probabilities.  The exact binomial interval still holds for
-    their mean: tails beyond the mean are largest where all are equal (Hoeffding 1956).
+    their mean: tails beyond the mean are largest where all probabilities are equal (Hoeffding 1956).
     """
-    from gapless.theory.samples.hoeffding import clopper_pearson
-
     if not 0.0 < float(delta) < 1.0:
         raise ValueError(f"delta must be between 0 and 1; got {written(delta)}")
     n, K = probabilities.shape

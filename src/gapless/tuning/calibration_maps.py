@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from .intervals import log_odds
 
 
-def _targets(positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Labels as a sample of this size can know them: low and high."""
+def _smoothed_labels(positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Platt's smoothed labels (low, high) for a sample of this size."""
     up, down = float(weights[positive].sum()), float(weights[~positive].sum())
     return 1.0 / (down + 2.0), (up + 1.0) / (up + 2.0)
 
 
-def _logistic(t: np.ndarray) -> np.ndarray:
+def logistic(t: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-t)), without overflow."""
     e = np.exp(-np.abs(t))
     return np.where(t >= 0.0, 1.0, e) / (1.0 + e)
 
 
-def _maximise(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+def _maximise_likelihood(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
     """theta that minimises sum_i w_i (ln(1 + exp(z_i)) - t_i z_i), z = F theta, and the value: Newton with halved steps."""
     theta = np.zeros(F.shape[1])
 
@@ -31,7 +33,7 @@ def _maximise(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.nda
 
     best = value(theta)
     for _ in range(200):
-        p = _logistic(F @ theta)
+        p = logistic(F @ theta)
         gradient = F.T @ (weights * (p - t))
         curve = (F * (weights * p * (1.0 - p))[:, None]).T @ F
         step = np.linalg.lstsq(curve, -gradient, rcond=None)[0]
@@ -48,9 +50,9 @@ def _maximise(F: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.nda
     return theta, best
 
 
-def _faces(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
-    """Slopes >= 0 and the offset of the most likely map: the best of all choices of slopes that are 0."""
-    low, high = _targets(positive, weights)
+def _fit_slopes(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Slopes >= 0 and the offset of the most likely map: the best over all choices of which slopes are 0."""
+    low, high = _smoothed_labels(positive, weights)
     t = np.where(positive, high, low)
     n, d = columns.shape
     scale = np.maximum(np.abs(columns).max(axis=0), 1e-300)
@@ -58,7 +60,7 @@ def _faces(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tu
     for size in range(d, -1, -1):
         for kept in combinations(range(d), size):
             F = np.column_stack([*(columns[:, j] / scale[j] for j in kept), np.ones(n)])
-            theta, worth = _maximise(F, t, weights)
+            theta, worth = _maximise_likelihood(F, t, weights)
             if (theta[:-1] < 0.0).any():
                 continue
             if found is None or worth < found[0]:
@@ -71,12 +73,14 @@ def _faces(columns: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tu
 
 @dataclass(frozen=True, eq=False)
 class Sigmoid:
+    """p = 1 / (1 + exp(-(slope s + offset)))."""
+
     slope: float
     offset: float
 
     @classmethod
     def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Sigmoid:
-        slopes, offset = _faces(s[:, None], positive, weights)
+        slopes, offset = _fit_slopes(s[:, None], positive, weights)
         return cls(float(slopes[0]), offset)
 
     def odds(self, s: np.ndarray) -> np.ndarray:
@@ -86,6 +90,8 @@ class Sigmoid:
 
 @dataclass(frozen=True, eq=False)
 class Beta:
+    """p = 1 / (1 + exp(-(up ln sigma(s) - down ln(1 - sigma(s)) + offset)))."""
+
     up: float
     down: float
     offset: float
@@ -93,7 +99,7 @@ class Beta:
     @classmethod
     def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Beta:
         columns = np.column_stack([-np.logaddexp(0.0, -s), np.logaddexp(0.0, s)])
-        slopes, offset = _faces(columns, positive, weights)
+        slopes, offset = _fit_slopes(columns, positive, weights)
         return cls(float(slopes[0]), float(slopes[1]), offset)
 
     def odds(self, s: np.ndarray) -> np.ndarray:
@@ -109,9 +115,7 @@ class Steps:
 
     @classmethod
     def fit(cls, s: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> Steps:
-        from sklearn.isotonic import isotonic_regression
-
-        low, high = _targets(positive, weights)
+        low, high = _smoothed_labels(positive, weights)
         some = weights > 0.0
         points, place = np.unique(s[some], return_inverse=True)
         mass = np.bincount(place, weights[some])
@@ -124,13 +128,16 @@ class Steps:
     def odds(self, s: np.ndarray) -> np.ndarray:
         levels = log_odds(self.values)
         apart = np.concatenate([np.diff(levels), np.abs(levels[levels != 0.0]), [1.0]])
-        # Never above the level, and less below it than levels are apart: the order of scores, and the side of one half, stay.
+        # At most the level, and less below it than a quarter of the smallest distance of levels: the order of the scores stays,
+        # and so does the side of one half.
         within = 0.25 * float(apart.min()) * 0.5 * (s / (1.0 + np.abs(s)) - 1.0)
         return levels[np.searchsorted(self.edges, s, side="right")] + within
 
 
 @dataclass(frozen=True, eq=False)
 class Temperature:
+    """p = softmax(t f)."""
+
     t: float
 
     @classmethod

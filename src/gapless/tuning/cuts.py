@@ -46,8 +46,8 @@ class Cut:
         return f"{at}: expected cost {sure}"
 
 
-class _Rows:
-    """Scores and labels, and what a cut costs on them."""
+class CutRows:
+    """Scores and labels of rows, on which cuts have their costs."""
 
     def __init__(
         self, s: np.ndarray, up: np.ndarray, weights: np.ndarray | None, matrix: np.ndarray, a: float, b: float,
@@ -58,17 +58,18 @@ class _Rows:
         self.mass = np.ones(s.size) if weights is None else weights
 
     def cut(self, at: float, probability: float | None, chosen: bool) -> Cut:
-        """What it costs; ``chosen``: these rows had a say in where it is."""
+        """The cost of cutting at ``at``. ``chosen``: the cut was selected on these rows, so that the interval has to hold for all
+        cuts at once."""
         called = self.s > at
         counts = np.zeros((2, 2))
         for i in (0, 1):
             for j in (0, 1):
                 counts[i, j] = float(self.mass[(self.up == bool(i)) & (called == bool(j))].sum())
         cost = float((counts * self.matrix).sum() / self.mass.sum())
-        interval, reason = self._interval(called, cost, chosen)
+        interval, reason = self._expected_cost(called, cost, chosen)
         return Cut(at, probability, cost, interval, counts, reason)
 
-    def _interval(self, called: np.ndarray, cost: float, chosen: bool) -> tuple[MeanInterval | None, str]:
+    def _expected_cost(self, called: np.ndarray, cost: float, chosen: bool) -> tuple[MeanInterval | None, str]:
         if self.known:
             return None, "these rows were trained on: no interval follows"
         low, high = float(self.matrix.min()), float(self.matrix.max())
@@ -76,7 +77,7 @@ class _Rows:
         if not chosen:
             if self.weights is None:
                 return mean_interval(each, low, high, self.delta), ""
-            return self._weighted(each), ""
+            return self._weighted_mean(each), ""
         if self.weights is not None:
             return None, "the rows chose the cut, and have weights: no interval follows"
         n = self.s.size
@@ -88,7 +89,7 @@ class _Rows:
             cost, max(low, cost - width), min(high, cost + width), self.delta, "all cuts at once, Massart"
         ), ""
 
-    def _weighted(self, each: np.ndarray) -> MeanInterval:
+    def _weighted_mean(self, each: np.ndarray) -> MeanInterval:
         """E[w c] / E[w], both means enclosed at delta/2."""
         top = float(self.mass.max())
         w = mean_interval(self.mass, 0.0, top, 0.5 * self.delta)
@@ -101,10 +102,10 @@ class _Rows:
         )
 
     def cheapest(self, near: float) -> float:
-        """The cut with the least cost; of equally good ones the one nearest to ``near``."""
+        """The cut with the least cost; of equally good cuts the one nearest to ``near``."""
         order = np.argsort(self.s, kind="stable")
         s, up, mass = self.s[order], self.up[order], self.mass[order]
-        # After the first k rows are below the cut: misses among them, false alarms among the others.
+        # Entry k: the first k rows are below the cut, positive rows among them are missed, negative rows above are false alarms.
         missed = np.concatenate([[0.0], np.cumsum(np.where(up, mass, 0.0))])
         alarms = np.concatenate([[0.0], np.cumsum(np.where(up, 0.0, mass))])
         cost = self.a * missed + self.b * (alarms[-1] - alarms)

@@ -1,4 +1,4 @@
-"""Where a mean lies, without assumptions but independent rows; and whether rows are new to a model.
+"""Intervals for the mean of independent values, without other assumptions; and whether rows are new to a model.
 
     mean of values in [low, high], n rows, failure delta:
         Hoeffding             (high - low) sqrt(ln(2/delta) / (2 n))
@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
+from gapless.readings.training_rows import is_training_data
 
 
 @result
 @dataclass(frozen=True)
 class MeanInterval:
-    """An estimate and where the truth lies, but for a failure of probability delta.
+    """An estimate and an interval that holds the truth but for a failure of probability delta.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class MeanInterval:
 
 
 def mean_interval(values: np.ndarray, low: float, high: float, delta: float) -> MeanInterval:
-    """Of independent values in [low, high]."""
+    """The interval for the mean of independent values in [low, high]."""
     n, mean = values.size, float(np.mean(values))
     half = 0.5 * delta
     width = (high - low) * math.sqrt(math.log(2.0 / half) / (2.0 * n))
@@ -58,9 +59,7 @@ def mean_interval(values: np.ndarray, low: float, high: float, delta: float) -> 
 
 
 def trained_on(model: Any, X: Any) -> bool:
-    """Whether these are the rows that a model of ours was trained on, as far as its certificate says."""
-    from gapless.readings.training_rows import is_training_data
-
+    """Whether the certificate of a model says that it was trained on these rows."""
     return bool(is_training_data(model, X))
 
 
@@ -74,7 +73,7 @@ def row_scores(model: Any, X: Any) -> np.ndarray:
 
 
 def log_odds(p: np.ndarray) -> np.ndarray:
-    """ln(p / (1 - p)), finite: 0 and 1 as far out as a float can tell."""
+    """ln(p / (1 - p)), kept finite at 0 and 1."""
     q = np.clip(p, 1e-300, None)
     rest = np.clip(1.0 - p, 1e-17, None)
     return np.log(q) - np.log(rest)

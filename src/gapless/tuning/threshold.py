@@ -1,4 +1,4 @@
-"""`threshold_for`: where to cut the scores of a classifier when mistakes cost different amounts.
+"""`threshold_for`: the cut of a classifier's scores when mistakes cost different amounts.
 
     costs[i][j]: what it costs to call class j a row of class i;   a = costs[1][0] - costs[1][1],   b = costs[0][1] - costs[0][0]
     theory: call the second class where its probability is above p* = b / (a + b), for calibrated probabilities
@@ -9,9 +9,9 @@ cut is w1 p* / (w1 p* + w0 (1 - p*)).  Weights in the ratio of the costs put it 
 the same rule, and both at once would count the costs twice.
 
 Expected cost of a cut t:   R(t) = const + a P(y = 1, s <= t) + b P(y = 0, s > t).  Both probabilities are distribution
-functions, so that for *all* t at once, and for whichever the rows chose,
+functions, so that for *all* t at once, and for any t that the rows chose,
 
-    |R(t) - what is seen| <= (a + b) sqrt(ln(4/delta) / (2 n))                                    (Massart 1990, twice at delta/2)
+    |R(t) - cost on n rows| <= (a + b) sqrt(ln(4/delta) / (2 n))                            (Massart 1990, twice at delta/2)
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-from gapless.tuning.cuts import Cut, _Rows
+from gapless.certificates.verify import last_step
+from gapless.tuning.cuts import Cut, CutRows
 
 from .calibrate import Calibrated, calibrate
-from .intervals import row_scores, trained_on
+from .intervals import log_odds, row_scores, trained_on
 
 __all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
 
@@ -37,7 +38,7 @@ __all__ = ["Cut", "Threshold", "Thresholded", "threshold_for"]
 @result
 @dataclass(frozen=True, eq=False)
 class Threshold:
-    """The cuts, what the model costs as it is, and what its class weights have to do with it.
+    """The cuts, the cost of the model's own predict, and the role of its class weights.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class Threshold:
         return Thresholded(self.model, cut.score)
 
     def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
-        """What a notebook shows: a line for each cut."""
+        """A line for each cut, as a notebook shows it."""
         cuts = {"theory": self.theory, "data": self.data, "as it is": self.as_it_is, "fixed": self.fixed}
         names = ("score", "probability", "cost", "interval", "counts")
         return ("cut", *names), [[k, *(getattr(c, n) for n in names)] for k, c in cuts.items() if c is not None]
@@ -151,9 +152,9 @@ def threshold_for(
     at : a cut that is fixed beforehand: call the second class where the model's probability is at least ``at``, as P >= 0.8. The
         model's probability is its ``predict_proba``, else the sigmoid's. ``fixed`` of the result has its cost beside the others
     """
-    _check(model, costs, delta, at)
+    _check_arguments(model, costs, delta, at)
     classes = np.asarray(model.classes_)
-    matrix = _matrix([[0.0, 1.0], [1.0, 0.0]] if costs is None else costs, classes, positive)
+    matrix = _cost_matrix([[0.0, 1.0], [1.0, 0.0]] if costs is None else costs, classes, positive)
     a, b = float(matrix[1, 0] - matrix[1, 1]), float(matrix[0, 1] - matrix[0, 0])
     s, up, weights = _read_rows(model, X, y, sample_weight)
     known = trained_on(model, X)
@@ -163,13 +164,13 @@ def threshold_for(
             UserWarning,
             stacklevel=2,
         )
-    rows = _Rows(s, up, weights, matrix, a, b, float(delta), known)
+    rows = CutRows(s, up, weights, matrix, a, b, float(delta), known)
     best = b / (a + b)
-    own, imbalance = _weights_of(model, best, classes)
+    own, imbalance = _account_for_weights(model, best, classes)
     level, chosen = math.nan, not hasattr(model, "predict_proba")
     if not chosen:
-        cut = _score_of(model, X, s, own)
-        level = math.nan if at is None else _score_of(model, X, s, float(at), least=True)
+        cut = _score_at_probability(model, X, s, own)
+        level = math.nan if at is None else _score_at_probability(model, X, s, float(at), least=True)
     elif np.unique(up).size == 2:
         # The sigmoid is of these rows, whatever the model was trained with: p* itself.
         own = best
@@ -181,10 +182,10 @@ def threshold_for(
     fixed = None if at is None else _fixed_cut(rows, level, float(at), chosen)
     near = cut if not math.isnan(cut) else 0.0
     data = rows.cut(rows.cheapest(near), None, True)
-    return Threshold(theory, data, rows.cut(_own_cut(model), None, False), best, matrix, model, imbalance, fixed)
+    return Threshold(theory, data, rows.cut(_model_cut(model), None, False), best, matrix, model, imbalance, fixed)
 
 
-def _check(model: Any, costs: Any, delta: float, at: float | None) -> None:
+def _check_arguments(model: Any, costs: Any, delta: float, at: float | None) -> None:
     if not hasattr(model, "classes_") or len(model.classes_) != 2:
         raise ValueError("threshold_for is for fitted classifiers of two classes; bayes_rule takes costs of more")
     if not 0.0 < float(delta) < 1.0:
@@ -216,11 +217,11 @@ def _sigmoid_cuts(model: Any, X: Any, y: Any, sample_weight: Any, best: float, a
     fitted = calibrate(model, X, y, "sigmoid", sample_weight=sample_weight)
     if not fitted.map_.slope > 0.0:
         return math.nan, math.nan
-    level = math.nan if at is None else math.nextafter(_inverse(fitted, float(at)), -math.inf)
-    return _inverse(fitted, best), level
+    level = math.nan if at is None else math.nextafter(_sigmoid_score_at(fitted, float(at)), -math.inf)
+    return _sigmoid_score_at(fitted, best), level
 
 
-def _fixed_cut(rows: _Rows, level: float, at: float, chosen: bool) -> Cut:
+def _fixed_cut(rows: CutRows, level: float, at: float, chosen: bool) -> Cut:
     """The cost of calling the second class from a probability ``at`` on, which is the score ``level``."""
     if math.isnan(level):
         raise ValueError(
@@ -230,7 +231,7 @@ def _fixed_cut(rows: _Rows, level: float, at: float, chosen: bool) -> Cut:
     return replace(rows.cut(level, at, chosen), inclusive=True)
 
 
-def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
+def _cost_matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
     if isinstance(costs, Mapping):
         unknown = set(costs) - {"false_positive", "false_negative"}
         if unknown or len(costs) != 2:
@@ -265,13 +266,11 @@ def _matrix(costs: Any, classes: np.ndarray, positive: Any) -> np.ndarray:
     return found
 
 
-def _weights_of(model: Any, best: float, classes: np.ndarray) -> tuple[float, str]:
-    """p* as the model's own probability, and what its class weights do."""
+def _account_for_weights(model: Any, best: float, classes: np.ndarray) -> tuple[float, str]:
+    """p* as a probability of the model, whose class weights shift it, and a sentence on these weights."""
     inner = model.model_ if isinstance(model, Calibrated) else model
     if isinstance(model, Calibrated):
         return best, "Calibrated on rows as they are: class weights of the fit do not move the cut."
-    from gapless.certificates.verify import last_step
-
     step, _ = last_step(inner, None) if hasattr(inner, "steps") else (inner, None)
     certificate = getattr(step, "certificate_", None)
     stated = getattr(certificate, "statement", None) or {}
@@ -289,15 +288,13 @@ def _weights_of(model: Any, best: float, classes: np.ndarray) -> tuple[float, st
     return moved, said
 
 
-def _score_of(model: Any, X: Any, s: np.ndarray, p: float, least: bool = False) -> float:
+def _score_at_probability(model: Any, X: Any, s: np.ndarray, p: float, least: bool = False) -> float:
     """The score at which the model's probability passes p; probabilities rise with scores. ``least``: p itself is passed."""
 
     def below(score: float) -> float:
         return math.nextafter(score, -math.inf) if least else score
 
     if not hasattr(model, "decision_function"):
-        from .intervals import log_odds
-
         return below(float(log_odds(np.array([p]))[0]))
     if isinstance(model, Calibrated):
         return below(_log_odds(p))
@@ -318,10 +315,10 @@ def _log_odds(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-def _inverse(fitted: Calibrated, p: float) -> float:
+def _sigmoid_score_at(fitted: Calibrated, p: float) -> float:
     """The score at which a sigmoid passes p."""
     return (_log_odds(p) - fitted.map_.offset) / fitted.map_.slope
 
 
-def _own_cut(model: Any) -> float:
+def _model_cut(model: Any) -> float:
     return float(model.threshold_) if isinstance(model, Thresholded) else 0.0

@@ -91,6 +91,18 @@ class DualModel(OptimisedModel):
         return dual[0] if dual.shape[0] == 1 else dual
 
 
+class CoefficientModel:
+    """A model with ``coef_``, which takes sparse rows."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
 def history_of(events: Iterable[Event]) -> list[tuple[Any, ...]]:
     """Passes, seconds, primal, dual and gap of a fit's events; dual and gap are not numbers where there is no dual."""
     nan = math.nan

@@ -1,4 +1,4 @@
-"""What LinearRegression, Ridge and LeastSquaresClassifier share: read, encode, solve, certify, decode."""
+"""What LinearRegression, Ridge and LeastSquaresClassifier share: parameters, reading of the data, and certified attributes."""
 
 from __future__ import annotations
 
@@ -12,42 +12,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
-from gapless._runtime.clock import Stopwatch
 from gapless._runtime.config import report_convergence
-from gapless._runtime.threads import in_background, one_blas_thread, thread_team
-from gapless.certificates.fingerprint import fingerprint
-from gapless.certificates.least_squares import (
-    LeastSquaresCertificate,
-    certify_least_squares,
-    target_fingerprint,
-    worst_status,
-)
+from gapless.certificates.least_squares import LeastSquaresCertificate, worst_status
 from gapless.certificates.model_document import encode_float, statement
-from gapless.encode.labels import Labels
-from gapless.encode.weights import check_sample_weight
 from gapless.errors import IllConditionedWarning, listed
-from gapless.problems.least_squares import LeastSquares
+from gapless.fits.least_squares import TRUSTED_CONDITION, LeastSquaresData, LeastSquaresTask, fit_least_squares
 from gapless.solvers.descent.as_solver import DESCENTS, check_schedule
-from gapless.solvers.descent.least_squares import PASSES, descend_least_squares
-from gapless.solvers.least_squares.answer import Answer, Clock
-from gapless.solvers.least_squares.solve import solve
-from gapless.solvers.loop import Interruption, Stop
+from gapless.solvers.descent.least_squares import PASSES
+from gapless.solvers.least_squares.answer import Answer
+from gapless.solvers.loop import Interruption
 
-from .certified_model import OptimisedModel
+from .certified_model import CoefficientModel, OptimisedModel
 from .constraints import booleans, integer, nothing, number, options, shared
 from .loading import blank_model
 
-#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
-TRUSTED = 1e8
-#: The most columns that a warning names.
-NAMED = 6
-#: Values from which a look at each of them is to be avoided.
-MANY = 1 << 20
 #: Raises scikit-learn's error if there is NaN or infinity in X; None where that was done.
 Look = Callable[[], None] | None
 
 
-class LeastSquaresModel(OptimisedModel, BaseEstimator):
+class LeastSquaresModel(CoefficientModel, OptimisedModel, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its targets."""
 
     coef_: np.ndarray
@@ -99,10 +82,11 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
     # -- fit -------------------------------------------------------------------------------------------------------
 
     def _read(self, X: Any, y: Any, **options: Any) -> tuple[Any, np.ndarray, Look]:
-        """X and y, and what looks for NaN and infinity in X: many values are looked at only where their sums are not
-        finite, for it takes as long as any other pass over them."""
+        """X, y, and the function that looks for NaN and infinity in X. From ``many`` values on it is called only where sums of X
+        are not finite, for it takes as long as any other pass over X."""
+        many = 1 << 20
         plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32)
-        later = plain and X.size >= MANY
+        later = plain and X.size >= many
         X, y = validate_data(
             self,
             X,
@@ -119,111 +103,55 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
 
     def _fit(
         self,
-        X: Any,
-        Y: np.ndarray,
-        sample_weight: Any,
+        data: LeastSquaresData,
         alpha: np.ndarray,
-        look: Look,
         interruption: Interruption,
-        *,
-        labels: Labels | None = None,
-        class_weight: np.ndarray | None = None,
         columns_of_y: int | None = None,
     ) -> Answer:
-        """Sets certificate_ and what follows from it; returns the answer in float64."""
-        stopwatch = Stopwatch()
-        n = X.shape[0]
-        weights = check_sample_weight(sample_weight, n)
-        whole, targets_of_whole, given = X, Y, None if sample_weight is None else weights
-
-        def named() -> dict[str, Any]:
-            if labels is None:
-                return target_fingerprint(whole, targets_of_whole, given)
-            return fingerprint(whole, labels.index, given)
-
-        s = weights if class_weight is None or labels is None else weights * class_weight[labels.index]
-        uniform = sample_weight is None and s is weights
-        keep = None if uniform or (s > 0.0).all() else np.flatnonzero(s > 0.0)
-        if keep is not None:
-            if look is not None:
-                look()  # the rows that are left out count too
-            X, Y, s, look = X[keep], Y[keep], s[keep], None
-        plain: np.ndarray | None = None if uniform or (s == 1.0).all() else s
-        tol = float(self.tol)
-        passes = None if self.max_iter is None else int(self.max_iter)
-        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-        with (
-            one_blas_thread(),
-            thread_team(self.n_jobs),
-            np.errstate(under="ignore", over="ignore", invalid="ignore", divide="ignore"),
-        ):
-            marks = in_background(named)
-            problem = LeastSquares.build(X, Y, plain, alpha, bool(self.fit_intercept), self.n_jobs, look)
-            seconds = None if self.time_limit is None else float(self.time_limit)
-            clock = Clock(Stop(tol, passes or 0, seconds), interruption=interruption, started=stopwatch.started)
-            try:
-                if self.solver in DESCENTS:
-                    answer = self._descended(problem, clock, tol, passes)
-                else:
-                    answer = solve(problem, clock, tol=tol, trusted=TRUSTED, passes=passes)
-            except (ValueError, np.linalg.LinAlgError):  # of what LAPACK makes of infinite sums
-                if look is not None:
-                    look()
-                self._refuse_overflow(problem, X)
-                raise
-            if look is not None and answer.status != "converged":
-                look()  # time was over before a sum was made
-            # The certificate speaks of what is returned: float32 coefficients where X is float32.
-            coef, intercept = np.ascontiguousarray(answer.W.T).astype(dtype), answer.b.astype(dtype)
-            targets, dual = certify_least_squares(problem, (answer.W, answer.b), answer.status, tol=tol, dtype=dtype)
-            fingerprints = marks()
-            if any(each.status in ("stalled", "not_finite") for each in targets):
-                self._refuse_overflow(problem, X)
-        arrays = {"coef": coef, "intercept": intercept}
-        if dual is not None:
-            full = dual if keep is None else np.zeros((dual.shape[0], n))
-            if keep is not None:
-                full[:, keep] = dual
-            arrays["dual"] = full
+        """Set certificate_ and the attributes that follow from it; the answer in float64."""
+        fitted = fit_least_squares(self._task(alpha), data, interruption)
+        answer, dtype = fitted.answer, fitted.arrays["coef"].dtype
         self.certificate_ = LeastSquaresCertificate(
-            kind="orthogonality" if dual is None else "gap",
-            status=worst_status(targets),
-            tol=tol,
-            targets=targets,
+            kind="gap" if "dual" in fitted.arrays else "orthogonality",
+            status=worst_status(fitted.targets),
+            tol=float(self.tol),
+            targets=fitted.targets,
             rank=answer.rank,
             condition=answer.condition,
             n_iter=answer.n_iter,
-            seconds=stopwatch.seconds,
-            compile_seconds=stopwatch.compile_seconds,
+            seconds=fitted.stopwatch.seconds,
+            compile_seconds=fitted.stopwatch.compile_seconds,
             solver=answer.method,
-            fingerprint=fingerprints,
-            statement=self._statement(X.shape[1], alpha, dtype, labels, class_weight, columns_of_y),
-            arrays=arrays,
+            fingerprint=fitted.fingerprint,
+            statement=self._statement(data, alpha, dtype, columns_of_y),
+            arrays=fitted.arrays,
         )
-        if labels is not None:
-            self.classes_ = labels.classes
+        if data.labels is not None:
+            self.classes_ = data.labels.classes
         self._take_model()
         return answer
 
-    def _descended(self, problem: LeastSquares, clock: Clock, tol: float, passes: int | None) -> Answer:
-        seed = 0 if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        return descend_least_squares(
-            problem, clock, self.solver, tol=tol, schedule=self.schedule, seed=seed, passes=passes
+    def _data(self, X: Any, Y: np.ndarray, sample_weight: Any, look: Look, **of_classes: Any) -> LeastSquaresData:
+        return LeastSquaresData(X, Y, sample_weight, look, getattr(self, "feature_names_in_", None), **of_classes)
+
+    def _task(self, alpha: np.ndarray) -> LeastSquaresTask:
+        seed = 0
+        if self.solver in DESCENTS and self.random_state is not None:
+            seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return LeastSquaresTask(
+            alpha, bool(self.fit_intercept), float(self.tol), self.solver, self.schedule, seed,
+            None if self.max_iter is None else int(self.max_iter),
+            None if self.time_limit is None else float(self.time_limit), self.n_jobs,
         )  # fmt: skip
 
     def _take_model(self) -> None:
-        """Sets the attributes that follow from certificate_: those of scikit-learn, in its shapes."""
+        """Set the attributes that follow from certificate_, in scikit-learn's shapes."""
         self.condition_ = self.certificate_.condition
 
     def _statement(
-        self,
-        d: int,
-        alpha: np.ndarray,
-        dtype: np.dtype,
-        labels: Labels | None,
-        class_weight: np.ndarray | None,
-        columns_of_y: int | None,
+        self, data: LeastSquaresData, alpha: np.ndarray, dtype: np.dtype, columns_of_y: int | None
     ) -> dict[str, Any]:
+        labels, class_weight = data.labels, data.class_weight
         problem = {
             "loss": "squared",
             "offset": "free" if self.fit_intercept else "none",
@@ -235,12 +163,12 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
         if np.ndim(parameters.get("alpha", 0.0)) > 0:
             parameters["alpha"] = alpha.tolist()
         return statement(
-            type(self).__name__, parameters, None if labels is None else labels.classes, d, problem,
-            feature_names=getattr(self, "feature_names_in_", None), dtype=dtype,
+            type(self).__name__, parameters, None if labels is None else labels.classes, data.X.shape[1],
+            problem, feature_names=data.feature_names, dtype=dtype,
         )  # fmt: skip
 
     def _close(self, answer: Answer, interruption: Interruption) -> None:
-        """Interruption, warnings: last, when every attribute stands. One warning a fit."""
+        """Pass on a Ctrl-C, or give one warning. This comes last, when every attribute is set."""
         self._raise_interruption(interruption)
         most = PASSES if self.max_iter is None and self.solver in DESCENTS else self.max_iter
         shortfall = self.certificate_.shortfall(most, self.time_limit)
@@ -251,21 +179,6 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
         elif answer.weak is not None and len(answer.weak):
             warnings.warn(self._ill_conditioned(answer.weak), IllConditionedWarning, stacklevel=3)
 
-    def _refuse_overflow(self, problem: LeastSquares, X: Any) -> None:
-        """A sum of squares beyond float64 is said, with the column."""
-        advice = "divide by a number of their size (sklearn.preprocessing.MaxAbsScaler does)"
-        found = np.flatnonzero(~np.isfinite(problem.columns.raw))
-        if found.size:
-            j = int(found[0])
-            names = getattr(self, "feature_names_in_", None)
-            column = repr(str(names[j])) if names is not None else str(j)
-            raise ValueError(
-                f"the values of column {column} of X reach {abs(X[:, [j]]).max():.1e}: their squares are beyond float64; {advice}"
-            )
-        if not np.isfinite((problem.Y * problem.Y).sum()):
-            most = float(np.abs(problem.Y).max())
-            raise ValueError(f"the values of y reach {most:.1e}: their squares are beyond float64; {advice}")
-
     def _names(self, columns: np.ndarray) -> list[Any]:
         names = getattr(self, "feature_names_in_", None)
         return [str(names[j]) if names is not None else j for j in columns.tolist()]
@@ -273,19 +186,20 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
     def _dependent(self, columns: np.ndarray) -> str:
         rank, d = self.certificate_.rank, self.n_features_in_
         return (
-            f"the columns {listed(self._names(columns), NAMED)} are linearly dependent up to rounding (rank {rank} of {d} "
+            f"the columns {listed(self._names(columns))} are linearly dependent up to rounding (rank {rank} of {d} "
             f"columns): of all coefficients with these predictions coef_ has those of least norm. Remove one of these "
             "columns, or use Ridge."
         )
 
     def _ill_conditioned(self, weak: np.ndarray) -> str:
+        most_named = 6
         size = np.abs(weak).max(axis=0)
         found = np.flatnonzero(size >= 0.1 * size.max())
-        found = np.sort(found[np.argsort(-size[found], kind="stable")][:NAMED])
+        found = np.sort(found[np.argsort(-size[found], kind="stable")][:most_named])
         return (
-            f"the columns {listed(self._names(found), NAMED)} are nearly collinear: the condition of X is "
-            f"{self.condition_:.1e} (columns scaled to equal length), above {TRUSTED:.0e}, so that digits of coef_ that "
-            "are shown can be wrong. Predictions hold the residual orthogonality of certificate_. "
+            f"the columns {listed(self._names(found))} are nearly collinear: the condition of X is "
+            f"{self.condition_:.1e} (columns scaled to equal length), above {TRUSTED_CONDITION:.0e}, so that digits of coef_ "
+            "that are shown can be wrong. Predictions hold the residual orthogonality of certificate_. "
             "Remove one of these columns, or use Ridge."
         )
 
@@ -302,16 +216,8 @@ class LeastSquaresModel(OptimisedModel, BaseEstimator):
         model._take_model()
         return model
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def two_dimensional(y: np.ndarray) -> np.ndarray:
+def as_columns(y: np.ndarray) -> np.ndarray:
     """Targets (n, K) in float64."""
     y = np.asarray(y, dtype=np.float64)
     return np.ascontiguousarray(y.reshape(y.shape[0], -1))

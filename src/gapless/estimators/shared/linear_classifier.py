@@ -27,12 +27,12 @@ from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
 from gapless.solvers.loop import Stop, interruptible
 
-from .certified_model import DualModel, history_of
+from .certified_model import CoefficientModel, DualModel, history_of
 from .constraints import booleans, integer, minus_one, nothing, number, shared
 from .loading import blank_model
 
 
-class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
+class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimator):
     """The fit and the attributes; a subclass gives its parameters and its loss."""
 
     _progress: Any = None
@@ -201,14 +201,6 @@ class LinearClassifier(DualModel, ClassifierMixin, BaseEstimator):
         positives = [sub.positive for sub in self.certificate_.subproblems]
         y = np.where(self._label_index[None, :] == np.array(positives)[:, None], 1.0, -1.0)
         return y * self._scores
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     @classmethod
     def _from_document(cls, document: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

@@ -38,6 +38,15 @@ class Cut(NamedTuple):
     threshold: float  #: where it was drawn at random
 
 
+class Codes(NamedTuple):
+    """The codes of a column that a node can have."""
+
+    lo: Any
+    hi: Any
+    none: Any  #: the code of the missing value; -1: there is none
+    usual: Any  #: the code that most rows of the tree have; -1: no code has
+
+
 class Found(NamedTuple):
     """What a node has of a column: its smallest and largest code, and the sums of its missing values."""
 
@@ -84,8 +93,9 @@ def take(best: Any, cut: Any, scale: float) -> bool:
 
 
 @compiled(inner=True)
-def gather(codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int) -> Any:
-    """Keys of the rows of a node; ``none`` is the code of the missing value, or -1."""
+def gather(codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, possible: Any) -> Any:
+    """Keys of the rows of a node."""
+    lo, hi, none = possible.lo, possible.hi, possible.none
     keys, start = work.keys, node.start
     n_keys, n_missing, missing_W = np.int64(0), np.int64(0), 0.0
     a, b = np.int64(hi), np.int64(lo)
@@ -103,9 +113,10 @@ def gather(codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int,
 
 
 @compiled(inner=True)
-def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int, usual: Any) -> Any:
-    """The same for one target where most rows have the code ``usual``: only the others have keys, and one key stands for all
-    that have it, whose sums follow from those of the node."""
+def gather_others(codes: Any, rows: Any, node: Any, work: Any, possible: Any) -> Any:
+    """The same for one target where most rows have the code ``usual``: the rows with another code have keys, and one key stands
+    for all rows with this code, whose sums follow from those of the node."""
+    lo, hi, usual = possible.lo, possible.hi, possible.usual
     keys, w, t, start = work.keys, work.w, work.t, node.start
     n_keys = np.int64(0)
     a, b = np.int64(hi), np.int64(lo)
@@ -131,17 +142,15 @@ def gather_others(codes: Any, rows: Any, node: Any, work: Any, lo: int, hi: int,
 
 
 @compiled(inner=True, inline=True)
-def gather_keys(
-    codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, lo: int, hi: int, none: int, usual: int, at_random: bool
-) -> Any:  # fmt: skip
-    """Keys of a column in order; ``usual``: the code that most rows have, or -1."""
-    if k is None and Y is None and usual >= 0 and none < 0:
-        found = gather_others(codes, rows, node, work, lo, hi, usual)
+def gather_keys(codes: Any, rows: Any, node: Any, work: Any, k: Any, Y: Any, possible: Any, at_random: bool) -> Any:
+    """Keys of a column, sorted unless the cut is drawn at random."""
+    if k is None and Y is None and possible.usual >= 0 and possible.none < 0:
+        found = gather_others(codes, rows, node, work, possible)
     else:
-        found = gather(codes, rows, node, work, k, Y, lo, hi, none)
+        found = gather(codes, rows, node, work, k, Y, possible)
     line = np.int64(0)
     if not at_random and found.lo < found.hi:
-        line = sort_keys(work.keys, found.n_keys, hi - lo + 1, work.digits)
+        line = sort_keys(work.keys, found.n_keys, possible.hi - possible.lo + 1, work.digits)
     return Found(found.lo, found.hi, found.n_keys, line, found.bulk, found.n_missing, found.missing_W)
 
 
@@ -281,9 +290,7 @@ def cut_both_ways(
         first = Sums(found.n_missing if go == 1 else np.int64(0), found.missing_W if go == 1 else 0.0, 0.0)
         last_too = go == 0 and found.n_missing > 0
         if histogram:
-            score, left, right = scan_histogram(
-                work, k, Y, node, found.lo, found.hi, counted, first, last_too, stops, entropy
-            )  # fmt: skip
+            score, left, right = scan_histogram(work, k, Y, node, found, counted, first, last_too, stops, entropy)
         else:
             score, left, right = scan_keys(work, k, Y, node, found, lo, first, last_too, stops, entropy)
         cut = Cut(score, j, left, right, np.int64(go) if found.n_missing > 0 else np.int64(-1), 0.0)
@@ -323,7 +330,8 @@ def cut_numbers(best: Any, j: int, codes: Any, task: Any, k: Any, Y: Any, node: 
     if histogram:
         found = count_codes(codes, rows, node, work, k, Y, lo, hi, none, counted)
     else:
-        found = gather_keys(codes, rows, node, work, k, Y, lo, hi, none, usual if together else np.int64(-1), at_random)
+        possible = Codes(lo, hi, none, usual if together else np.int64(-1))
+        found = gather_keys(codes, rows, node, work, k, Y, possible, at_random)
     several = found.n_keys > 0 and (found.lo < found.hi or found.n_missing > 0)
     if found.n_keys > 0:
         work.lo[j], work.hi[j] = found.lo, found.hi

@@ -101,11 +101,20 @@ def score_of(work: Any, k: Any, Y: Any, M: int, WL: float, W: float, entropy: An
 
 @compiled(inner=True)
 def scan_histogram(
-    work: Any, k: Any, Y: Any, node: Any, lo: int, hi: int, counted: bool, first: Any, last_too: bool, stops: Any, entropy: Any
-) -> Any:  # fmt: skip
-    """The best cut between the codes lo to hi: its score, and the codes on both sides of it (the right one is -1 where only
-    missing values lie right). ``work.L`` and ``first`` hold what lies left of every cut: missing values that go left."""
-    H, L, M, W = work.H, work.L, node.M, node.W
+    work: Any,
+    k: Any,
+    Y: Any,
+    node: Any,
+    found: Any,
+    counted: bool,
+    first: Any,
+    last_too: bool,
+    stops: Any,
+    entropy: Any,
+) -> Any:
+    """The best cut between the codes of a node: its score, and the codes on both sides of it; the right code is -1 where only
+    missing values lie right. ``work.L`` and ``first`` hold the sums of the missing values that go left of every cut."""
+    H, L, M, W, lo, hi = work.H, work.L, node.M, node.W, found.lo, found.hi
     width = M if k is not None else M + 1
     c_left: Any = np.int64(-1)
     c_right: Any = np.int64(-1)

@@ -15,7 +15,7 @@ from gapless._compile.jit import compiled
 from .keys import DIGITS, keys_of_codes, keys_of_order
 from .node import threshold_between, write_node
 from .score import decrease_classes, decrease_one, impurity_classes, impurity_two
-from .sorted_scan import AT_BULK, LOW, cut_classes, cut_one
+from .sorted_scan import AT_BULK, LOW, ClassRows, cut_classes, cut_one
 from .state import Facts, Nodes, Stops, Sums
 
 __all__ = ["MOST_KEYS", "PLACES", "grow_part"]
@@ -40,6 +40,16 @@ class Part(NamedTuple):
     to: np.ndarray  #: uint16: the places after a split
     aside: np.ndarray  #: uint32: memory for moving
     spare: np.ndarray  #: float64: memory for moving
+
+
+class Place(NamedTuple):
+    """The rows of a node, and its place in the tree."""
+
+    start: int
+    end: int
+    depth: int
+    parent: int
+    is_left: int
 
 
 class Stack(NamedTuple):
@@ -113,11 +123,10 @@ def node_sums(w: Any, t: Any, y: Any, k: Any, start: int, end: int, T: Any, mean
 
 
 @compiled(inner=True)
-def best_cut(
-    part: Any, y: Any, k: Any, start: int, end: int, column: Any, columns: int, T: Any, W: float, work: Any, stops: Any,
-    entropy: Any,
-) -> Any:  # fmt: skip
-    """The best cut of a node, and what it takes off the impurity."""
+def best_cut(part: Any, y: Any, k: Any, stack: Any, slot: int, work: Any, stops: Any, entropy: Any) -> Any:
+    """The best cut of a waiting node, and the decrease of the impurity that it brings."""
+    entry, column, T, W = stack.entry, stack.column[slot], stack.T[slot], stack.sums[slot, 0]
+    start, end, columns = entry[slot, 0], entry[slot, 1], entry[slot, 5]
     m = end - start
     if k is not None:
         present, second = 0, 0
@@ -126,9 +135,8 @@ def best_cut(
                 present += 1
                 second = c
         if present != 2:
-            cut = cut_classes(
-                part.keys, part.usual, part.w, k, column, columns, work.now, T, work.L, work.rest, Sums(m, W, 0.0), stops, entropy
-            )  # fmt: skip
+            rows = ClassRows(part.w, k, T, work.L, work.rest)
+            cut = cut_classes(part.keys, part.usual, rows, column, columns, work.now, Sums(m, W, 0.0), stops, entropy)
             return cut, decrease_classes(cut.score, T, T.size, W, entropy)
         # Two classes that are left are one target of 0 and 1.
         for i in range(start, end):
@@ -228,11 +236,9 @@ def keep_keys(keys: Any, to: Any, now: Any, kept: int, border: int, is_left: boo
 
 
 @compiled(allocates=False)
-def push(
-    part: Any, y: Any, k: Any, stack: Any, slot: int, start: int, end: int, depth: int, parent: int, is_left: int, columns: int,
-    stops: Any, entropy: Any,
-) -> bool:  # fmt: skip
-    """A node that waits; whether it may be split."""
+def push(part: Any, y: Any, k: Any, stack: Any, slot: int, place: Any, columns: int, stops: Any, entropy: Any) -> bool:
+    """Let a node wait; whether it may be split."""
+    start, end, depth, parent, is_left = place
     W, impurity, pure = node_sums(part.w, part.t, y, k, start, end, stack.T[slot], stack.mean[slot], entropy)
     m = end - start
     few = m < stops.min_split or m < 2 * stops.min_leaf or W < 2.0 * stops.min_weight
@@ -263,7 +269,7 @@ def grow_sorted(
         write_node(nodes, node, entry[slot, 3], entry[slot, 4], end - start, W, stack.sums[slot, 1], stack.mean[slot])
         if columns == 0:
             continue  # pure, or beyond a limit
-        cut, decrease = best_cut(part, y, k, start, end, column[slot], columns, stack.T[slot], W, work, stops, entropy)
+        cut, decrease = best_cut(part, y, k, stack, slot, work, stops, entropy)
         if cut.line < 0 or decrease * W / stops.total_weight + 2.0**-52 < stops.min_decrease:
             continue
         middle = split_rows(part, y, k, now, cut, start, end, sides[node - state[3]])
@@ -273,7 +279,8 @@ def grow_sorted(
         for side in range(2):  # the right one first: the left one is taken first
             first, last = (start, middle) if side == 1 else (middle, end)
             right = left
-            left = push(part, y, k, stack, slot + side, first, last, depth + 1, node, side, cut.kept, stops, entropy)
+            place = Place(first, last, depth + 1, node, side)
+            left = push(part, y, k, stack, slot + side, place, cut.kept, stops, entropy)
         if right and left:
             part_keys(part.keys, part.to, part.aside, now, cut.kept, middle, column[slot], column[slot + 1])
         elif right or left:
@@ -320,7 +327,7 @@ def grow_part(
     stack.column[0, 0], stack.column[0, 1], stack.column[0, 2] = np.arange(d), ends[:-1], ends[1:]
     work = Work(np.empty((3, d), dtype=np.int32), np.empty(M), np.empty(M))
     sides = np.empty((2 * m, 2), dtype=np.int64)
-    push(part, y, k, stack, 0, 0, m, *root, d, stops, entropy)
+    push(part, y, k, stack, 0, Place(0, m, *root), d, stops, entropy)
     state = np.array([1, count, 0, count])
     while state[0] > 0:
         grow_sorted(part, y, k, stack, work, nodes, sides, stops, entropy, state)

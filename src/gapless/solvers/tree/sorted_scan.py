@@ -15,11 +15,21 @@ from gapless._compile.jit import compiled
 from .score import TIE, allowed, better, score_classes, score_one
 from .state import Sums
 
-__all__ = ["AT_BULK", "LOW", "Cut", "cut_classes", "cut_one"]
+__all__ = ["AT_BULK", "LOW", "ClassRows", "Cut", "cut_classes", "cut_one"]
 
 LOW = np.uint32(0xFFFF)
 #: No cut is better; the cut is below all keys, or between the bulk and the keys above it.
 NOWHERE, AT_BULK = np.int64(-1), np.int64(-2)
+
+
+class ClassRows(NamedTuple):
+    """The rows of a part where the target is one of many classes, and sums for each class."""
+
+    w: np.ndarray
+    k: np.ndarray  #: the class of each row
+    T: np.ndarray  #: sums of the node
+    L: np.ndarray  #: sums left of the cut
+    rest: np.ndarray  #: sums of the bulk
 
 
 class Cut(NamedTuple):
@@ -146,10 +156,10 @@ def cut_one(
 
 @compiled(inner=True)
 def scan_classes(
-    keys: Any, start: int, end: int, w: Any, k_of: Any, T: Any, L: Any, whole: Any, left: Any, stops: Any,
-    best: float, entropy: Any,
+    keys: Any, start: int, end: int, rows: Any, whole: Any, left: Any, stops: Any, best: float, entropy: Any
 ) -> Any:  # fmt: skip
-    """Cuts after each key; L holds the classes that lie left of all, and then those of the left of the last cut."""
+    """Cuts after each key. ``rows.L`` holds the sums left of all keys at first, and left of the last cut in the end."""
+    w, k_of, T, L = rows.w, rows.k, rows.T, rows.L
     at = NOWHERE
     W, WL = whole.W, left.W
     on = left.n + (end - start) < whole.n
@@ -187,9 +197,10 @@ def scan_classes(
 
 @compiled(inner=True)
 def classes_around_bulk(
-    keys: Any, start: int, end: int, edge: Any, w: Any, k_of: Any, T: Any, L: Any, rest: Any, whole: Any, stops: Any,
-    best: float, entropy: Any,
+    keys: Any, start: int, end: int, edge: Any, rows: Any, whole: Any, stops: Any, best: float, entropy: Any
 ) -> Any:  # fmt: skip
+    """As ``around_bulk``, for classes."""
+    w, k_of, T, L, rest = rows.w, rows.k, rows.T, rows.L, rows.rest
     bulk_W, half = whole.W, np.int64(start)
     for p in range(start, end):
         i = keys[p] & LOW
@@ -200,7 +211,7 @@ def classes_around_bulk(
         rest[k] = T[k] - L[k]  # of the bulk
         L[k] = 0.0
     nothing = Sums(np.int64(0), 0.0, 0.0)
-    best, at, WL = scan_classes(keys, start, half, w, k_of, T, L, whole, nothing, stops, best, entropy)
+    best, at, WL = scan_classes(keys, start, half, rows, whole, nothing, stops, best, entropy)
     if half < end:
         for k in range(T.size):
             L[k] += rest[k]
@@ -209,17 +220,17 @@ def classes_around_bulk(
             score = score_classes(L, T, T.size, left.W, whole.W, entropy)
             if better(score, best, whole.W):
                 best, at = score, AT_BULK
-        best, after, WL = scan_classes(keys, half, end, w, k_of, T, L, whole, left, stops, best, entropy)
+        best, after, WL = scan_classes(keys, half, end, rows, whole, left, stops, best, entropy)
         at = after if after >= 0 else at
     return best, at, half
 
 
 @compiled(inner=True)
 def cut_classes(
-    keys: Any, usual: Any, w: Any, k_of: Any, lines: Any, columns: int, now: Any, T: Any, L: Any, rest: Any, whole: Any,
-    stops: Any, entropy: Any,
+    keys: Any, usual: Any, rows: Any, lines: Any, columns: int, now: Any, whole: Any, stops: Any, entropy: Any
 ) -> Any:  # fmt: skip
-    """The same as ``cut_one`` for classes."""
+    """As ``cut_one``, for classes."""
+    T, L = rows.T, rows.L
     best, line, best_at, border = -np.inf, np.int64(-1), NOWHERE, np.int64(-1)
     nothing = Sums(np.int64(0), 0.0, 0.0)
     kept = np.int64(0)
@@ -233,12 +244,10 @@ def cut_classes(
             L[k] = 0.0
         half = e
         if bulk == 0:
-            best, at, _ = scan_classes(keys, s, e, w, k_of, T, L, whole, nothing, stops, best, entropy)
+            best, at, _ = scan_classes(keys, s, e, rows, whole, nothing, stops, best, entropy)
         else:
             edge = np.uint32(usual[j] << 16)
-            best, at, half = classes_around_bulk(
-                keys, s, e, edge, w, k_of, T, L, rest, whole, stops, best, entropy
-            )  # fmt: skip
+            best, at, half = classes_around_bulk(keys, s, e, edge, rows, whole, stops, best, entropy)
         if at != NOWHERE:
             line, best_at, border = kept, at, half
         kept += 1

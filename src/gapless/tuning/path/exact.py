@@ -1,4 +1,4 @@
-"""The exact path of LinearSVC(loss="hinge") and SVC: data in, `solvers.hinge_path`, data out."""
+"""The exact path of LinearSVC(loss="hinge") and SVC: encode the rows, follow the path (`solvers/linear/hinge_path`), decode."""
 
 from __future__ import annotations
 
@@ -31,12 +31,9 @@ from .points import Start
 from .result import ExactPath
 from .score_steps import ScoreSteps, score_steps
 
-#: Rows whose matrix of inner products is made: 1.8 GB.
-MOST_ROWS = 15_000
 
-
-class _Owner:
-    """What gives the solver its matrix, and takes its answers back."""
+class _PathData:
+    """The data of an exact path: the matrix for the solver, and the way back from its answers to scores and models."""
 
     name: str
     K: np.ndarray
@@ -68,12 +65,12 @@ class _Owner:
         with one_blas_thread(), np.errstate(under="ignore"):
             return score_steps(found, lines, size, y == self.classes[1], known)
 
-    def _by_kernel(self, C: float) -> np.ndarray:
+    def _solve_by_kernel(self, C: float) -> np.ndarray:
         problem = KernelDual.c_svc(build_gram(kernels.Precomputed(), self.K), self.y, C * self.s)
         return problem.u(solve_kernel(problem, Stop(1e-13, 100_000, None)).u)
 
 
-class _Linear(_Owner):
+class _LinearPathData(_PathData):
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self.given = model
         self.prototype = clone(model)
@@ -86,7 +83,7 @@ class _Linear(_Owner):
         self.name = type(model).__name__
         task = replace(self.prototype._task(X.dtype), C=1.0)
         self.data = encode_linear(task, X, y, sample_weight, start=None, callback=None, interruption=None)
-        _refuse(self.data.labels.n_classes, self.data.take_distinct()[2].size)
+        _check_size(self.data.labels.n_classes, self.data.take_distinct()[2].size)
         rows, index, self.s = self.data.take_distinct()
         self.y = np.where(index == self.data.labels.positives[0], 1.0, -1.0)
         self.classes = self.data.labels.classes
@@ -99,7 +96,7 @@ class _Linear(_Owner):
 
     def solution(self, C: float) -> np.ndarray:
         if self.free:
-            return self._by_kernel(C)
+            return self._solve_by_kernel(C)
         problem = LinearProblem.build(
             self.rows, self.y.astype(np.int8), C * self.s, losses.BY_NAME["hinge"], self.offset.kind, self.offset.scale
         )
@@ -134,7 +131,7 @@ class _Linear(_Owner):
         return model.set_params(init=self.given.init)
 
 
-class _Kernel(_Owner):
+class _KernelPathData(_PathData):
     free = True
 
     def __init__(self, model: Any, X: Any, y: Any, sample_weight: Any) -> None:
@@ -155,7 +152,7 @@ class _Kernel(_Owner):
             data = ready.data
             if data.positive.shift is None:
                 raise ValueError("exact=True: the path needs a positive semidefinite kernel.")
-            _refuse(0 if ready.labels is None else ready.labels.n_classes, data.cost.c.size)
+            _check_size(0 if ready.labels is None else ready.labels.n_classes, data.cost.c.size)
             inside = np.arange(data.cost.c.size)
             self.data, self.groups = data, group_equal_rows(data, inside)
             rows = inside if self.groups is None else self.groups.first
@@ -166,7 +163,7 @@ class _Kernel(_Owner):
         self.K = 0.5 * (self.K + self.K.T)
 
     def solution(self, C: float) -> np.ndarray:
-        return self._by_kernel(C)
+        return self._solve_by_kernel(C)
 
     def dual(self, u: np.ndarray) -> np.ndarray:
         return self.data.cost.restore(u if self.groups is None else self.groups.expand(u))
@@ -211,20 +208,20 @@ class _Kernel(_Owner):
 
 
 def exact_path(model: Any, X: Any, y: Any, sample_weight: Any, low: float, high: float) -> ExactPath:
-    # The relative gap that every break point has to keep; beyond the first that does not the path is not given.
+    """The exact path of C from low to high."""
+    # The relative gap that every break point has to keep; the path ends before the first break point that does not.
     kept_gap = 1e-9
     started = now()
-    owner = (_Linear if hasattr(model, "loss") else _Kernel)(model, X, y, sample_weight)
+    owner = (_LinearPathData if hasattr(model, "loss") else _KernelPathData)(model, X, y, sample_weight)
     with one_blas_thread(), np.errstate(all="ignore"):
-        found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first(owner, low, high), low, high)
+        found = hinge_path(owner.K, owner.y, owner.s, owner.free, _first_solution(owner, low, high), low, high)
         found, figures = found.cut_to_certified(kept_gap)
     return ExactPath(found, figures, owner, now() - started)
 
 
-def _first(owner: _Owner, low: float, high: float) -> tuple[float, np.ndarray]:
+def _first_solution(owner: _PathData, low: float, high: float) -> tuple[float, np.ndarray]:
     """A C inside the path and the solution there; another C where the first one is a break point or too hard."""
-    # A start is good enough where its own gap is.
-    good_gap = 1e-11
+    good_gap = 1e-11  # a start of at most this relative gap is good enough
     diagonal = owner.K.diagonal()
     usual = 1.0 / max(float(diagonal.mean()), 1e-300)
     inside = max(low * 1.01, 1e-300), high / 1.01
@@ -244,7 +241,7 @@ def _squared_norms(X: Any) -> np.ndarray:
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.square(X).sum(axis=1)
 
 
-def _relative_gap(owner: _Owner, C: float, u: np.ndarray) -> float:
+def _relative_gap(owner: _PathData, C: float, u: np.ndarray) -> float:
     f, c = owner.K @ u, C * owner.s
     b = 0.0
     if owner.free:
@@ -256,12 +253,12 @@ def _relative_gap(owner: _Owner, C: float, u: np.ndarray) -> float:
     return gap / max(0.5 * float(u @ f) + float(c @ np.maximum(h, 0.0)), 1e-300)
 
 
-def _refuse(n_classes: int, rows: int) -> None:
+def _check_size(n_classes: int, rows: int) -> None:
     if n_classes != 2:
         raise ValueError(
             f"exact=True: the path of two classes is followed, and there are {n_classes}. Leave exact=False."
         )
-    if rows > MOST_ROWS:
+    if rows > 15_000:  # their matrix of inner products takes 1.8 GB
         raise ValueError(
             f"exact=True: {rows} different rows need a matrix of {8 * rows**2 / 1e9:.3g} GB. Leave exact=False, which certifies "
             "points and what lies between them."

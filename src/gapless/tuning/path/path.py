@@ -10,14 +10,18 @@ from gapless._runtime.clock import now
 from gapless._runtime.config import report_convergence
 from gapless._runtime.written import written
 from gapless.errors import at_zero
+from gapless.estimators.least_squares import Ridge
+from gapless.estimators.linear_svc import LinearSVC
+from gapless.estimators.shared.linear_classifier import LinearClassifier
+from gapless.estimators.svc import SVC
 from gapless.solvers.loop import audible
 
+from .exact import exact_path
+from .kernel import KernelSession
+from .linear import LinearSession
 from .points import Session, follow
 from .result import ExactPath, Path
-
-#: The grid where none is given, and the largest set whose hinge path is followed exactly without being asked.
-GRID = np.logspace(-3, 2, 50)
-EXACT_ROWS = 2000
+from .ridge import RidgeSession
 
 
 def path(
@@ -62,11 +66,9 @@ def path(
     with audible():
         started = now()
         if _exact_is_wanted(exact, model, X, y, Cs):
-            from .exact import exact_path
-
-            return exact_path(model, X, y, sample_weight, *_ends(Cs))
-        session = _session(model, X, y, sample_weight)
-        grid = _grid(Cs, session)
+            return exact_path(model, X, y, sample_weight, *_path_ends(Cs))
+        session = _open_session(model, X, y, sample_weight)
+        grid = _check_grid(Cs, session)
         asked = 10.0 * session.tol if between is None else float(between)
         if not asked > 0.0:
             raise ValueError(f"between must be a relative gap above 0, or numpy.inf. Got {written(between)} instead.")
@@ -84,10 +86,10 @@ def path(
 
 
 def _exact_is_wanted(exact: bool | None, model: Any, X: Any, y: Any, Cs: Any) -> bool:
-    """Whether every break point is followed: where that was asked for and, by default, for the hinge on small data."""
+    """Whether every break point is followed: where ``exact`` says so and, by default, for the hinge on at most 2,000 rows."""
     hinge = _is_hinge(model)
     if exact is None:
-        return bool(hinge and Cs is None and np.shape(X)[0] <= EXACT_ROWS and len(np.unique(np.asarray(y))) == 2)
+        return bool(hinge and Cs is None and np.shape(X)[0] <= 2000 and len(np.unique(np.asarray(y))) == 2)
     if exact and not hinge:
         raise ValueError(
             f"exact=True: only the hinge has a path of finitely many straight pieces; {type(model).__name__} as it is "
@@ -97,36 +99,23 @@ def _exact_is_wanted(exact: bool | None, model: Any, X: Any, y: Any, Cs: Any) ->
 
 
 def _is_hinge(model: Any) -> bool:
-    from gapless.estimators.linear_svc import LinearSVC
-    from gapless.estimators.svc import SVC
-
     return (isinstance(model, LinearSVC) and model.loss == "hinge") or isinstance(model, SVC)
 
 
-def _session(model: Any, X: Any, y: Any, sample_weight: Any) -> Session:
-    from gapless.estimators.least_squares import Ridge
-    from gapless.estimators.shared.linear_classifier import LinearClassifier
-    from gapless.estimators.svc import SVC
-
+def _open_session(model: Any, X: Any, y: Any, sample_weight: Any) -> Session:
     if isinstance(model, LinearClassifier):
-        from .linear import LinearSession
-
         return LinearSession(model, X, y, sample_weight)
     if isinstance(model, SVC):
-        from .kernel import KernelSession
-
         return KernelSession(model, X, y, sample_weight)
     if isinstance(model, Ridge):
-        from .ridge import RidgeSession
-
         return RidgeSession(model, X, y, sample_weight)
     raise TypeError(
         f"path follows LinearSVC, LogisticRegression, SVC and Ridge, not {type(model).__name__}; use tune for other models."
     )
 
 
-def _grid(Cs: Any, session: Session) -> np.ndarray:
-    grid = np.unique(np.asarray(GRID if Cs is None else Cs, dtype=np.float64).ravel())
+def _check_grid(Cs: Any, session: Session) -> np.ndarray:
+    grid = np.unique(np.asarray(np.logspace(-3, 2, 50) if Cs is None else Cs, dtype=np.float64).ravel())
     if grid.size == 0 or not (np.isfinite(grid).all() and grid[0] > 0.0):
         zero = session.parameter == "C" and grid.size > 0 and grid[0] == 0.0
         raise ValueError(
@@ -136,7 +125,7 @@ def _grid(Cs: Any, session: Session) -> np.ndarray:
     return grid
 
 
-def _ends(Cs: Any) -> tuple[float, float]:
+def _path_ends(Cs: Any) -> tuple[float, float]:
     if Cs is None:
         return 0.0, np.inf
     ends = np.asarray(Cs, dtype=np.float64).ravel()

@@ -1,8 +1,8 @@
-"""What the paths of all models have in common: points, warm starts between them, and points added where C is not covered.
+"""The paths of all models: points, warm starts between them, and points added where the gap between two is too wide.
 
 A *session* has read and encoded the data once; ``point(C, start)`` solves and certifies at one C, ``model(point)`` makes the
 fitted estimator of it.  The start of a point is the line through its neighbours: u and the coefficients are linear in C as in
-`problems.between`, which for the hinge is the exact path between two break points.
+`problems/between_two_C`, which for the hinge is the exact path between two break points.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ import numpy as np
 
 from .between_two_C import PathPoint, largest_relative_gap
 
-#: Points beyond which none are added, for each one that was asked for.
-MOST = 20
-
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """One C: the arrays of its certificate, and what the neighbours need."""
+    """One C: the arrays of its certificate, and the figures that the bounds to its neighbours need."""
 
     C: float
     certificate: Any
-    arrays: Mapping[str, np.ndarray]  #: that are linear in C between neighbours
+    arrays: Mapping[str, np.ndarray]  #: taken as linear in C between neighbours
     shapes: list[PathPoint]  #: one for each subproblem
     fitted: Any
     asked: bool
@@ -35,9 +32,9 @@ class Point:
 
 
 class Start:
-    """Stands for a certificate to resume from, made when it is asked for.
+    """The arrays of a certificate to resume from, computed when first read.
 
-    ``ready``: it is known to be good enough as it is.  ``guessed``: whoever has a better guess may take that.
+    ``ready``: its gap is known to be small enough.  ``guessed``: a solver with a better guess may use its own.
     """
 
     def __init__(
@@ -56,6 +53,8 @@ class Start:
 
 
 class Session(Protocol):
+    """A model's data, encoded once, on which a point for each C is solved."""
+
     parameter: str
     X: Any  # the training rows
 
@@ -70,18 +69,18 @@ class Session(Protocol):
 
 
 def follow(session: Session, Cs: np.ndarray, between: float) -> tuple[list[Point], np.ndarray]:
-    """Certified points at all Cs, and others between them where needed; the relative gap that holds between neighbours."""
+    """Certified points at all Cs, with points added between them where needed, and the gap that holds between neighbours."""
     session.prepare(Cs)
     points: list[Point] = []
     for C in Cs.tolist():
-        points.append(session.point(C, _start(points, C, session.tol), True))
-    most = MOST * len(points)
+        points.append(session.point(C, _start_from(points, C, session.tol), True))
+    most = 20 * len(points)  # points, however many the bounds would need
     k = 0
     bounds: list[float] = []
     while k + 1 < len(points):
         first, second = points[k], points[k + 1]
-        bound = worst(first, second)
-        own = max(_own(first), _own(second))
+        bound = largest_gap_between(first, second)
+        own = max(_largest_own_gap(first), _largest_own_gap(second))
         if bound <= max(between, own) or len(points) >= most or second.C <= first.C * (1.0 + 1e-9):
             bounds.append(bound)
             k += 1
@@ -89,11 +88,11 @@ def follow(session: Session, Cs: np.ndarray, between: float) -> tuple[list[Point
         # The bound falls with the square of the width.
         pieces = int(min(16, max(2, math.ceil(math.sqrt(bound / max(between, own))))))
         added = [first.C * (second.C / first.C) ** (j / pieces) for j in range(1, pieces)]
-        points[k + 1 : k + 1] = [session.point(C, line(first, second, C), False) for C in added]
+        points[k + 1 : k + 1] = [session.point(C, start_on_line(first, second, C), False) for C in added]
     return points, np.array(bounds)
 
 
-def _start(points: list[Point], C: float, tol: float) -> Start | None:
+def _start_from(points: list[Point], C: float, tol: float) -> Start | None:
     """The last point as it is, where its gap at the new C is known to be small; else the line through the last two.
 
     Kernel machines scale the last point: its scores scale too, and no column of the matrix is needed.  (Cut back into the box
@@ -102,22 +101,22 @@ def _start(points: list[Point], C: float, tol: float) -> Start | None:
     if not points:
         return None
     if points[-1].shapes[0].f is not None:
-        return scaled(points[-1], C)
+        return start_scaled(points[-1], C)
     if all(one.f is None and one.relative_gap_at(C) <= 0.9 * tol for one in points[-1].shapes):
-        return scaled(points[-1], C, ready=True)
-    return scaled(points[-1], C) if len(points) == 1 else line(points[-2], points[-1], C)
+        return start_scaled(points[-1], C, ready=True)
+    return start_scaled(points[-1], C) if len(points) == 1 else start_on_line(points[-2], points[-1], C)
 
 
-def worst(first: Point, second: Point) -> float:
-    """The relative gap that the interpolated model keeps between two points, all its subproblems looked at alone."""
+def largest_gap_between(first: Point, second: Point) -> float:
+    """The relative gap that the interpolated model keeps between two points: the largest of its subproblems' gaps."""
     return max(largest_relative_gap(a, b) for a, b in zip(first.shapes, second.shapes))
 
 
-def _own(point: Point) -> float:
+def _largest_own_gap(point: Point) -> float:
     return max((s.gap / s.dual if s.dual > 0.0 else math.inf) for s in point.shapes)
 
 
-def line(first: Point, second: Point, C: float) -> Start:
+def start_on_line(first: Point, second: Point, C: float) -> Start:
     """The arrays at C on the line through two points; beyond them it is a guess, and cut back into the box by the solver."""
     t = (C - first.C) / (second.C - first.C)
 
@@ -132,7 +131,7 @@ def line(first: Point, second: Point, C: float) -> Start:
     return Start(make, guessed=True)
 
 
-def scaled(point: Point, C: float, ready: bool = False) -> Start:
+def start_scaled(point: Point, C: float, ready: bool = False) -> Start:
     """The dual point grows with C; the coefficients stay."""
 
     def make() -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What `path` returns."""
+"""The results of `path`: certified points with bounds between them, or the exact path of the hinge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gapless.errors import at_zero
 from gapless.rows.hashes import row_hashes
 from gapless.solvers.linear.hinge_path import HingePath
 
-from .points import Point, Session, Start, line
+from .points import Point, Session, Start, start_on_line
 from .score_steps import ScoreSteps
 
 
@@ -68,7 +68,7 @@ class _Result:
 
 @result
 class Path(_Result):
-    """Certified points and what holds between them.
+    """Certified points, and bounds that hold between them.
 
     Cs : every point, the asked ones and those added; ``asked`` says which
     certificates : one for each point, as of a fit; ``primal``, ``dual``, ``relative_gap`` are their figures as arrays
@@ -160,7 +160,7 @@ class Path(_Result):
                 f"{self.parameter} = {C:g} is outside of this path, which goes from {self.Cs[0]:g} to {self.Cs[-1]:g}."
             )
         k = int(np.searchsorted(self.Cs, C)) - 1
-        between = line(self._points[k], self._points[k + 1], C)
+        between = start_on_line(self._points[k], self._points[k + 1], C)
         return self._session.model(self._session.point(C, Start(between.arrays, ready=True), False))
 
     def decision_function(self, X: Any, C: float) -> np.ndarray:
@@ -172,7 +172,7 @@ class Path(_Result):
         return len(self._points)
 
     def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
-        """What a notebook shows: a line for each point; ``between`` is the bound up to the next one."""
+        """A line for each point, as a notebook shows it; ``between`` is the bound up to the next point."""
         between = [*self.between.tolist(), None]
         columns = (self.Cs, self.asked, self.status, self.primal, self.dual, self.relative_gap, between)
         return (self.parameter, "asked", "status", "primal", "dual", "relative gap", "between"), list(

@@ -5,11 +5,11 @@ On a segment of the path (`solvers/linear/hinge_path`) the score of a row x is C
     f(x; C) = C g(lam),      g(lam) = sum_j nu_j(lam) K(x, x_j) + beta(lam)
 
 so that x changes side at most once on a segment, at the root of g, and otherwise only at a break point where the offset
-jumps.  All roots are found; the accuracy between two neighbours is counted, not sampled.
+jumps.  All roots are found; the accuracy between two neighbouring roots is counted, not sampled.
 
 boundary   A row with g = 0 on a whole segment (to rounding) has the score 0, which `predict` gives to the first class.
 touch      A row with g = 0 at one end of a segment has the sign of the other end on all of the segment.
-ties       Roots nearer to each other than their rounding are one step.  A row that steps there and back there has not moved.
+ties       Roots nearer to each other than their rounding are one step.  A row that changes side twice in it has not moved.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def score_steps(
     low, high = found.reach
     at, row, doubt = [], [], []
     first = before = None
-    for side in _sides(found, lines, size):
+    for side in _segment_by_segment(found, lines, size):
         if before is None:
             first = side.left
         else:
@@ -109,7 +109,7 @@ def score_steps(
         doubt.append(side.doubt[crossed])
         before = side.right
     assert first is not None
-    edges, changed = _edges(np.concatenate(at), np.concatenate(row), np.concatenate(doubt))
+    edges, changed = _merge_ties(np.concatenate(at), np.concatenate(row), np.concatenate(doubt))
     right = known & (first == positive)
     scores = [right.mean()]
     for rows in changed:
@@ -119,8 +119,8 @@ def score_steps(
 
 
 @dataclass(frozen=True, eq=False)
-class _Sides:
-    """The rows on one segment: predicted positive at its smaller and larger C, the C between at which a row changes."""
+class _SegmentSides:
+    """The rows on one segment: whether predicted positive at its smaller and at its larger C, and the C of the change."""
 
     low: float  #: the smaller end, C
     left: np.ndarray
@@ -129,7 +129,9 @@ class _Sides:
     doubt: np.ndarray  #: how far rounding can move a crossing
 
 
-def _sides(found: HingePath, lines: Callable[[np.ndarray], np.ndarray], size: np.ndarray) -> Iterator[_Sides]:
+def _segment_by_segment(
+    found: HingePath, lines: Callable[[np.ndarray], np.ndarray], size: np.ndarray
+) -> Iterator[_SegmentSides]:
     # Segments whose lines are computed together: their kernel values are computed once for all of them.
     segments_at_once = 256
     for begin in range(0, len(found.segments), segments_at_once):
@@ -148,15 +150,15 @@ def _sides(found: HingePath, lines: Callable[[np.ndarray], np.ndarray], size: np
 
 def _segment_sides(
     start: float, end: float, g: np.ndarray, rate: np.ndarray, room: np.ndarray, rate_room: np.ndarray
-) -> _Sides:
+) -> _SegmentSides:
     top, bottom = max(start, end), min(start, end)
     signs = []
     for lam in (top, bottom):
         if lam == np.inf:
-            sign = np.where(np.abs(rate) > rate_room, np.sign(rate), _sign(g, room))
+            sign = np.where(np.abs(rate) > rate_room, np.sign(rate), _sign_beyond(g, room))
         else:
             by = lam - start
-            sign = _sign(g + by * rate, room + abs(by) * rate_room)
+            sign = _sign_beyond(g + by * rate, room + abs(by) * rate_room)
         signs.append(sign)
     left = np.where(signs[0] == 0, signs[1], signs[0])
     right = np.where(signs[1] == 0, signs[0], signs[1])
@@ -165,15 +167,15 @@ def _segment_sides(
         crossing = 1.0 / lam
         doubt = crossing * (room / np.abs(rate) / lam)
     low = 0.0 if top == np.inf else 1.0 / top
-    return _Sides(low, left > 0, right > 0, crossing, doubt)
+    return _SegmentSides(low, left > 0, right > 0, crossing, doubt)
 
 
-def _sign(g: np.ndarray, room: np.ndarray) -> np.ndarray:
+def _sign_beyond(g: np.ndarray, room: np.ndarray) -> np.ndarray:
     return np.where(np.abs(g) <= room, 0.0, np.sign(g))
 
 
-def _edges(at: np.ndarray, row: np.ndarray, doubt: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Steps in the order of C, those within their rounding as one, and the rows that have another side after each."""
+def _merge_ties(at: np.ndarray, row: np.ndarray, doubt: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The steps in the order of C, steps within their rounding merged to one, and the rows that change side at each."""
     order = np.argsort(at, kind="stable")
     at, row, doubt = at[order], row[order], doubt[order]
     edges, changed = [], []

@@ -1,5 +1,4 @@
-"""How the fits of one chain are made: each way gives a view of a fitted model for every candidate, or None where it does not
-suit."""
+"""The ways to fit the candidates of a chain: each returns the answers of every fitted model, or None where it does not apply."""
 
 from __future__ import annotations
 
@@ -11,6 +10,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import r2_score
+from sklearn.pipeline import Pipeline
 
 from gapless.encode.gamma import resolve_gamma
 from gapless.encode.labels import encode_labels
@@ -20,7 +22,7 @@ from gapless.estimators.least_squares import Ridge
 from gapless.estimators.svc import SVC
 from gapless.kernels.named import named_kernel
 from gapless.solvers.kernel.folds import hold_matrix, solve_chain
-from gapless.solvers.least_squares import many_penalties as R
+from gapless.solvers.least_squares.many_penalties import decomposition_pays, ridge_chain
 from gapless.solvers.loop import Loop
 
 from .folds import take
@@ -28,7 +30,7 @@ from .folds import take
 
 @dataclass(frozen=True)
 class Chain:
-    """Candidates in the order of their fits, on one fold."""
+    """Candidates that differ in C (alpha) only, in the order of their fits, on one fold."""
 
     group: int
     fold: int
@@ -36,52 +38,43 @@ class Chain:
     folds: int
 
 
-class View(ClassifierMixin, BaseEstimator):
-    """The answers of a fitted classifier on the test rows, where a scorer asks for them."""
+class AnswersOnTest(ClassifierMixin, BaseEstimator):
+    """A fitted classifier's answers on the test rows, in the form of an estimator, for a scorer."""
 
-    def __init__(self, classes: np.ndarray, scores: np.ndarray, called: np.ndarray, gap: float) -> None:
-        self.classes, self.scores, self.called, self.gap = classes, scores, called, gap
+    def __init__(self, classes: np.ndarray, scores: np.ndarray, predicted: np.ndarray, gap: float) -> None:
+        self.classes, self.scores, self.predicted, self.gap = classes, scores, predicted, gap
         self.classes_ = classes
         self.relative_gap = gap
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.called
+        return self.predicted
 
     def decision_function(self, X: Any) -> np.ndarray:
         return self.scores
 
 
-class RegressionView(RegressorMixin, BaseEstimator):
-    """The same of a regression."""
+class PredictionsOnTest(RegressorMixin, BaseEstimator):
+    """A fitted regression's predictions on the test rows, in the form of an estimator, for a scorer."""
 
     relative_gap = math.nan
 
-    def __init__(self, called: np.ndarray) -> None:
-        self.called = called
-        self.called_ = called
+    def __init__(self, predicted: np.ndarray) -> None:
+        self.predicted = predicted
+        self.predicted_ = predicted
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.called
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A model, its earlier steps, and what it is asked about."""
-
-    model: Any
-    relative_gap: float
+        return self.predicted
 
 
 # -- kernel machines ---------------------------------------------------------------------------------------------
 
 
-def kernel_way(
+def fit_kernel_chain(
     ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
 ) -> list[Any] | None:
-    """SVC with a finite C: on one matrix of all rows."""
-    # The worst pair at which a fit inside a fold ends at the latest: scikit-learn's own criterion and value.
-    finest_pair = 1e-3
-    machines = [_final(model) for model in models]
+    """Fit SVC with a finite C, on one matrix of all rows."""
+    finest_pair = 1e-3  # the worst pair at which a fit inside a fold ends at the latest, as in scikit-learn
+    machines = [_final_step(model) for model in models]
     first = machines[0]
     if type(first) is not SVC or any(math.isinf(float(m.C)) for m in machines):
         return None
@@ -98,7 +91,7 @@ def kernel_way(
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n > ev.most_rows:
         return None
-    rows = _rows(X)
+    rows = _float_rows(X)
     weights = check_sample_weight(ev.weights if ev.weights is None else ev.weights[train], train.size)
     task = first._task()
     gamma = resolve_gamma(task.gamma, rows[train], weights)
@@ -130,17 +123,18 @@ def kernel_way(
     return [_votes(labels.classes, part, gap) for part, gap in zip(columns, gaps)]
 
 
-def _votes(classes: np.ndarray, columns: np.ndarray, gap: float) -> View:
-    """What SVC makes of the scores of pairs."""
+def _votes(classes: np.ndarray, columns: np.ndarray, gap: float) -> AnswersOnTest:
+    """SVC's predictions and decision values from the scores of its pairs."""
     if columns.shape[1] == 1:
         scores = columns.ravel()
-        return View(classes, scores, classes[(scores > 0.0).astype(np.intp)], gap)
+        return AnswersOnTest(classes, scores, classes[(scores > 0.0).astype(np.intp)], gap)
     votes = count_votes(columns, classes.size)
     shaped = votes + confidences_of_pairs(columns, classes.size)
-    return View(classes, shaped, classes[votes.argmax(axis=1)], gap)
+    return AnswersOnTest(classes, shaped, classes[votes.argmax(axis=1)], gap)
 
 
-def _rows(X: Any) -> Any:
+def _float_rows(X: Any) -> Any:
+    """X as CSR or as a C-ordered array of floats; float32 stays float32."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X)
     found = np.asarray(X)
@@ -150,17 +144,17 @@ def _rows(X: Any) -> Any:
 # -- ridge -------------------------------------------------------------------------------------------------------
 
 
-def ridge_way(
+def fit_ridge_chain(
     ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
 ) -> list[Any] | None:
-    """Ridge with numbers for alpha."""
-    machines = [_final(model) for model in models]
+    """Fit Ridge with numbers for alpha, from one decomposition."""
+    machines = [_final_step(model) for model in models]
     first = machines[0]
     if type(first) is not Ridge or len(machines) < 2 or first.time_limit is not None:
         return None
     alphas = [machine.alpha for machine in machines]
-    rows = _rows(X)
-    if not R.decomposition_pays(rows, alphas):
+    rows = _float_rows(X)
+    if not decomposition_pays(rows, alphas):
         return None
     for machine in machines:
         machine._check_parameters()
@@ -168,47 +162,47 @@ def ridge_way(
     weights = None if ev.weights is None else ev.weights[train]
     found = []
     Y = y[train].reshape(train.size, -1)
-    for W, b in R.ridge_chain(rows[train], Y, weights, alphas, bool(first.fit_intercept)):
+    for W, b in ridge_chain(rows[train], Y, weights, alphas, bool(first.fit_intercept)):
         loop.tick()
-        called = np.asarray(rows[test] @ W) + b
-        found.append(RegressionView(called.ravel() if y.ndim == 1 else called))
+        predicted = np.asarray(rows[test] @ W) + b
+        found.append(PredictionsOnTest(predicted.ravel() if y.ndim == 1 else predicted))
     return found
 
 
 # -- anything ----------------------------------------------------------------------------------------------------
 
 
-def warm_way(
+def fit_one_by_one(
     ev: Any, chain: Chain, models: Sequence[Any], X: Any, front: Any, train: np.ndarray, test: np.ndarray, loop: Loop
 ) -> list[Any]:
-    """fit, each from the one before where the model can; the last way, which suits everything."""
+    """Call ``fit`` for each candidate, from the model before it where it has ``init``; this way applies to every model."""
     rows, y = take(X, train), take(ev.y, train)
     fitting: dict[str, Any] = {} if ev.weights is None else {"sample_weight": ev.weights[train]}
     found: list[Any] = []
     before: Any = None
     for model in models:
         loop.tick()
-        last = _final(model)
+        last = _final_step(model)
         can = hasattr(last, "get_params") and "init" in last.get_params(deep=False) and len(models) > 1
         if can and before is not None:
             last.set_params(init=before)
         last.fit(rows, y, **fitting)
         if can:
             last.set_params(init=None)
-            # Where a fit ends by its gap it ends at the same place from any start; a perceptron does not.
+            # A fit that ends by its gap ends at the same place from any start; a perceptron's end depends on its start.
             before = last if _gap_of(last) is not None else None
-        asked = _Asked(last, take(X, test))
+        asked = FittedOnTest(last, take(X, test))
         found.append(asked)
     return found
 
 
 def _gap_of(model: Any) -> float | None:
-    """The relative gap of a fitted model; None where its certificate has none, as those of perceptrons and boosted models."""
+    """The relative gap of a fitted model; None where its certificate has no gap, as for perceptrons and boosted models."""
     return getattr(getattr(model, "certificate_", None), "relative_gap", None)
 
 
-class _Asked:
-    """A fitted model that is asked about rows which its earlier steps have transformed already."""
+class FittedOnTest:
+    """A fitted model together with the test rows that its pipeline's earlier steps have transformed already."""
 
     def __init__(self, model: Any, rows: Any) -> None:
         self._model, self._rows = model, rows
@@ -226,24 +220,20 @@ class _Asked:
         def answer(X: Any) -> Any:
             return found(self._rows)
 
-        answer.__name__ = name  # scorers look at it
+        answer.__name__ = name  # scorers read it
         return answer
 
     def __sklearn_tags__(self) -> Any:
         return self._model.__sklearn_tags__()
 
 
-def constant_view(ev: Any, train: np.ndarray, test: np.ndarray) -> Any:
-    """The answers of the one class that a fold trains on."""
-    from sklearn.dummy import DummyClassifier
-
+def fit_constant(ev: Any, train: np.ndarray, test: np.ndarray) -> Any:
+    """A model that predicts the only class of the training rows."""
     rows = np.zeros((test.size, 1))
-    return _Asked(DummyClassifier().fit(np.zeros((train.size, 1)), take(ev.y, train)), rows)
+    return FittedOnTest(DummyClassifier().fit(np.zeros((train.size, 1)), take(ev.y, train)), rows)
 
 
-def _final(model: Any) -> Any:
-    from sklearn.pipeline import Pipeline
-
+def _final_step(model: Any) -> Any:
     while isinstance(model, Pipeline):
         model = model.steps[-1][1]
     return model
@@ -252,37 +242,35 @@ def _final(model: Any) -> Any:
 # -- scores ------------------------------------------------------------------------------------------------------
 
 
-def score_of(ev: Any, view: Any, train: np.ndarray, test: np.ndarray) -> list[Any]:
-    """[score, relative gap, errors, rows]; errors are counted where the rows have no weights."""
+def score_fold(ev: Any, view: Any, train: np.ndarray, test: np.ndarray) -> list[Any]:
+    """[score, relative gap, errors, rows] of a fitted model; errors are counted where the rows have no weights."""
     truth = take(ev.y, test)
     wrong = math.nan
     weights = None if ev.weights is None else ev.weights[test]
     if ev.classifier:
-        called = np.asarray(view.predict(None if not isinstance(view, _Asked) else view._rows)).ravel()
-        off = called != np.asarray(truth).ravel()
+        predicted = np.asarray(view.predict(None if not isinstance(view, FittedOnTest) else view._rows)).ravel()
+        off = predicted != np.asarray(truth).ravel()
         wrong = float(np.count_nonzero(off))
         if ev.scoring is None:
-            score = 1.0 - (float(np.mean(off)) if weights is None else _mean(off, weights))
+            score = 1.0 - (float(np.mean(off)) if weights is None else _weighted_mean(off, weights))
             return [score, float(view.relative_gap), wrong if weights is None else math.nan, float(test.size)]
     if ev.scoring is None:
-        from sklearn.metrics import r2_score
-
-        called = view.predict(None if not isinstance(view, _Asked) else view._rows)
-        score = r2_score(np.asarray(truth, dtype=np.float64), called, sample_weight=weights)
+        predicted = view.predict(None if not isinstance(view, FittedOnTest) else view._rows)
+        score = r2_score(np.asarray(truth, dtype=np.float64), predicted, sample_weight=weights)
     else:
-        rows = view._rows if isinstance(view, _Asked) else take(ev.X, test)
+        rows = view._rows if isinstance(view, FittedOnTest) else take(ev.X, test)
         try:
             score = ev.scoring(view, rows, truth)
         except AttributeError as error:  # a scorer of probabilities, and a model that gives none
             if "predict_proba" not in str(error):
                 raise
             raise ValueError(
-                f"{type(_final(ev.model)).__name__} gives no probabilities, which the score needs"
+                f"{type(_final_step(ev.model)).__name__} gives no probabilities, which the score needs"
             ) from None
     return [float(score), float(view.relative_gap), wrong if weights is None else math.nan, float(test.size)]
 
 
-def _mean(values: np.ndarray, weights: np.ndarray) -> float:
+def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
     total = float(weights.sum())
     if total <= 0.0:
         raise ValueError("the test rows of a fold have no weight")

@@ -1,4 +1,4 @@
-"""Who is left out when: the folds of a cross-validation, or one part held out."""
+"""The folds of a cross-validation, or one part held out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gapless._runtime.written import written
 @result
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """(training rows, test rows) of each.
+    """The training rows and the test rows of each fold.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Folds:
         return len(self.splits) == 1
 
     def mean(self, scores: np.ndarray) -> float:
-        """The mean score over the folds; one that is not defined for want of a class is left out, any other NaN counts.
+        """The mean score over the folds; a score that a missing class leaves undefined is left out, any other NaN counts.
 
         ``scores`` has a number for each fold.
         """
@@ -85,7 +85,7 @@ def make_folds(cv: Any, X: Any, y: Any, *, classifier: bool, seed: int = 0, grou
         splitter = kind(1, test_size=float(cv), random_state=seed)
         said = f"{float(cv):g} of the rows held out"
         if classifier and not _can_stratify(y, float(cv), n):
-            splitter, cv = None, [_share(np.unique(np.asarray(y), return_inverse=True)[1], float(cv), seed)]
+            splitter, cv = None, [_hold_out(np.unique(np.asarray(y), return_inverse=True)[1], float(cv), seed)]
     elif hasattr(cv, "split"):
         splitter, said = cv, type(cv).__name__
     else:
@@ -123,7 +123,7 @@ def deal(codes: np.ndarray, parts: int, seed: int) -> list[tuple[np.ndarray, np.
     return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(parts)]
 
 
-def _share(codes: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _hold_out(codes: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """(training rows, test rows): of every class its share as near as whole rows allow; a class of one row is trained on."""
     alone = np.bincount(codes)[codes] == 1
     order = np.random.RandomState(seed).permutation(np.flatnonzero(~alone))
@@ -138,7 +138,7 @@ def _most_rows(y: Any) -> int:
 
 
 def _can_stratify(y: Any, share: float, n: int) -> bool:
-    """Whether scikit-learn can: two rows of each class, and as many rows in each part as there are classes."""
+    """Whether scikit-learn can stratify: it needs two rows of each class, and a row for each class in both parts."""
     counts = np.unique(np.asarray(y), return_counts=True)[1]
     held = int(np.ceil(share * n))
     return bool(counts.min() >= 2 and held >= len(counts) and n - held >= len(counts))

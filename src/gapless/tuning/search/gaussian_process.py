@@ -1,14 +1,14 @@
-"""A Gaussian process over the lattice: look where the expected improvement on the best score so far is largest.
+"""A Gaussian process over the lattice: visit the candidate with the largest expected improvement on the best score so far.
 
     EI(x) = E max(0, f(x) - best),        f(x) ~ N(m(x), s(x)^2) given the scores so far
 
 Coordinates are places on the axes, 0 to 1, so that C and gamma on a logarithmic lattice are equally spaced.  The kernel is
 Matern's with nu = 5/2 and a length for each axis; lengths and noise are a few fixed ones, and the improvement is averaged over
 them by how likely they make the scores (a single best one is overconfident after ten scores).  The improvement is that of the
-package bayesian-optimization (Jones, Schonlau and Welch 1998), looked up at every candidate that is not known yet.
+package bayesian-optimization (Jones, Schonlau and Welch 1998), computed at every candidate that has no score yet.
 
-What the process sees is -log(1 + (best - score) / the median of best - score): most of a grid is far below its best, by how
-much is of no interest, and near the best this is the score itself.
+The process is fitted to -log(1 + (best - score) / the median of best - score): most of a grid is far below its best, and the
+distance does not matter there; near the best this is linear in the score.
 """
 
 from __future__ import annotations
@@ -21,19 +21,16 @@ import numpy as np
 
 from .lattice import Lattice
 
-#: Settings of lengths and noise that are tried, at most; beyond, all axes but one have one length.
-MOST = 200
-
 
 def search(lattice: Lattice, score: Callable[[int], float], most: int, seed: int) -> Generator[list[int], None, None]:
-    # Candidates of the first look: so many, and so many more for each axis.
-    first_candidates, candidates_per_axis = 4, 3
-    improvement = _package()
+    """Candidates by expected improvement, one after the other; the first ones are spread over the lattice."""
+    first_candidates, candidates_per_axis = 4, 3  # of the first choice: four, and three more for each axis
+    improvement = _expected_improvement()
     places = np.array([_coordinates(lattice, k) for k in lattice])
-    known = _design(places, min(most, first_candidates + candidates_per_axis * places.shape[1]))
+    known = _first_candidates(places, min(most, first_candidates + candidates_per_axis * places.shape[1]))
     yield known
     while len(known) < most:
-        seen = transformed(np.array([score(k) for k in known]))
+        seen = transform_scores(np.array([score(k) for k in known]))
         rest = np.setdiff1d(np.arange(len(places)), known)
         value = np.zeros(rest.size)
         for weight, mean, deviation in posteriors(places[known], seen, places[rest]):
@@ -42,8 +39,8 @@ def search(lattice: Lattice, score: Callable[[int], float], most: int, seed: int
         yield [known[-1]]
 
 
-def transformed(scores: np.ndarray) -> np.ndarray:
-    """Scores as the process sees them; what could not be fitted is as bad as the worst that could."""
+def transform_scores(scores: np.ndarray) -> np.ndarray:
+    """The scores that the process is fitted to; a candidate that failed has the worst score of all that did not."""
     if np.isnan(scores).all():
         return np.zeros(scores.size)
     below = np.nanmax(scores) - np.where(np.isnan(scores), np.nanmin(scores), scores)
@@ -62,12 +59,12 @@ class _Setting(NamedTuple):
 
 def posteriors(places: np.ndarray, scores: np.ndarray, at: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """(weight, mean, standard deviation) of the process at other places, for each likely setting of lengths and noise."""
-    # Settings less likely than the best by more than this (in natural logarithms) do not count.
+    # Settings less likely than the best by more than this (in natural logarithms) are left out.
     unlikely_by = 4.0
     settings = [
         found
         for lengths, noise in _settings(places.shape[1])
-        if (found := _fitted(places, scores, lengths, noise)) is not None
+        if (found := _fit_setting(places, scores, lengths, noise)) is not None
     ]
     best = max(one.likelihood for one in settings)
     likely = [one for one in settings if one.likelihood >= best - unlikely_by]
@@ -81,10 +78,12 @@ def posteriors(places: np.ndarray, scores: np.ndarray, at: np.ndarray) -> list[t
 
 
 def _settings(d: int) -> list[tuple[tuple[float, ...], float]]:
-    # Lengths of an axis on which scores change, and variances of the noise in units of that of the scores.
+    """Lengths for each axis, and a noise. Where all combinations are too many, all axes but one have the same length."""
+    most_settings = 200
+    # Lengths of an axis on which scores change, and variances of the noise in units of the variance of the scores.
     noises = (1e-4, 1e-2, 1e-1)
     length_scales = (0.1, 0.2, 0.4, 0.8)
-    if len(length_scales) ** d * len(noises) <= MOST:
+    if len(length_scales) ** d * len(noises) <= most_settings:
         lengths = set(product(length_scales, repeat=d))
     else:
         lengths = {
@@ -96,8 +95,8 @@ def _settings(d: int) -> list[tuple[tuple[float, ...], float]]:
     return [(one, noise) for one in sorted(lengths) for noise in noises]
 
 
-def _fitted(places: np.ndarray, scores: np.ndarray, lengths: tuple[float, ...], noise: float) -> _Setting | None:
-    """Level and variance at their most likely values, the variance drawn a little towards that of the scores."""
+def _fit_setting(places: np.ndarray, scores: np.ndarray, lengths: tuple[float, ...], noise: float) -> _Setting | None:
+    """Level and variance at their most likely values, the variance drawn a little towards the variance of the scores."""
     n, spread = scores.size, float(scores.var()) or 1.0
     try:
         factor = np.linalg.cholesky(_matern(places, places, lengths) + noise * np.eye(n))
@@ -120,15 +119,15 @@ def _matern(a: np.ndarray, b: np.ndarray, lengths: tuple[float, ...]) -> np.ndar
 
 
 def _coordinates(lattice: Lattice, k: int) -> list[float]:
-    """Where a candidate is on each axis, 0 to 1; which part it is of, where there are several."""
+    """The candidate's place on each axis, 0 to 1, and the part that it belongs to, where there are several."""
     which, at = lattice.place(k)
     own = {axis.name: i / max(1, len(axis) - 1) for axis, i in zip(lattice.parts[which].axes, at)}
     found = [own.get(name, 0.5) for name in lattice.names]
     return found if len(lattice.parts) == 1 else [*found, which / (len(lattice.parts) - 1)]
 
 
-def _design(places: np.ndarray, size: int) -> list[int]:
-    """The first candidates: the middle, then each as far as it can be from those before and from the edges."""
+def _first_candidates(places: np.ndarray, size: int) -> list[int]:
+    """The first candidates: the middle, then each as far as possible from the candidates before it and from the edges."""
     middle = int(((places - 0.5) ** 2).sum(axis=1).argmin())
     chosen = [middle]
     edge = np.minimum(places, 1.0 - places).min(axis=1)
@@ -143,7 +142,7 @@ def _design(places: np.ndarray, size: int) -> list[int]:
     return chosen
 
 
-def _package() -> Callable[[np.ndarray, np.ndarray, float], Any]:
+def _expected_improvement() -> Callable[[np.ndarray, np.ndarray, float], Any]:
     try:
         from bayes_opt import acquisition
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""What a search has found so far, in a file that is always whole: a killed search goes on from it and ends with the same answer.
+"""The scores of a search in a file that is always whole: a killed search goes on from it and ends with the same answer.
 
-What was scored is read and not computed again; where to look next follows from the scores and the seed alone.  A chain of fits
-that start one from the other is written when it is complete, so that no fit starts from where it would not have started.
+Scores in the file are not computed again; the next candidates follow from the scores and the seed alone.  A chain of fits, each
+started from the fit before, is written when it is complete: a resumed search starts every fit from the same model.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import tempfile
 import threading
 from typing import Any
 
-FORMAT, SCHEMA = "gapless tuning", 1
-
 
 class Journal:
-    """Scores by candidate and fold; ``task`` says of what.  Without a path it remembers and writes nothing."""
+    """Scores by candidate and fold; ``task`` describes the search.  Without a path nothing is written."""
+
+    _header = {"format": "gapless tuning", "schema": 1}
 
     def __init__(self, path: Any = None, task: dict[str, Any] | None = None) -> None:
         self.path = None if path is None else os.path.realpath(os.fspath(path))
@@ -41,7 +41,7 @@ class Journal:
         try:
             with open(self.path, encoding="utf-8") as stream:
                 found = json.load(stream)
-            if found.get("format") != FORMAT or found.get("schema") != SCHEMA:
+            if any(found.get(key) != value for key, value in self._header.items()):
                 raise ValueError("no tuning file")
             entries = {str(key): [float(v) for v in value] for key, value in found["entries"].items()}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -57,7 +57,7 @@ class Journal:
         return self.entries.get(key)
 
     def put(self, found: dict[str, list[Any]]) -> None:
-        """Some entries, at once."""
+        """Add entries, and write the file once."""
         with self._lock:
             self.entries.update(found)
             if self.path is not None:
@@ -65,9 +65,7 @@ class Journal:
 
     def _write(self) -> None:
         assert self.path is not None
-        text = json.dumps(
-            {"format": FORMAT, "schema": SCHEMA, "task": self.task, "entries": self.entries}, sort_keys=True
-        )
+        text = json.dumps({**self._header, "task": self.task, "entries": self.entries}, sort_keys=True)
         handle, temporary = tempfile.mkstemp(prefix=".tuning-", dir=os.path.dirname(self.path))
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:

@@ -1,7 +1,7 @@
-"""The settings that can be tried, all of them fixed before the data are looked at.
+"""The settings that can be tried, all of them fixed before the data are read.
 
-A search may visit few of them and decide by what it has seen where to go next: what the training rows may have chosen is still
-one of all.  That number, and not the number of visits, is what a bound after tuning has to pay for.
+A search may visit few of them and choose the next by the scores so far: the training rows still choose one of all.  A bound
+after tuning has to pay for that number, not for the number of visits.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
-
-#: Values of a range, where none are given.
-POINTS = 17
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ class Lattice:
         return iter(range(len(self)))
 
     def place(self, k: int) -> tuple[int, tuple[int, ...]]:
-        """The part of a candidate, and where it is on each axis. ``k`` is its number."""
+        """The part of candidate number ``k``, and its place on each axis."""
         which = int(np.searchsorted(self._starts, k, side="right")) - 1
         at = np.unravel_index(k - int(self._starts[which]), self.parts[which].shape)
         return which, tuple(int(i) for i in at)
@@ -87,7 +85,7 @@ class Lattice:
         return tuple(dict.fromkeys(axis.name for part in self.parts for axis in part.axes))
 
     def document(self) -> list[dict[str, list[str]]]:
-        """What a file says of it: the values as they print."""
+        """The lattice in a journal file: the values as they print."""
         return [{axis.name: [repr(v) for v in axis.values] for axis in part.axes} for part in self.parts]
 
     def __str__(self) -> str:
@@ -108,7 +106,7 @@ def from_grid(param_grid: Any) -> Lattice:
     return Lattice(parts)
 
 
-def from_space(space: Any, points: int = POINTS) -> Lattice:
+def from_space(space: Any, points: int = 17) -> Lattice:
     """Ranges: (low, high), (low, high, "log" or "linear"), or a list of values to choose from.
 
     A range becomes ``points`` values, equal ratios apart where both ends are above 0 and a factor of 10 or more apart.
@@ -157,21 +155,16 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-#: What is searched where nothing is said: the grid of the LIBSVM guide for kernel machines, powers of 2 for C, 10 for alpha.
-_GUIDE_C = tuple(2.0**k for k in range(-5, 16, 2))
-_GUIDE_GAMMA = tuple(2.0**k for k in range(-15, 4, 2))
-
-
 def default_lattice(model: Any, y: Any = None) -> Lattice:
-    """C and gamma of kernel machines, C of linear ones, alpha of ridge; in a pipeline those of its last step.
+    """C and gamma of kernel machines by the grid of the LIBSVM guide, C of linear models, alpha of ridge.
+
+    In a pipeline these are the parameters of its last step.
 
     C and epsilon of an SVR have the unit of the targets: they are multiples of the targets' standard deviation, so that the
     search of 1000 y finds 1000 times the model of y.  An epsilon other than the default is kept.
     """
-    # Width of the tube of an SVR that says nothing of it, in standard deviations of the targets; 0.1 is also the default itself.
+    # Width of an SVR's tube where epsilon is left at its default of 0.1, in standard deviations of the targets.
     tube_width = 0.1
-    from sklearn.pipeline import Pipeline
-
     prefix, last = "", model
     while isinstance(last, Pipeline):
         prefix += f"{last.steps[-1][0]}__"
@@ -179,9 +172,9 @@ def default_lattice(model: Any, y: Any = None) -> Lattice:
     own = last.get_params(deep=False) if hasattr(last, "get_params") else {}
     axes: dict[str, Any] = {}
     if "C" in own:
-        axes["C"] = _GUIDE_C if "gamma" in own else tuple(2.0**k for k in range(-10, 11))
+        axes["C"] = tuple(2.0**k for k in range(-5, 16, 2)) if "gamma" in own else tuple(2.0**k for k in range(-10, 11))
     if "gamma" in own and own.get("kernel") in ("rbf", "poly", "sigmoid"):
-        axes["gamma"] = _GUIDE_GAMMA
+        axes["gamma"] = tuple(2.0**k for k in range(-15, 4, 2))
     if "alpha" in own and not axes:
         axes["alpha"] = tuple(10.0**k for k in np.arange(-4.0, 4.25, 0.5))
     spread = float(np.std(np.asarray(y, dtype=np.float64))) if "epsilon" in own and y is not None else 0.0

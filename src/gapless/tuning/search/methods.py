@@ -18,20 +18,18 @@ import numpy as np
 
 from gapless._runtime.written import written
 
+from .gaussian_process import search
 from .lattice import Lattice
 
-#: A method: (lattice, score of a known candidate, most candidates, seed) -> candidates, until it ends.
+#: A method: (lattice, score of a scored candidate, most candidates, seed) -> candidates to score next, until it ends.
 Method = Generator[list[int], None, None]
 Score = Callable[[int], float]
 
-#: Candidates that `random` and `bayes` visit: this share of all, at most so many where nothing is said.
-SHARE, MOST = 0.25, 60
-
 
 def budget(lattice: Lattice, n_iter: int | None) -> int:
-    """How many candidates an incomplete search may visit."""
+    """The number of candidates that `random` and `bayes` may visit: ``n_iter``, or a quarter of all, at most 60."""
     if n_iter is None:
-        return min(MOST, max(1, math.floor(SHARE * len(lattice))))
+        return min(60, max(1, math.floor(0.25 * len(lattice))))
     if isinstance(n_iter, bool) or not isinstance(n_iter, int | np.integer) or n_iter < 1:
         raise ValueError(f"n_iter must be a whole number of at least 1; got {written(n_iter)}")
     return min(int(n_iter), len(lattice))
@@ -76,8 +74,8 @@ def bisection(lattice: Lattice, score: Score, most: int, seed: int) -> Method:
 
 
 def _best_two(looked: set[int], score: Callable[[int], float]) -> tuple[int, int]:
-    """The place with the highest score, the middle one of those that have it, and the best of the others: what a coarse look
-    ranks second may be the side of the higher hill."""
+    """The place with the highest score (the middle one of equal places), and the second best place, which on a coarse lattice may
+    be the side of the higher hill."""
     places = sorted(looked)
     values = np.array([score(i) for i in places])
     values = np.where(np.isnan(values), -np.inf, values)
@@ -87,15 +85,9 @@ def _best_two(looked: set[int], score: Callable[[int], float]) -> tuple[int, int
     return places[best], places[int(np.argmax(values))]
 
 
-def bayes(lattice: Lattice, score: Score, most: int, seed: int) -> Method:
-    from .gaussian_process import search
-
-    return search(lattice, score, most, seed)
-
-
 METHODS: dict[str, Callable[[Lattice, Score, int, int], Any]] = {
     "grid": grid,
     "random": random,
     "bisection": bisection,
-    "bayes": bayes,
+    "bayes": search,
 }

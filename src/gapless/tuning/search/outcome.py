@@ -10,6 +10,9 @@ import numpy as np
 
 from gapless._runtime.results import result
 from gapless._runtime.written import written
+from gapless.certificates.verify import as_matrix, last_step
+from gapless.judge.fingerprint import digest, row_hashes
+from gapless.theory.samples.hoeffding import clopper_pearson
 
 from .folds import Folds
 from .lattice import Lattice
@@ -132,7 +135,7 @@ class Tuning:
 
     @property
     def best_score(self) -> float:
-        """Its mean score over the folds."""
+        """The mean score of the chosen setting over the folds."""
         return self.folds.mean(self.scores[self.best_index])
 
     @property
@@ -173,7 +176,7 @@ class Tuning:
         return found, left, right
 
     def bound(self, delta: float = 0.05, *, paid: bool = True) -> TuningBound:
-        """How wrong what was chosen can be on new rows, from the rows that were left out.
+        """A bound on the error of the chosen setting on new rows, from the rows that were left out.
 
         refit=False, one split: the error of the returned model is at most the exact binomial end for its errors on the rows held
         out, at delta divided by the number of candidates. K folds: the mean error of the K models that the chosen setting
@@ -181,8 +184,6 @@ class Tuning:
         another one, for which `gapless.bounds` has bounds. ``paid=False`` leaves the candidates unpaid, which is false for what
         was chosen, and is there to show it.
         """
-        from gapless.theory.samples.hoeffding import clopper_pearson
-
         line = self.entries[self.best_index]
         if not self.counted or any(entry is None or math.isnan(entry[2]) for entry in line):
             raise ValueError("errors are counted for classifiers, on rows without weights")
@@ -201,7 +202,7 @@ class Tuning:
         return TuningBound(float(np.mean(ends)), float(delta), self.n_candidates, what, paid)
 
     def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
-        """What a notebook shows: the best candidates."""
+        """The best candidates, as a notebook shows them."""
         head = ("params", "score", "folds", "gap")
         return head, [[row[name] for name in head] for row in self.table[:12]]
 
@@ -231,10 +232,7 @@ def _short(value: Any) -> str:
 
 
 def attach(model: Any, tuning: Tuning, held_out: Any) -> Any:
-    """The fitted model with its record; the certificate says among how many settings the rows may have chosen."""
-    from gapless.certificates.verify import as_matrix, last_step
-    from gapless.judge.fingerprint import digest, row_hashes
-
+    """Put the record on the fitted model; its certificate states the number of settings that the rows chose among."""
     model.tuning_ = tuning
     step = model
     while hasattr(step, "steps"):

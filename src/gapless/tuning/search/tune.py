@@ -1,4 +1,4 @@
-"""`tune`: the setting with the best cross-validated score, on a lattice that is fixed before the rows are looked at."""
+"""`tune`: the setting with the best cross-validated score, on a lattice that is fixed before the rows are read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import get_scorer
+from sklearn.pipeline import Pipeline
 
 from gapless._runtime.clock import now
 from gapless._runtime.written import written
 from gapless.solvers.loop import interruptible
 
-from .evaluate import Evaluation, Step
+from .chains import FittedOnTest, score_fold
+from .evaluate import Evaluation, SearchRows, SearchSettings, Step
 from .folds import Folds, make_folds, take
 from .journal import Journal
-from .lattice import POINTS, Lattice, default_lattice, from_grid, from_space
+from .lattice import Lattice, default_lattice, from_grid, from_space
 from .methods import METHODS, budget
 from .outcome import Nested, Tuning, attach
 from .progress import reporter
@@ -31,7 +35,7 @@ def tune(
     param_grid: Any = None,
     *,
     space: Any = None,
-    points: int = POINTS,
+    points: int = 17,
     method: str = "grid",
     cv: Any = 5,
     scoring: Any = None,
@@ -80,56 +84,55 @@ def tune(
 
     Ctrl-C ends the search, and the best so far is fitted and returned.
     """
-    _check(method, time_limit)
+    _check_method(method, time_limit)
     started = now()
-    lattice = _lattice(model, param_grid, space, points, y)
-    _known_parameters(model, lattice)
-    scorer = _scorer(scoring)
+    lattice = _build_lattice(model, param_grid, space, points, y)
+    _check_parameter_names(model, lattice)
+    scorer = _resolve_scorer(scoring)
     classifier = bool(is_classifier(model))
     folds = make_folds(cv, X, y, classifier=classifier, seed=seed, groups=groups)
     if not refit and not folds.single:
         raise ValueError("refit=False keeps the model of a single split: give a share to hold out, cv=0.3")
     outer = None if nested is None else make_folds(nested, X, y, classifier=classifier, seed=seed + 1, groups=groups)
-    journal = Journal(file, _task(model, lattice, folds, outer, X, y, sample_weight, scoring, method, seed))
-    settings: dict[str, Any] = {
-        "n_jobs": n_jobs,
-        "deadline": None if time_limit is None else started + float(time_limit),
-        "progress": reporter(progress),
-    }
+    journal = Journal(file, _describe_search(model, lattice, folds, outer, X, y, sample_weight, scoring, method, seed))
+    deadline = None if time_limit is None else started + float(time_limit)
     with interruptible() as interruption:
-        settings["interruption"] = interruption
-        ev = Evaluation(model, X, y, sample_weight, folds, lattice, scorer, journal, **settings)
-        complete = _search(ev, method, n_iter, seed)
+        settings = SearchSettings(n_jobs, deadline, reporter(progress), interruption)
+        ev = Evaluation(model, SearchRows(X, y, sample_weight, folds), lattice, scorer, journal, settings)
+        complete = _run_search(ev, method, n_iter, seed)
         _require_a_score(ev)
         checked = None
         if outer is not None and complete:
-            checked, complete = _nested(ev, outer, cv, method, n_iter, seed, settings)
+            checked, complete = _score_nested(ev, outer, cv, method, n_iter, seed, settings)
     status = "complete" if complete else ("interrupted" if interruption.requested else "time_limit")
-    best = min(ev.visited, key=lambda k: (-_or_least(ev.score(k)), k))
-    fitted = _fit(ev.prepared(best), X, y, sample_weight, None if refit else folds.splits[0][0])
-    return attach(
-        fitted,
-        Tuning(
-            method=method,
-            status=status,
-            lattice=lattice,
-            best_index=best,
-            scores={k: ev.scores(k) for k in ev.visited},
-            entries={k: [ev.entry(k, fold) for fold in range(len(folds))] for k in ev.visited},
-            folds=folds,
-            n_fits=ev.n_fits,
-            resumed=journal.resumed,
-            seconds=now() - started,
-            refit=bool(refit),
-            counted=classifier and sample_weight is None,
-            failed=dict(ev.errors),
-            nested=checked,
-        ),
-        None if refit else take(X, folds.splits[0][1]),
+    best = _best_candidate(ev)
+    fitted = fit_rows(ev.with_candidate(best), X, y, sample_weight, None if refit else folds.splits[0][0])
+    record = _record(ev, best, started, method=method, status=status, refit=bool(refit), nested=checked)
+    return attach(fitted, record, None if refit else take(X, folds.splits[0][1]))
+
+
+def _best_candidate(ev: Evaluation) -> int:
+    """The candidate with the best score; of equal scores the first."""
+    return min(ev.visited, key=lambda k: (-_or_least(ev.score(k)), k))
+
+
+def _record(ev: Evaluation, best: int, started: float, **outcome: Any) -> Tuning:
+    return Tuning(
+        lattice=ev.lattice,
+        best_index=best,
+        scores={k: ev.scores(k) for k in ev.visited},
+        entries={k: [ev.entry(k, fold) for fold in range(len(ev.folds))] for k in ev.visited},
+        folds=ev.folds,
+        n_fits=ev.n_fits,
+        resumed=ev.journal.resumed,
+        seconds=now() - started,
+        counted=ev.classifier and ev.weights is None,
+        failed=dict(ev.errors),
+        **outcome,
     )
 
 
-def _check(method: str, time_limit: Any) -> None:
+def _check_method(method: str, time_limit: Any) -> None:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}; got {written(method)}")
     if time_limit is not None and not float(time_limit) > 0.0:
@@ -138,40 +141,43 @@ def _check(method: str, time_limit: Any) -> None:
 
 def _require_a_score(ev: Evaluation) -> None:
     if not any(np.isfinite(ev.score(k)) for k in ev.visited):
-        _nothing_known(ev)
+        _raise_no_score(ev)
 
 
-def _search(ev: Evaluation, method: str, n_iter: int | None, seed: int) -> bool:
-    """Whether the method came to its end."""
+def _run_search(ev: Evaluation, method: str, n_iter: int | None, seed: int) -> bool:
+    """Run the method; whether it came to its end."""
     most = budget(ev.lattice, n_iter)
     if method in ("grid", "random", "bayes"):
         ev.total = (len(ev.lattice) if method == "grid" else most) * len(ev.folds)
     for asked in METHODS[method](ev.lattice, ev.score, most, seed):
         if not ev.run(asked) or ev.stopped:
-            return all(map(ev.known, ev.lattice)) if method == "grid" else False
+            return all(map(ev.is_scored, ev.lattice)) if method == "grid" else False
     return True
 
 
-def _nested(
-    ev: Evaluation, outer: Folds, cv: Any, method: str, n_iter: int | None, seed: int, settings: dict[str, Any]
+def _score_nested(
+    ev: Evaluation,
+    outer: Folds,
+    cv: Any,
+    method: str,
+    n_iter: int | None,
+    seed: int,
+    settings: SearchSettings,
 ) -> tuple[Nested | None, bool]:
-    """The whole procedure inside each outer fold: what it chose, and its score on rows that chose nothing."""
-    from .chains import _Asked, score_of
-
+    """Run the whole search inside each outer fold; its choices, and their scores on rows that had no part in the choice."""
     scores, chosen = [], []
     for number, (train, test) in enumerate(outer.splits):
         X, y = take(ev.X, train), take(ev.y, train)
         weights = None if ev.weights is None else ev.weights[train]
         folds = make_folds(cv, X, y, classifier=ev.classifier, seed=seed)
-        inner = Evaluation(
-            ev.model, X, y, weights, folds, ev.lattice, ev.scoring, ev.journal, prefix=f"outer {number}/", **settings
-        )
-        if not _search(inner, method, n_iter, seed):
+        rows = SearchRows(X, y, weights, folds)
+        inner = Evaluation(ev.model, rows, ev.lattice, ev.scoring, ev.journal, settings, prefix=f"outer {number}/")
+        if not _run_search(inner, method, n_iter, seed):
             return None, False
-        best = min(inner.visited, key=lambda k: (-_or_least(inner.score(k)), k))
+        best = _best_candidate(inner)
         ev.n_fits += inner.n_fits + 1
-        fitted = _fit(inner.prepared(best), X, y, weights, None)
-        scores.append(score_of(ev, _Asked(fitted, take(ev.X, test)), train, test))
+        fitted = fit_rows(inner.with_candidate(best), X, y, weights, None)
+        scores.append(score_fold(ev, FittedOnTest(fitted, take(ev.X, test)), train, test))
         chosen.append(ev.lattice.parameters(best))
     return Nested(tuple(chosen), tuple(tuple(entry) for entry in scores)), True
 
@@ -180,7 +186,7 @@ def _or_least(score: float) -> float:
     return -np.inf if np.isnan(score) else score
 
 
-def _nothing_known(ev: Evaluation) -> None:
+def _raise_no_score(ev: Evaluation) -> None:
     if ev.first_error is not None:
         raise ev.first_error
     if ev.interruption.requested:
@@ -190,9 +196,8 @@ def _nothing_known(ev: Evaluation) -> None:
     raise ValueError("no candidate has a score that is a number")
 
 
-def _fit(model: Any, X: Any, y: Any, weights: Any, rows: np.ndarray | None) -> Any:
-    from sklearn.pipeline import Pipeline
-
+def fit_rows(model: Any, X: Any, y: Any, weights: Any, rows: np.ndarray | None) -> Any:
+    """Fit on some rows, or on all, with the weights at the last step of a pipeline."""
     if rows is not None:
         X, y = take(X, rows), take(y, rows)
         weights = None if weights is None else np.asarray(weights)[rows]
@@ -204,7 +209,7 @@ def _fit(model: Any, X: Any, y: Any, weights: Any, rows: np.ndarray | None) -> A
     return model.fit(X, y, **({} if weights is None else {name: weights}))
 
 
-def _lattice(model: Any, param_grid: Any, space: Any, points: int, y: Any) -> Lattice:
+def _build_lattice(model: Any, param_grid: Any, space: Any, points: int, y: Any) -> Lattice:
     if param_grid is not None and space is not None:
         raise ValueError("param_grid and space exclude each other")
     if param_grid is not None:
@@ -212,7 +217,7 @@ def _lattice(model: Any, param_grid: Any, space: Any, points: int, y: Any) -> La
     return default_lattice(model, y) if space is None else from_space(space, points)
 
 
-def _known_parameters(model: Any, lattice: Lattice) -> None:
+def _check_parameter_names(model: Any, lattice: Lattice) -> None:
     known = model.get_params()
     for name in lattice.names:
         if name not in known:
@@ -221,45 +226,41 @@ def _known_parameters(model: Any, lattice: Lattice) -> None:
             )
 
 
-def _scorer(scoring: Any) -> Any:
+def _resolve_scorer(scoring: Any) -> Any:
     if scoring is None:
         return None
     if callable(scoring):
         return scoring
-    from sklearn.metrics import get_scorer
-
     return get_scorer(scoring)
 
 
-def _task(
+def _describe_search(
     model: Any, lattice: Lattice, folds: Folds, outer: Folds | None, X: Any, y: Any, weights: Any, scoring: Any,
     method: str, seed: int,
 ) -> dict[str, Any]:  # fmt: skip
-    """What a file is of: the same entries, the same search."""
-    parameters = {key: _stable(value) for key, value in clone(model).get_params().items()}
+    """The entries by which a journal file recognises its search."""
+    parameters = {key: _repr_without_address(value) for key, value in clone(model).get_params().items()}
     return {
         "model": type(model).__name__,
         "parameters": repr(sorted((k, v) for k, v in parameters.items() if k not in ("n_jobs", "verbose"))),
         "lattice": lattice.document(),
         "folds": folds.digest() + (outer.digest() if outer is not None else ""),
-        "rows": _digest(X),
-        "targets": _digest(y),
-        "weights": "none" if weights is None else _digest(weights),
+        "rows": hash_values(X),
+        "targets": hash_values(y),
+        "weights": "none" if weights is None else hash_values(weights),
         "scoring": "default" if scoring is None else getattr(scoring, "__name__", None) or str(scoring),
         "method": method,
         "seed": int(seed),
     }
 
 
-def _stable(value: Any) -> str:
-    """The repr without addresses."""
+def _repr_without_address(value: Any) -> str:
+    """The repr; the type's name where the repr holds an address."""
     return type(value).__name__ if " at 0x" in repr(value) else repr(value)
 
 
-def _digest(values: Any) -> str:
-    """Of the values, whatever holds them."""
-    from scipy import sparse
-
+def hash_values(values: Any) -> str:
+    """A hash of the values, which is the same for every container of them."""
     found = hashlib.sha256()
     if sparse.issparse(values):
         csr = values.tocsr()
