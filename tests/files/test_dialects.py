@@ -14,6 +14,8 @@ from gapless.files.cells.dates import is_date, is_time, parts_of, read_both, rea
 from gapless.files.cells.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
 from gapless.files.labels import known_spellings, merged_spellings
 from gapless.judge.files import cells as judge_cells
+from gapless.judge.files import dates as judge_dates
+from gapless.judge.files import numerals as judge_numerals
 from gapless.judge.files.data_file import read_data as judge_read
 from tests.cli.messy import Dialect, Table
 
@@ -217,13 +219,13 @@ DATES = [
 
 @pytest.mark.parametrize(("text", "point", "comma"), NUMBERS)
 def test_numbers(text, point, comma):
-    for reader in (read_number, judge_cells.numeral):
+    for reader in (read_number, judge_numerals.numeral):
         assert (reader(text, "."), reader(text, ",")) == (point, comma)
 
 
 @pytest.mark.parametrize(("text", "day_first", "month_first"), DATES)
 def test_dates(text, day_first, month_first):
-    for reader in (read_date, judge_cells.moment):
+    for reader in (read_date, judge_dates.moment):
         assert (reader(text, "dmy"), reader(text, "mdy")) == (day_first, month_first)
     assert is_date(text) is (day_first is not None or month_first is not None)
 
@@ -235,7 +237,7 @@ def test_the_judge_reads_every_cell_alike():
     for _ in range(20_000):
         text = "".join(draw.choice(signs) for _ in range(draw.randrange(1, 8))).strip()
         for mark in ".,":
-            assert read_number(text, mark) == judge_cells.numeral(text, mark), text
+            assert read_number(text, mark) == judge_numerals.numeral(text, mark), text
         assert is_missing(text) is judge_cells.is_missing(text), text
     signs = [
         "1",
@@ -259,13 +261,13 @@ def test_the_judge_reads_every_cell_alike():
     for _ in range(20_000):
         text = "".join(draw.choice(signs) for _ in range(draw.randrange(1, 9))).strip()
         for order in ("dmy", "mdy"):
-            assert read_date(text, order) == judge_cells.moment(text, order), text
+            assert read_date(text, order) == judge_dates.moment(text, order), text
 
 
 def test_parts_of_dates_are_the_calendars():
     days = [datetime.datetime(1969, 12, 31, 18), datetime.datetime(2024, 2, 29, 6), datetime.datetime(1900, 3, 1)]
     x = np.array([value_of(day) for day in days])
-    for parts in (parts_of(x), judge_cells.parts_of(x)):
+    for parts in (parts_of(x), judge_dates.parts_of(x)):
         assert parts["year"].tolist() == [day.year for day in days]
         assert parts["month"].tolist() == [day.month for day in days]
         assert parts["weekday"].tolist() == [day.weekday() for day in days]
@@ -365,6 +367,6 @@ def test_both_readers_agree_on_odd_texts():
             at = draw.randrange(len(text) + 1)
             text[at : at + draw.randrange(2)] = [draw.choice(signs)] if draw.random() < 0.7 else []
         bare = "".join(text).strip()
-        assert read_both(bare) == (judge_cells.moment(bare, "dmy"), judge_cells.moment(bare, "mdy")), bare
-        assert read_both_marks(bare) == (judge_cells.numeral(bare, "."), judge_cells.numeral(bare, ",")), bare
+        assert read_both(bare) == (judge_dates.moment(bare, "dmy"), judge_dates.moment(bare, "mdy")), bare
+        assert read_both_marks(bare) == (judge_numerals.numeral(bare, "."), judge_numerals.numeral(bare, ",")), bare
         assert is_missing(bare) == judge_cells.is_missing(bare), bare

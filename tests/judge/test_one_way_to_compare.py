@@ -58,7 +58,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "edge > 0",
             "length > 0",
             "raw > 0",
-            "scale > CONSTANT * raw",
+            "scale > constant * raw",
         },
         "linear/case.py": {
             "class_weight[self.index] > 0.0",
@@ -133,7 +133,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "self.K > 2",
         },
         "kernel/__init__.py": {
-            "0 < keep.size <= MOST_ROWS",
+            "0 < keep.size <= 8000",
             "self.kernel['degree'] > 0",
         },
         "least_squares/figures.py": {
@@ -174,7 +174,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "rows.size - n < least",
             "rows.size < 2 * least",
             "rows.size < case.problem['min_split']",
-            "work > MOST_EXACT",
+            "work > most_exact",
         },
         "linear/statement.py": {
             "case.K > 2",

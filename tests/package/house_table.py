@@ -100,7 +100,7 @@ SHARED = {
         "bounds": "what is said of new rows",
         "__main__": "the command",
     },
-    "fits": {},
+    "fits": {"frame": "the clock, the threads and the warnings of a fit"},
     "tests": dict.fromkeys(
         [
             "certificates",

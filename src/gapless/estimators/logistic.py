@@ -17,7 +17,8 @@ from gapless.errors import IllConditionedWarning, SeparationWarning
 from gapless.estimators.shared.constraints import number, options
 from gapless.estimators.shared.linear_classifier import LinearClassifier
 from gapless.fits.likelihood import dependent_columns, fit_unpenalised, separation
-from gapless.fits.linear import Fitted, Task, fit_linear
+from gapless.fits.linear import LinearFit, fit_linear
+from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness
 from gapless.solvers.linear.solve import DESCENTS
 
@@ -177,7 +178,7 @@ class LogisticRegression(LinearClassifier):
                 f"solver={written(self.solver)} needs a penalty: with C=inf there is Newton's method alone."
             )
 
-    def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
+    def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
         for name in ("rank_", "condition_"):
             self.__dict__.pop(name, None)
         if task.C < math.inf:
@@ -187,7 +188,7 @@ class LogisticRegression(LinearClassifier):
         self.rank_, self.condition_ = fitted.certificate.rank, fitted.certificate.condition
         return fitted
 
-    def _warn(self, fitted: Fitted, stacklevel: int = 4) -> None:
+    def _warn(self, fitted: LinearFit, stacklevel: int = 4) -> None:
         certificate = fitted.certificate
         if not isinstance(certificate, GradientCertificate):
             return super()._warn(fitted, stacklevel + 1)

@@ -27,7 +27,7 @@ def fit_hard_margin(task: Any, data: Any, k: int, stop: Any) -> dict[str, Any]:
         return HardMargin.from_rows(X, y, task.offset.kind, task.offset.scale)
 
     problem = build(data.X, data.index)
-    small = problem if data.groups is None else build(*data.small()[:2])
+    small = problem if data.groups is None else build(*data.take_distinct()[:2])
     solution = solve_hard_margin(small, stop, callback=data.callback, interruption=data.interruption)
     if solution.status == "not_finite":
         raise ValueError(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gapless import rows as R
 from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import one_blas_thread, thread_team
+from gapless._runtime.threads import one_blas_thread
 from gapless.certificates.likelihood import GradientCertificate, certify_gradient
 from gapless.certificates.model_document import problem_block, statement
 from gapless.certificates.separation import Separability, decide
@@ -22,7 +22,9 @@ from gapless.solvers.loop import Ended, Interruption, Loop
 from gapless.solvers.newton_system import FACTORED_COLUMNS
 from gapless.solvers.solution import Event, Solution
 
-from .linear import Encoded, Fitted, Task, encode
+from .frame import Frame
+from .linear import LinearFit
+from .linear_encode import LinearRequest, LinearRows, encode_linear
 
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED = 1e8
@@ -36,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 def fit_unpenalised(
-    task: Task,
+    request: LinearRequest,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -45,50 +47,52 @@ def fit_unpenalised(
     start: Any = None,
     callback: Callable[[Event], None] | None = None,
     interruption: Interruption | None = None,
-) -> Fitted:
+) -> LinearFit:
     """``start`` is a fitted model or certificate whose coefficients this fit resumes from."""
-    stopwatch = Stopwatch()
+    frame = Frame(request.stop, request.n_jobs)
     # Where nothing is penalised, neither is the offset.
-    task = replace(task, offset=task.offset._replace(kind="free" if task.offset.kind != "none" else "none", scale=1.0))
-    data = encode(task, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
+    request = replace(
+        request, offset=request.offset._replace(kind="free" if request.offset.kind != "none" else "none", scale=1.0)
+    )
+    data = encode_linear(request, X, y, sample_weight, start=start, callback=callback, interruption=interruption)
     labels, cost = data.labels, data.cost
     if labels.n_classes > 2:
-        task = replace(task, loss="softmax")
+        request = replace(request, loss="softmax")
     _refuse_size(data)
-    with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
-        small, solution = _solve(task, data, stopwatch)
-        coef, intercept = small.split(solution.theta, task.dtype)
+    with frame.running():
+        small, solution = _solve(request, data, frame.stopwatch)
+        coef, intercept = small.split(solution.theta, request.dtype)
         problem = small if data.groups is None else small.on(data.X, data.index, cost.c)
-        claims = certify_gradient(problem, coef, intercept, solution.status, task.stop.relative_gap)
+        claims = certify_gradient(problem, coef, intercept, solution.status, request.stop.relative_gap)
         scores = np.full((coef.shape[0], cost.n_rows), np.nan)
         lines = np.column_stack([coef, intercept]).astype(float)
         scores[:, slice(None) if cost.rows is None else cost.rows] = R.scores_many(problem.rows, lines).T
     certificate = GradientCertificate(
-        tol=task.stop.relative_gap,
+        tol=request.stop.relative_gap,
         **claims,
         n_iter=solution.n_iter,
-        seconds=stopwatch.seconds,
-        compile_seconds=stopwatch.compile_seconds,
+        seconds=frame.stopwatch.seconds,
+        compile_seconds=frame.stopwatch.compile_seconds,
         solver=solution.solver,
         fingerprint=data.fingerprint(),
         statement=statement(
-            task.estimator,
-            task.parameters,
+            request.estimator,
+            request.parameters,
             labels.classes,
             X.shape[1],
-            problem_block(task.loss, task.offset.kind, math.inf, data.class_weight),
+            problem_block(request.loss, request.offset.kind, math.inf, data.class_weight),
             feature_names=feature_names,
-            dtype=task.dtype,
+            dtype=request.dtype,
         ),
         arrays={"coef": coef, "intercept": intercept},
     )
     outcome = Outcome(solution.status, small.basis)
-    if wants_proof(certificate, outcome, task.on_separation, data):
-        certificate = replace(certificate, separation=_separation(data, task.offset.kind == "free", feature_names))
-    return Fitted(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
+    if wants_proof(certificate, outcome, request.on_separation, data):
+        certificate = replace(certificate, separation=_separation(data, request.offset.kind == "free", feature_names))
+    return LinearFit(labels, coef, intercept, scores, solution.history, certificate, cost.restore(cost.c), outcome)
 
 
-def _refuse_size(data: Encoded) -> None:
+def _refuse_size(data: LinearRows) -> None:
     n, d = data.X.shape
     if n * d * float(min(n, d)) > 1e11:  # multiplications to make the columns orthonormal: a minute
         raise NotImplementedError(_too_large(f"{n} rows of {d} columns"))
@@ -98,22 +102,22 @@ def _too_large(what: str) -> str:
     return f"C=inf on {what} is more than Newton's method can factor here; use a large finite C, whose certificate is a gap."
 
 
-def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood, Solution]:
+def _solve(request: LinearRequest, data: LinearRows, stopwatch: Stopwatch) -> tuple[Likelihood, Solution]:
     """The problem with equal rows merged, in its coordinates, and its solution."""
-    loop = Loop(task.stop, interruption=data.interruption, started=stopwatch.started)
-    K, offset = data.labels.n_classes, task.offset.kind == "free"
+    loop = Loop(request.stop, interruption=data.interruption, started=stopwatch.started)
+    K, offset = data.labels.n_classes, request.offset.kind == "free"
     try:
-        problem = Likelihood.build(*data.small(), K, offset, TRUSTED, loop.tick)
+        problem = Likelihood.build(*data.take_distinct(), K, offset, TRUSTED, loop.tick)
     except Ended:
         # Not even coordinates: the model of the offset alone, which needs none.
-        X, index, c = data.small()
+        X, index, c = data.take_distinct()
         problem = Likelihood(R.as_rows(X, float(offset)), index, c, K, no_basis(X.shape[1], c, offset))
         return problem, Solution(problem.start(), np.zeros(0), loop.status or "time_limit", 0, loop.seconds, "start")
     if too_large(problem):
         raise NotImplementedError(
             _too_large(f"{problem.S * problem.basis.width} independent coefficients (at most {FACTORED_COLUMNS})")
         )
-    stop = task.stop
+    stop = request.stop
     if stop.seconds is not None:
         stop = replace(stop, seconds=max(0.0, stop.seconds - stopwatch.seconds))
     theta = None
@@ -127,7 +131,7 @@ def _solve(task: Task, data: Encoded, stopwatch: Stopwatch) -> tuple[Likelihood,
     return problem, solution
 
 
-def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separation: str, data: Encoded) -> bool:
+def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separation: str, data: LinearRows) -> bool:
     """Whether to ask if the classes are separated: where no optimum was found and the fit was not stopped by the clock."""
     if certificate.reach < 1.0:  # the optimum exists
         return False
@@ -136,7 +140,7 @@ def wants_proof(certificate: GradientCertificate, outcome: Outcome, on_separatio
     return outcome.ending == "stalled" or (outcome.ending == "infeasible" and on_separation != "ignore")
 
 
-def _separation(data: Encoded, offset: bool, names: Any) -> Separability | None:
+def _separation(data: LinearRows, offset: bool, names: Any) -> Separability | None:
     with one_blas_thread(), np.errstate(all="ignore"):
         try:
             return decide(data.X, data.labels, data.cost.rows, offset, data.fingerprint(), names)

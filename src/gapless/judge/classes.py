@@ -13,9 +13,6 @@ from .arithmetic.compare import capped, equal
 from .arithmetic.rounding import UNIT, total_of
 from .errors import CertificateError
 
-#: What class weights may differ by, relatively, however many rows there are.
-SHARE = 1e-6
-
 
 def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     """The class index (int64) of each row; CertificateError where a label is none of the classes."""
@@ -114,6 +111,8 @@ def class_weights_agree(
     of two sums, a product and a quotient, so they may differ by gamma_(2n+2), relatively.  A class without
     weight may have any.
     """
+    # What class weights may differ by, relatively, however many rows there are.
+    share = 1e-6
     K = len(classes)
     if not all(math.isfinite(w) and w >= 0 for w in resolved):
         return False, None
@@ -127,7 +126,7 @@ def class_weights_agree(
     total = total_of(weights)
     masses = [total_of(weights[index == k]) for k in range(K)]
     balanced = [total / (K * mass) if mass > 0 else claimed for mass, claimed in zip(masses, resolved, strict=True)]
-    room = capped(2.0 * (2 * weights.size + 8) * UNIT, 1.0, SHARE) * np.array(balanced)
+    room = capped(2.0 * (2 * weights.size + 8) * UNIT, 1.0, share) * np.array(balanced)
     return equal(resolved, balanced, room), balanced
 
 

@@ -27,9 +27,6 @@ SHIFT_0 = 44
 SHIFT_1 = 32
 SHIFT_2 = 29
 
-#: Values hashed at a time: with the temporaries of one lane they stay in the cache.
-_BLOCK_VALUES = 1 << 15
-
 
 def splitmix64(x: np.ndarray) -> np.ndarray:
     """One output of Steele, Lea and Flood's generator for each state in x (uint64)."""
@@ -46,11 +43,13 @@ def lane_multipliers(lane: int, n_features: int) -> np.ndarray:
 
 def row_hashes(X: Any) -> np.ndarray:
     """The (n, 2) uint64 hashes of the rows of X."""
+    # Values hashed at a time: with the temporaries of one lane they stay in the cache.
+    block_values = 1 << 15
     rows = as_rows(X)
     n, d = rows.shape
     multipliers = [lane_multipliers(lane, d) for lane in range(2)]
     out = np.zeros((n, 2), dtype=np.uint64)
-    for block in rows.blocks(_BLOCK_VALUES, _BLOCK_VALUES):
+    for block in rows.blocks(block_values, block_values):
         part = slice(block.start, block.start + block.n)
         if isinstance(block, SparseBlock):
             bits = _bits(block.data)

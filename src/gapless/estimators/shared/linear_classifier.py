@@ -20,7 +20,8 @@ from gapless.certificates.linear import Certificate
 from gapless.encode.clean import ready
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.encode.offset import encode_offset
-from gapless.fits.linear import Fitted, Task, fit_linear
+from gapless.fits.linear import LinearFit, fit_linear
+from gapless.fits.linear_encode import LinearRequest
 from gapless.readings.slackness import Slackness, slackness
 from gapless.solvers.descent.as_solver import check_schedule
 from gapless.solvers.linear.solve import DESCENTS, SOLVERS
@@ -101,7 +102,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         self._warn(fitted)
         return self
 
-    def _take(self, fitted: Fitted) -> None:
+    def _take(self, fitted: LinearFit) -> None:
         """The attributes of a fitted model."""
         self.classes_ = fitted.labels.classes
         self.coef_ = fitted.coef
@@ -112,10 +113,10 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
         self._label_index = fitted.labels.index
         self._set_n_iter()
 
-    def _fitted(self, task: Task, X: Any, y: Any, sample_weight: Any, **options: Any) -> Fitted:
+    def _fitted(self, task: LinearRequest, X: Any, y: Any, sample_weight: Any, **options: Any) -> LinearFit:
         return fit_linear(task, X, y, sample_weight, **options)
 
-    def _task(self, dtype: Any) -> Task:
+    def _task(self, dtype: Any) -> LinearRequest:
         parameters = {name: getattr(self, name) for name in _parameter_names(type(self))}  # type: ignore[arg-type]
         parameters["init"] = None  # a model to start from is not part of what was fitted
         seed = 0
@@ -123,7 +124,7 @@ class LinearClassifier(CoefficientModel, DualModel, ClassifierMixin, BaseEstimat
             seed = _drawn(self.random_state)
         elif self.random_state is not None:
             seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        return Task(
+        return LinearRequest(
             estimator=type(self).__name__,
             parameters=parameters,
             loss=self._loss(),

@@ -22,8 +22,6 @@ from ..arithmetic.rounding import TINY, gamma
 
 #: Up to here the judge counts in integers.
 EXACT = 10_000
-_CHUNK = 512  # products of as many mantissas, each at least 1/2, do not underflow
-_TERMS = 4096
 
 
 class Tail:
@@ -46,10 +44,11 @@ class Tail:
 
     def below(self, p: float) -> tuple[float, float]:
         """P(Bin <= k)/P(Bin = k) between two floats; p above k/n."""
+        terms = 4096
         total, term, j, steps = 0.0, 1.0, self.k, 0
         odds, last = (1.0 - p) / p, 0.0
         while j >= 0:
-            down = np.arange(j, max(-1, j - _TERMS), -1.0)
+            down = np.arange(j, max(-1, j - terms), -1.0)
             ratios = down / (self.n - down + 1.0) * odds
             products = term * np.concatenate(([1.0], np.cumprod(ratios)))
             total += float(products[:-1].sum())
@@ -81,12 +80,13 @@ class Tail:
 
 def _product(factors: np.ndarray) -> tuple[float, int]:
     """The product as mantissa and exponent."""
+    chunk = 512  # products of as many mantissas, each at least 1/2, do not underflow
     exponent = 0
     while factors.size > 1:
         mantissas, exponents = np.frexp(factors)
         exponent += int(exponents.sum(dtype=np.int64))
-        short = -mantissas.size % _CHUNK
-        factors = np.concatenate((mantissas, np.ones(short))).reshape(-1, _CHUNK).prod(axis=1)
+        short = -mantissas.size % chunk
+        factors = np.concatenate((mantissas, np.ones(short))).reshape(-1, chunk).prod(axis=1)
     mantissa, more = math.frexp(float(factors[0])) if factors.size else (0.5, 1)
     return mantissa, exponent + more
 

@@ -21,10 +21,6 @@ from .answers import answers, hyperplane, scores
 from .case import BoundsCase
 from .votes import members_claim, recount
 
-#: Up to this relative gap support vectors are counted as they stand.
-EXACT_GAP = 1e-9
-
-
 # -- held out
 
 
@@ -118,6 +114,8 @@ def _broken(case: BoundsCase) -> str | None:
 
 def _kept(case: BoundsCase, k: int) -> tuple[int, str]:
     """How many rows determine the model, at least, and how that is known."""
+    # Up to this relative gap support vectors are counted as they stand.
+    exact_gap = 1e-9
     alpha, c, _, inner = case.multipliers()
     linear, hard = case.document["estimator"] == "LinearSVC", number(case.problem["C"]) == math.inf
     # The squared hinge, the hard margin and a penalised offset need no row of the offset's own.
@@ -125,7 +123,7 @@ def _kept(case: BoundsCase, k: int) -> tuple[int, str]:
     ends = 0 if tied or inner else 2
     support = int(np.count_nonzero(alpha > 0.0)) + ends
     sub = case.document["certificate"]["subproblems"][0]
-    if sub["relative_gap"] is not None and at_most(number(sub["relative_gap"]), EXACT_GAP) and support <= k:
+    if sub["relative_gap"] is not None and at_most(number(sub["relative_gap"]), exact_gap) and support <= k:
         return min(case.n, support), "rows with alpha > 0 at a gap of rounding size"
     if hard:
         return case.n, "no row of a hard margin is proved to be free of it"

@@ -18,10 +18,7 @@ from ..arithmetic.elementary import _exp_minus, log_bounds
 from ..arithmetic.rounding import ZERO, Interval, exactly
 from .binomial import lowest
 
-TERMS = 160
 NORMAL_ERROR = 1e-13
-_FAR = 8.0
-_ROOT = 0.3989422804014327  # 1/sqrt(2 pi)
 
 
 def log(x: Interval) -> Interval:
@@ -90,12 +87,15 @@ def kl_lower(q: float, c: Interval) -> float:
 
 def normal_below(x: np.ndarray) -> np.ndarray:
     """Phi(x), to NORMAL_ERROR."""
-    size = np.minimum(np.abs(x), _FAR)
+    root = 0.3989422804014327  # 1/sqrt(2 pi)
+    far = 8.0
+    terms = 160
+    size = np.minimum(np.abs(x), far)
     square = size * size
     term = size.copy()
     total = size.copy()
-    for k in range(1, TERMS):
+    for k in range(1, terms):
         term = term * square / (2.0 * k + 1.0)
         total += term
-    half = _ROOT * _exp_minus(0.5 * square) * total
+    half = root * _exp_minus(0.5 * square) * total
     return np.where(x >= 0.0, 0.5 + half, 0.5 - half)

@@ -18,10 +18,6 @@ from .inputs import column_of, training_rows
 from .inputs import features as features_of
 from .table import table_of, text_of
 
-LABEL_NAMES = ("y", "label", "target", "class")
-TRUE, FALSE = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
-CSR_PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
-
 
 class Data(NamedTuple):
     X: Any
@@ -110,12 +106,13 @@ def _number(text: str, file: str, line: int, column: int | str) -> float:
 
 def labels(texts: Sequence[str], kind: str) -> np.ndarray:
     """Labels of a text file in the type of the model's classes; what does not fit stays text."""
+    true, false = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no")
     if kind == "str":
         return np.array(texts, dtype=object)
     if kind == "bool":
         lower = [text.lower() for text in texts]
-        if all(text in TRUE or text in FALSE for text in lower):
-            return np.array([text in TRUE for text in lower])
+        if all(text in true or text in false for text in lower):
+            return np.array([text in true for text in lower])
     try:
         return np.array([int(text) for text in texts], dtype=np.int64)
     except (ValueError, OverflowError):
@@ -228,13 +225,14 @@ def _in_order(names: list[str], wanted: list[str], file: str) -> list[int]:
 
 
 def _column(names: list[str], name: str | None, what: str, file: str) -> int:
+    label_names = ("y", "label", "target", "class")
     if name is not None:
         if name not in names and name.isascii() and name.isdigit() and 0 < int(name[:9]) <= len(names):
             return int(name) - 1
         if name not in names:
             raise _error(f"there is no column {name[:40]!r} ({what}); there are {', '.join(names)[:200]}", file, 1)
         return names.index(name)
-    usual = [j for j, each in enumerate(names) if each.lower() in LABEL_NAMES]
+    usual = [j for j, each in enumerate(names) if each.lower() in label_names]
     return usual[-1] if usual else len(names) - 1
 
 
@@ -299,6 +297,7 @@ class _Parts(NamedTuple):
 
 
 def _npz(file: str, target: str | None, weights: str | None, document: dict[str, Any]) -> Data:
+    csr_parts = ("X_data", "X_indices", "X_indptr", "X_shape")
     try:
         with np.load(file, allow_pickle=False) as archive:
             arrays = {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
@@ -315,13 +314,13 @@ def _npz(file: str, target: str | None, weights: str | None, document: dict[str,
         raise _error(f"there is no array {weights!r} (the weights)", file)
     if "X" in arrays:
         X: Any = arrays["X"]
-    elif all(part in arrays for part in CSR_PARTS):
+    elif all(part in arrays for part in csr_parts):
         shape = arrays["X_shape"]
         if shape.shape != (2,) or shape.dtype.kind not in "iu":
             raise _error("X_shape is not two whole numbers", file)
         X = _Parts(arrays["X_data"], arrays["X_indices"], arrays["X_indptr"], (int(shape[0]), int(shape[1])))
     else:
-        raise _error(f"there is no array X (or {', '.join(CSR_PARTS)})", file)
+        raise _error(f"there is no array X (or {', '.join(csr_parts)})", file)
     rows = (X.shape if isinstance(X, _Parts) or X.ndim == 2 else (-1,))[0]
     if any(array is not None and array.shape[:1] != (rows,) for array in (arrays[label], arrays.get(weight))):
         raise _error(f"X is no table, or {label} or {weight} has not a row for each of its rows", file)

@@ -27,7 +27,8 @@ from ..form.entries import (
     or_none,
 )
 from ..form.schema import Choice, Entry, Table, Test, optional, unchecked
-from .cells import days, numbers, parts_of
+from .cells import days, numbers
+from .dates import parts_of
 
 
 def _told(test: Test) -> Entry:

@@ -23,15 +23,8 @@ from ..form.document import newer_schema
 from ..form.entries import is_count
 from ..kinds import array_shapes, defect, defect_of_arrays
 
-COMMENT_BYTES = 64
-#: model.json has at most these bytes more than 4 times the file: its arrays are about as long as what it says of them.
-MOST_JSON_BYTES = 1 << 23
-#: What parsing may take, beside 16 times the file: an object of Python has some 64 bytes, a block 232 more; 0 has none.
-MOST_PARSED_BYTES = 3 << 24
-MOST_ARRAY_BYTES = 1 << 34
-#: Deflate packs at most 1032 to 1: a member that declares more lies about its size.
-MOST_RATIO = 1100
-_END = struct.Struct("<4s4H2LH")
+#: No array has more bytes; model.json has at most these more than 4 times the file: arrays are as long as what it says of them.
+MOST_ARRAY_BYTES, MOST_JSON_BYTES = 1 << 34, 1 << 23
 _CHUNK = 1 << 20
 
 
@@ -53,17 +46,18 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.nda
 
 
 def _check_digest(stream: BinaryIO, where: str) -> None:
-    size = os.fstat(stream.fileno()).st_size
-    if size < _END.size + COMMENT_BYTES:
+    comment_bytes = 64
+    record, size = struct.Struct("<4s4H2LH"), os.fstat(stream.fileno()).st_size
+    if size < record.size + comment_bytes:
         raise ModelFileError(f"{where}: is no gapless model, or only its beginning ({size} bytes)")
-    stream.seek(size - COMMENT_BYTES - _END.size)
-    end = _END.unpack(stream.read(_END.size))
-    comment = stream.read(COMMENT_BYTES)
-    if end[0] != b"PK\x05\x06" or end[-1] != COMMENT_BYTES:
+    stream.seek(size - comment_bytes - record.size)
+    end = record.unpack(stream.read(record.size))
+    comment = stream.read(comment_bytes)
+    if end[0] != b"PK\x05\x06" or end[-1] != comment_bytes:
         raise ModelFileError(f"{where}: is no gapless model, or is truncated or damaged (no checksum at its end)")
     digest = hashlib.sha256()
     stream.seek(0)
-    left = size - COMMENT_BYTES
+    left = size - comment_bytes
     while left > 0:
         part = stream.read(min(left, _CHUNK))
         if not part:
@@ -76,6 +70,8 @@ def _check_digest(stream: BinaryIO, where: str) -> None:
 
 
 def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    # What parsing may take, beside 16 times the file: an object of Python has some 64 bytes, a block 232 more; 0 has none.
+    most_parsed_bytes = 3 << 24
     with zipfile.ZipFile(stream) as archive:
         members: dict[str, zipfile.ZipInfo] = {}
         for info in archive.infolist():
@@ -88,7 +84,7 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         content = _bytes(archive, members["model.json"], MOST_JSON_BYTES + 4 * size, where)
         several = content.count(b"[") + content.count(b",") - content.count(b" 0,")
         parsed = 64 * several + 296 * content.count(b"{")
-        if parsed > MOST_PARSED_BYTES + 16 * size:
+        if parsed > most_parsed_bytes + 16 * size:
             raise ModelFileError(f"{where}: model.json is of more parts than a file of {size} bytes speaks of")
         document = _json(content, where)
         newer = newer_schema(document)
@@ -120,12 +116,14 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
 
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int, where: str) -> bytearray:
     """The bytes of a member. They are taken as they come out: a false size cannot make us reserve more."""
+    # Deflate packs at most 1032 to 1: a member that declares more lies about its size.
+    most_ratio = 1100
     name = info.filename
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 0x1:
         raise ModelFileError(f"{where}: {name} is encrypted or packed in a way this reader does not know")
     if info.file_size > most:
         raise ModelFileError(f"{where}: {name} declares {info.file_size} bytes; at most {most} are read")
-    if info.file_size > MOST_RATIO * info.compress_size + 4096:
+    if info.file_size > most_ratio * info.compress_size + 4096:
         raise ModelFileError(f"{where}: {name} declares more bytes than its archive can hold")
     content = bytearray()
     with archive.open(info) as member:

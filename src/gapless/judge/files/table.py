@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from ..errors import DataError
-from .cells import numeral
+from .numerals import numeral
 
 SEPARATORS = "\t;|,"
 MOST_TITLES = 40

@@ -8,14 +8,14 @@ from typing import Any
 
 from .schema import Test
 
-#: No count of rows, columns or steps is larger: numpy's int64 holds it, and a float holds it exactly.
-MOST_COUNT = 2**53
 #: How a float that JSON cannot write stands in a document.
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_COUNT
+    # No count of rows, columns or steps is larger: numpy's int64 holds it, and a float holds it exactly.
+    most_count = 2**53
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most_count
 
 
 def is_number(value: Any) -> bool:

@@ -25,12 +25,6 @@ from .document import ESTIMATORS, MATRICES, TABLES, array_shapes, defect, defect
 from .figures import Found, evaluate, evaluate_hard, posed
 from .values import Values, gamma_of_scale, proved_positive
 
-#: Shifts: one is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
-SHIFT_SHARE, NO_SHIFT = 1.0 / 64.0, 8.0
-#: Of at most so many rows a fit tries shifts up to the first share of the largest diagonal value; single precision loses less
-#: than the second, and beyond it another problem is certified.
-MOST_ROWS, LEAST_SHIFT, MOST_SHIFT = 8_000, 1e-7, 2e-6
-
 
 class KernelCase(GapCase):
     """Signs or targets of the rows, and the pair of classes of each subproblem."""
@@ -200,14 +194,17 @@ class KernelCase(GapCase):
 
     def _mercer_claim(self, keep: np.ndarray) -> bool:
         """That the kernel is positive semidefinite: by its form, or proved for the matrix."""
+        # Shifts: one is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
+        shift_share, no_shift = 1.0 / 64.0, 8.0
         name, shift = self.kernel["name"], number(self.kernel["shift"])
         if self.matrix:
             assert isinstance(self.rows, DenseRows)
             K = self._matrix_of(keep)
             close = equal(self.rows.values, self.rows.values.T, 2e-7 * float(np.abs(K).max(initial=0.0)))
-            none = NO_SHIFT * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
-            needed = shift <= none or not proved_positive(K, SHIFT_SHARE * shift)
-            small = at_most(shift, MOST_SHIFT * float(np.diagonal(K).max(initial=0.0)), none)
+            none = no_shift * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
+            needed = shift <= none or not proved_positive(K, shift_share * shift)
+            # Single precision loses less than this share of the largest value; beyond it another problem is certified.
+            small = at_most(shift, 2e-6 * float(np.diagonal(K).max(initial=0.0)), none)
             shown = proved_positive(K, shift) and close and needed and small
             note = f"K + {shift:g} I, by a Cholesky factorisation; and it takes a shift, no larger than rounding"
             return self.claim("positive semidefinite", True, shown, shown, note)
@@ -222,9 +219,11 @@ class KernelCase(GapCase):
     def _no_gap_claim(self, keep: np.ndarray) -> bool:
         """That a kernel without a gap is not one that is positive semidefinite by its form, or with a shift like rounding."""
         name, shown = self.kernel["name"], True
-        if self.matrix and 0 < keep.size <= MOST_ROWS:
+        if (
+            self.matrix and 0 < keep.size <= 8_000
+        ):  # of no more rows a fit tries shifts, up to this share of the largest value
             K = self._matrix_of(keep)
-            shown = not proved_positive(K, LEAST_SHIFT * float(np.diagonal(K).max()))
+            shown = not proved_positive(K, 1e-7 * float(np.diagonal(K).max()))
         elif not self.matrix:
             shown = name == "poly" and number(self.kernel["coef0"]) < 0.0
         return self.claim("no gap", "heuristic", None, shown, "the kernel is not positive semidefinite")

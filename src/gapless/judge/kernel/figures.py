@@ -20,11 +20,6 @@ import numpy as np
 
 from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, less, up
 
-#: What a fit may know of its kernel values is coarser by this factor: rows far away are centred in more than one way.
-COARSE = 8.0
-#: Shares of |P| + |D| that a stated rounding may always have, where sharper sums cost little and where they do not.
-SMALL_ROUNDING, LARGE_ROUNDING, CHEAP = 5e-10, 5e-7, 2e7
-
 
 class Posed(NamedTuple):
     """One problem: for each variable its row, sign, tau and bound; ``nu`` is 0 where no total depends on it."""
@@ -86,6 +81,23 @@ def _product(c: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarr
     return np.maximum(0.0, down(c * low)), np.where(high > 0.0, up(c * high), 0.0)
 
 
+def _hinges(problem: Posed, low_f: np.ndarray, high_f: np.ndarray, b: float, t: float) -> tuple[np.ndarray, np.ndarray]:
+    """h of every variable between two arrays."""
+    s = problem.sign
+    z_low, z_high = less(low_f[problem.at], -b)[0], less(high_f[problem.at], -b)[1]
+    sz_low, sz_high = np.where(s > 0, z_low, -z_high), np.where(s > 0, z_high, -z_low)
+    return less(less(problem.tau_low, sz_high)[0], t)[0], less(less(problem.tau_high, sz_low)[1], t)[1]
+
+
+def _unused_weight(c: np.ndarray, beta: np.ndarray, h_low: np.ndarray, h_high: np.ndarray) -> Interval:
+    """sum (c - beta) [h]+ + beta [-h]+"""
+    rest_low, rest_high = np.maximum(0.0, down(c - beta)), np.maximum(0.0, up(c - beta))
+    over = np.maximum(0.0, down(rest_low * np.maximum(h_low, 0.0))), up(rest_high * np.maximum(h_high, 0.0))
+    over = over[0], np.where((h_high > 0.0) & (rest_high > 0.0), over[1], 0.0)
+    under = _product(beta, np.maximum(-h_high, 0.0), np.maximum(-h_low, 0.0))
+    return _ends(*over) + _ends(*under)
+
+
 def evaluate(
     problem: Posed,
     u: np.ndarray,
@@ -107,55 +119,39 @@ def evaluate(
     low_f, high_f = less(f, off)[0], less(f, -off)[1]
     square = _ends(*_signed(u, low_f, high_f))
     square = square.positive() if mercer else square
-    z_low, z_high = less(low_f[problem.at], -b)[0], less(high_f[problem.at], -b)[1]
-    sz_low, sz_high = np.where(s > 0, z_low, -z_high), np.where(s > 0, z_high, -z_low)
-    h_low = less(less(problem.tau_low, sz_high)[0], t)[0]
-    h_high = less(less(problem.tau_high, sz_low)[1], t)[1]
+    h_low, h_high = _hinges(problem, low_f, high_f, b, t)
     loss = _ends(*_product(c, np.maximum(h_low, 0.0), np.maximum(h_high, 0.0)))
-    rest_low, rest_high = np.maximum(0.0, down(c - beta)), np.maximum(0.0, up(c - beta))
-    over = np.maximum(0.0, down(rest_low * np.maximum(h_low, 0.0))), up(rest_high * np.maximum(h_high, 0.0))
-    over = over[0], np.where((h_high > 0.0) & (rest_high > 0.0), over[1], 0.0)
-    under = _product(beta, np.maximum(-h_high, 0.0), np.maximum(-h_low, 0.0))
-    rows = _ends(*over) + _ends(*under)
-    # equalities
-    mass = _total(c)
-    T = exactly(problem.nu) * mass if problem.nu else ZERO
+    # equalities; of nu-SVR c stands twice
+    T = exactly(problem.nu) * _total(c) if problem.nu else ZERO
+    T = HALF * T if problem.kind == "nu_svr" else T
     plus, minus = _total(np.where(s > 0, beta, 0.0)), _total(np.where(s < 0, beta, 0.0))
-    tau_beta = _ends(*_signed(beta, problem.tau_low, problem.tau_high))
-    if problem.kind == "nu_svr":  # c stands twice
-        T = HALF * T
     # sum s beta and sum beta against what they should be
     skew, short = minus - plus, T - plus - minus
-    linear = T * exactly(t) if problem.two else T * exactly(b)
-    if problem.kind == "one_class":
-        skew = short
+    skew = short if problem.kind == "one_class" else skew
     moved = skew * exactly(b) + (short * exactly(t) if problem.two else ZERO)
-    primal = HALF * square + linear + loss
+    primal = HALF * square + T * exactly(t if problem.two else b) + loss
     top = exactly(float(np.maximum(np.abs(problem.tau_low), np.abs(problem.tau_high)).max(initial=0.0)))
     radius = Interval(0.0, R2).sqrt()
-    if problem.kind in ("one_class", "nu_svc"):
-        length = radius * T
-    else:
-        length = (exactly(2.0) * primal.positive()).sqrt()
-    bound = top + radius * length
+    by_mass = problem.kind in ("one_class", "nu_svc")
+    bound = top + radius * (radius * T if by_mass else (exactly(2.0) * primal.positive()).sqrt())
     missed = abs(skew)
     if problem.kind == "nu_svr":  # eps* >= 0: only a sum above T1 has a price
         missed = missed + (ZERO - short).positive()
     elif problem.two:
         missed = abs(HALF * T - plus) + abs(HALF * T - minus)
     price = bound * missed
-    dual = tau_beta - HALF * square - price
-    gap = rows + moved + price
+    dual = _ends(*_signed(beta, problem.tau_low, problem.tau_high)) - HALF * square - price
+    gap = _unused_weight(c, beta, h_low, h_high) + moved + price
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
-    rough = (float(np.abs(u).sum()) + float(c.sum())) * max(rough, float(off.max(initial=0.0)))
     sizes = abs(primal.up) + float(np.abs(problem.tau_high) @ beta) + square.up + loss.up
+    rough = (float(np.abs(u).sum()) + float(c.sum())) * max(rough, float(off.max(initial=0.0)))
     textbook = rough + (400.0 + 2.0 * math.sqrt(c.size)) * UNIT * sizes
     textbook += bound.up * (c.size + 64) * UNIT * (float(beta.sum()) + T.up) + 1e-11 * price.up
-    textbook *= COARSE
-    # A bound by |K| <= R^2 alone may be wide of these sums; it does no harm where it is this small beside P and D.
-    harmless = SMALL_ROUNDING if np.count_nonzero(u) * c.size <= CHEAP else LARGE_ROUNDING
-    textbook = max(textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
+    # A fit may know its kernel values 8 times less well: rows far away are centred in more than one way. A bound by |K| <= R^2
+    # alone may be wide of these sums; it does no harm as this share of |P| + |D|, a small one where sharper sums cost little.
+    harmless = 5e-10 if np.count_nonzero(u) * c.size <= 2e7 else 5e-7
+    textbook = max(8.0 * textbook, harmless * sum(abs(end) for end in (primal.up, dual.low) if math.isfinite(end)))
     # Where w = 0 is optimal P is 0, and what it is small beside is |w|^2 of a feasible u: that does not change with a common
     # shift of the rows, but for one class, which looks at the origin.
     largest = sizes + (R2 if problem.kind == "one_class" else spread2 if problem.two else 0.0) * T.up * T.up

@@ -22,12 +22,8 @@ from ..form.entries import number
 from ..rows import DenseRows, Rows, filled
 
 #: Rows of X that are looked at together, and support vectors.
-TILE_ROWS = 512
-TILE_VECTORS = 1024
 #: Values of a dense tile of rows.
 MOST_VALUES = 4_000_000
-#: An exponent that may be off by more than CANCELLED is computed from differences; beyond NOTHING its power of e is 0.
-CANCELLED, NOTHING = 1e-11, 760.0
 
 
 class Values:
@@ -35,6 +31,7 @@ class Values:
 
     def __init__(self, rows: Rows, kernel: dict[str, Any], keep: np.ndarray, proved: bool) -> None:
 
+        tile_vectors = 1024
         self.name, self.degree = kernel["name"], int(kernel["degree"])
         self.gamma, self.coef0, self.shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
         self.keep, self.proved = keep, proved
@@ -42,8 +39,8 @@ class Values:
         self.X: np.ndarray | None = None
         self.rows = rows
         self.d = rows.shape[1]
-        self.tall = max(16, min(TILE_ROWS, MOST_VALUES // max(1, self.d)))
-        self.wide = max(16, min(TILE_VECTORS, MOST_VALUES // max(1, self.d)))
+        self.tall = max(16, min(512, MOST_VALUES // max(1, self.d)))
+        self.wide = max(16, min(tile_vectors, MOST_VALUES // max(1, self.d)))
         if self.name in ("precomputed", "callable"):
             assert isinstance(rows, DenseRows)
             K = np.asarray(rows.values, dtype=np.float64)[np.ix_(keep, keep)]
@@ -119,8 +116,8 @@ class Values:
         if m == 0:
             return out, reach
         if self.matrix is not None:
-            for start in range(0, u.size, TILE_ROWS):
-                part = slice(start, start + TILE_ROWS)
+            for start in range(0, u.size, 512):
+                part = slice(start, start + 512)
                 K = self.matrix[part][:, support]
                 out[part] = K @ weights
                 reach[part] = (steps + 2.0 * UNIT) * (np.abs(K) @ sizes)
@@ -174,15 +171,18 @@ class Values:
 
     def _gauss(self, inner: np.ndarray, rows: slice, columns: np.ndarray) -> tuple[np.ndarray, float]:
         """exp(-g D), and the relative error that a tile can have; D by differences where cancellation would be felt."""
+        nothing = (
+            760.0  # beyond, a power of e is 0; an exponent that may be off by more than 1e-11 is made of differences
+        )
         both = self.lengths[rows][:, None] + self.lengths[columns][None, :]
         square = self.norms2[rows][:, None] + self.norms2[columns][None, :] - 2.0 * inner
         reach = self.gamma * (self.d + 12) * UNIT * 1.01 * both * both
         exponent = self.gamma * np.maximum(square, 0.0)
-        felt = ~(reach <= CANCELLED) & ~(exponent - reach > NOTHING)
+        felt = ~(reach <= 1e-11) & ~(exponent - reach > nothing)
         if felt.any():
             exponent[felt] = self.gamma * self._distances(rows, columns, *np.nonzero(felt))
             reach[felt] = (self.d + 12) * UNIT * exponent[felt]
-        off = float(np.where(exponent > NOTHING, 0.0, reach + 2.0 * UNIT * exponent).max(initial=0.0))
+        off = float(np.where(exponent > nothing, 0.0, reach + 2.0 * UNIT * exponent).max(initial=0.0))
         if self.proved:
             K, own = _exp_minus(np.minimum(exponent, 745.0)), 2.0 * EXP_ERROR
         else:

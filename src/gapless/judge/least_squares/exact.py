@@ -19,11 +19,6 @@ from ..linear.recompute import Task
 from ..linear.rigorous import dyadic, float_interval, integer_rows, integer_scores, scaled
 from .data import SquaresData
 
-#: Columns up to which F* is computed: integers of some hundred bits a column, in cubic time.
-MOST_COLUMNS = 100
-#: 2^-88: what counts as constant in a column, squared (as in `figures`).
-_CONSTANT2 = Fraction(1, 1 << 88)
-
 
 class ExactTarget(NamedTuple):
     """Figures correctly rounded; objective, and its distance from the optimum (None: too many columns)."""
@@ -60,7 +55,8 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
     mass = sum(s.integers)
     square = (table[:, :d] * weighted[:, :d]).sum(axis=0)  # over 2^(2 exponent + s.exponent), as are all moments
     total = weighted[:, :d].sum(axis=0)
-    gram = table.T @ weighted if width <= MOST_COLUMNS else None
+    # F* of so many columns: integers of some hundred bits a column, in cubic time.
+    gram = table.T @ weighted if width <= 100 else None
     out = []
     for k in range(case.S):
         y = dyadic(case.Y[k][keep])
@@ -101,13 +97,15 @@ def _largest_cosine(
     s_exponent: int,
 ) -> float:
     """The largest |g_j| / (|x_j| |r|), columns and gradient about the mean where there is an offset."""
+    # 2^-88: what counts as constant in a column, squared (as in `figures`).
+    constant2 = Fraction(1, 1 << 88)
     unit, weight = Fraction(2) ** (2 * exponent + s_exponent), scaled(mass, s_exponent)
     largest = offset**2 / (weight * rss) if case.free and rss else Fraction(0)
     for g, square_j, total_j in zip(gradient, square.tolist(), total.tolist(), strict=True):
         length2 = Fraction(square_j)
         if case.free:
             g = g - Fraction(total_j, mass) * Fraction(2) ** exponent * offset
-            length2 = max(length2 - Fraction(total_j * total_j, mass), _CONSTANT2 * square_j)
+            length2 = max(length2 - Fraction(total_j * total_j, mass), constant2 * square_j)
         below = length2 * unit * rss
         if below:
             largest = max(largest, g * g / below)

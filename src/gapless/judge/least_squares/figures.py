@@ -15,15 +15,9 @@ from ..form.entries import number
 from ..linear.recompute import Task, evaluate
 from ..linear.rigorous import ExactFigures, exact_figures, float_interval
 from ..rows import Block, DenseBlock
-from .data import SquaresData
-from .exact import MOST_COLUMNS, ExactTarget
+from .data import MOST_COLUMNS, SquaresData
+from .exact import ExactTarget
 from .proof import most_rank, sure_rank, visible
-
-#: A column that varies by less than this part of its length is constant up to rounding.
-CONSTANT = 2.0**-44
-#: No room is wider than this share: of the sum of squares of the targets for residuals, of 1 for cosines and R2.  The cosines
-#: of residuals that are themselves nothing but rounding may be anything.
-SQUARES_SHARE, COSINE_SHARE = 1e-6, 0.01
 
 
 class Figures(NamedTuple):
@@ -43,6 +37,9 @@ class Figures(NamedTuple):
 
 def recompute(case: SquaresData) -> Figures:
     """One pass for the means, one for the residuals about them."""
+    # No room is wider than this share: of the sum of squares of the targets for residuals, of 1 for cosines and R2.  The cosines
+    # of residuals that are themselves nothing but rounding may be anything.
+    squares_share, cosine_share = 1e-6, 0.01
     S, d = case.S, case.d
     mass, raw2, mean, sum_y, count = 0.0, np.zeros(d), np.zeros(d), np.zeros(S), 0
     first: np.ndarray | None = None
@@ -75,11 +72,11 @@ def recompute(case: SquaresData) -> Figures:
             centred2 += _times(_squared(moved), s[None, :])[0]
             centred2 += np.where(full, 0.0, np.maximum(s.sum() - _times(stored, s[None, :])[0], 0.0)) * mean * mean
     gradient -= case.alpha[:, None] * case.W
-    raw = np.sqrt(raw2)
-    scale = np.maximum(np.sqrt(centred2), CONSTANT * raw) if case.free else raw
+    raw, constant = np.sqrt(raw2), 2.0**-44  # a column that varies by less than this part of its length is constant
+    scale = np.maximum(np.sqrt(centred2), constant * raw) if case.free else raw
     length = np.sqrt(rss)
     # A constant column is the offset once more, and what is left of it about its mean is rounding.
-    told = (scale > CONSTANT * raw) | (case.alpha[:, None] > 0.0)
+    told = (scale > constant * raw) | (case.alpha[:, None] > 0.0)
     below = np.where(told, scale * length[:, None], 0.0)
     ratios = np.divide(np.abs(gradient), below, out=np.zeros_like(gradient), where=below > 0)
     cosine = ratios.max(axis=1, initial=0.0)
@@ -96,8 +93,8 @@ def recompute(case: SquaresData) -> Figures:
     part = np.divide(own, length, out=np.full(S, np.inf), where=length > 0)
     room = np.minimum(2.0 * part + 4.0 * sums, 2.0)
     noise = np.divide(error, length, out=np.full(S, np.inf), where=length > 0) * 2.0 + 4.0 * sums
-    noise = np.fmin(noise, np.maximum(COSINE_SHARE, 4.0 * room))
-    rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, SQUARES_SHARE)
+    noise = np.fmin(noise, np.maximum(cosine_share, 4.0 * room))
+    rss_room = capped(2.0 * error * length + error**2 + 4.0 * sums * rss, size2, squares_share)
     return Figures(mass, count, float(raw2.sum()), rss, tss, cosine, size2, rss_room, room, noise)
 
 

@@ -17,11 +17,7 @@ from ..arithmetic.rounding import UNIT, Interval, Sums, down, exactly, gamma, sm
 from ..case import Bounds
 from ..linear.recompute import Combination, score_bounds
 from ..rows import filled
-from .data import SquaresData
-from .exact import MOST_COLUMNS
-
-#: Values of a matrix whose rank is also bounded from above.
-MOST_VALUES = 4_000_000
+from .data import MOST_COLUMNS, SquaresData
 
 
 class Products(NamedTuple):
@@ -71,9 +67,11 @@ def sure_rank(case: SquaresData) -> int:
 
 def most_rank(case: SquaresData) -> int:
     """No fit finds a larger rank: columns about their means, scaled to length 1, at half of what fits take for rounding."""
+    # Values of a matrix whose rank is also bounded from above.
+    most_values = 4_000_000
     blocks = list(case.blocks())
     n = sum(block.n for block, _, _ in blocks)
-    if case.d > MOST_COLUMNS or not 0 < n * case.d <= MOST_VALUES:
+    if case.d > MOST_COLUMNS or not 0 < n * case.d <= most_values:
         return case.d
     A, s = (np.concatenate(parts) for parts in zip(*((filled(block), s / case.s.max()) for block, s, _ in blocks)))
     A = (A - np.average(A, axis=0, weights=s) if case.free else A) * np.sqrt(s)[:, None]

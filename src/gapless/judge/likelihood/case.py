@@ -17,15 +17,6 @@ from .document import NUMBERS
 from .figures import Columns, Found, Model, columns_of, figures
 from .proof import prove
 
-#: Two honest computations of a decrement may differ by this many times the judge's bound on its rounding.
-ROUNDING_FACTOR = 8.0
-#: ... and by this part of it, for inverses of matrices; by no more than the second number, however they are conditioned.
-PART, MOST_PART = 1e-6, 0.1
-#: No enclosure of the loss, and no room for it, is wider than this share of the loss of a model that answers nothing.
-SHARE = 1e-6
-#: ... of its square root: a decrement beyond proves nothing.
-DECREMENT_SHARE = 1e-3
-
 
 class LikelihoodCase(Case):
     """Coefficients and intercepts in float64, a line each."""
@@ -63,10 +54,14 @@ class LikelihoodCase(Case):
         self.unchecked += unused_parameters(self.document)
 
     def _figure_claims(self, columns: Columns, found: Found, null: float) -> None:
+        # No enclosure of the loss, and no room for it, is wider than this share of the loss of a model that answers nothing.
+        # ... of its square root: a decrement beyond proves nothing.
+        decrement_share = 1e-3
+        share = 1e-6
         values = {name: number(self.block[name]) for name in NUMBERS}
         loss, lam, reach, excess = (values[name] for name in ("loss", "decrement", "reach", "excess"))
-        narrow = at_most(found.loss.up, found.loss.low, SHARE * null)
-        holds = narrow and between(loss, found.loss.low, found.loss.up, capped(4.0 * found.room, null, SHARE))
+        narrow = at_most(found.loss.up, found.loss.low, share * null)
+        holds = narrow and between(loss, found.loss.low, found.loss.up, capped(4.0 * found.room, null, share))
         self.claim("loss", loss, 0.5 * found.loss.low + 0.5 * found.loss.up, holds)
         rank = self.block["rank"]
         if rank is not None:
@@ -74,8 +69,10 @@ class LikelihoodCase(Case):
             self.claim("rank", rank, None, between(rank, columns.sure, columns.most), note)
         if self.block["status"] == "infeasible":
             self.claim("separates", "all rows", found.margin, above(found.margin, 0.0), "the smallest margin")
-        part = PART + capped(ROUNDING_FACTOR * found.loose, 1.0, MOST_PART)
-        room = ROUNDING_FACTOR * found.delta
+        # Two honest computations of a decrement may differ by 8 times the judge's bound on its rounding and, for inverses of
+        # matrices, by this part of it: a millionth, and no more than a tenth, however they are conditioned.
+        wide = 8.0 * found.delta
+        part, room = 1e-6 + capped(8.0 * found.loose, 1.0, 0.1), wide
         if not above(1.0, reach):
             # Nothing is claimed but what holds of every model; a decrement, where there is one, is the model's.
             unknown = math.isnan(lam) or not math.isfinite(found.lam)
@@ -87,10 +84,10 @@ class LikelihoodCase(Case):
             self.claim("excess", excess, loss, excess == loss, "the loss itself")
             return
         # No decrement is larger than the square root of what it bounds: rooms beyond that prove nothing.
-        room = float(capped(room, math.sqrt(null), DECREMENT_SHARE))
+        room = float(capped(room, math.sqrt(null), decrement_share))
         self.claim("decrement", lam, found.lam, equal(lam, found.lam, room + part * found.lam))
         # Reach and excess are bounds, and a fit adds its rounding to them: upwards there is room for all of it.
-        wide = ROUNDING_FACTOR * found.delta if math.isfinite(found.delta) else room
+        wide = wide if math.isfinite(wide) else room
         least, most = max(0.0, found.lam - room) * (1.0 - part), (found.lam + wide) * (1.0 + part)
         low, high = found.rho * least * (1.0 - part), found.rho * most * (1.0 + part)
         self.claim("reach", reach, found.rho * found.lam, between(reach, low, high))

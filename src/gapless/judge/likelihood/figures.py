@@ -21,11 +21,6 @@ from ..linear.softmax import loss_bounds as softmax_bounds
 from ..linear.softmax import true_class
 from ..rows import Block, Rows, filled
 
-#: A column that varies by less than this part of its length is constant up to rounding.
-CONSTANT = 2.0**-43
-#: Scores that are enclosed no better than this are summed again without rounding.
-WIDE = 1e-9
-
 
 class Model(NamedTuple):
     """The data and the model that a certificate speaks of: class indices y, weights c, lines W and b."""
@@ -103,7 +98,8 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
     for block, _, c in model.blocks():
         length2 += c @ (filled(block) - mean) ** 2
     scale = np.sqrt(length2)
-    flat = scale <= (CONSTANT * np.sqrt(raw2) if model.offset else 0.0)
+    # A column that varies by less than this part of its length is constant up to rounding.
+    flat = scale <= (2.0**-43 * np.sqrt(raw2) if model.offset else 0.0)
     dead = (low == high) if model.offset else (low == 0.0) & (high == 0.0)
     scale = np.where(flat | dead, 1.0, scale)
     R = np.zeros((0, d))
@@ -156,6 +152,8 @@ def _halves(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def figures(model: Model, columns: Columns) -> Found:
     """Everything that a certificate claims of the model."""
+    # Scores that are enclosed no better than this are summed again without rounding.
+    wide = 1e-9
     S, K, d = model.S, model.K, model.rows.shape[1]
     m = columns.M.shape[1] + int(model.offset)
     low_sum, high_sum = Sums(1), Sums(1)
@@ -165,7 +163,7 @@ def figures(model: Model, columns: Columns) -> Found:
         own = true_class(y, K)
         magnitude = block.absolute()
         z_low, z_high = score_bounds(block, magnitude, model.W, model.b)
-        if not float((z_high - z_low).max()) <= WIDE:
+        if not float((z_high - z_low).max()) <= wide:
             fine = fine_scores(filled(block), model.W, model.b)
             z_low, z_high = np.fmax(z_low, fine[0]), np.fmin(z_high, fine[1])
         if K == 2:

@@ -25,11 +25,6 @@ from ..linear.softmax import loss_bounds as softmax_bounds
 from ..rows import filled
 from .figures import Columns, Found, Model, pairs
 
-#: Products up to which this is tried; beyond, F* >= 0 is all that is said.
-MOST_WORK = 2e11
-#: Sums of terms >= 0 are computed to gamma_n < 1e-9; this makes up for it.
-MORE = 1.0 + 1e-8
-
 
 def shares_between(model: Model, z_low: np.ndarray, z_high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """p (K, rows) between two arrays."""
@@ -49,18 +44,34 @@ def shares_between(model: Model, z_low: np.ndarray, z_high: np.ndarray) -> tuple
 
 def prove(model: Model, columns: Columns, found: Found) -> tuple[float, float, float]:
     """(F from above, F* from below, F - F* from above)"""
+    # Products up to which this is tried; beyond, F* >= 0 is all that is said.
+    most_work = 2e11
     excess = found.loss.up
     S, m = model.S, columns.M.shape[1] + int(model.offset)
     N = S * m
     live = model.rows.shape[1] - int(columns.dead.sum())
     work = float(sum(block.n for block, _, _ in model.blocks())) * model.K**2 * N * N
-    if found.inverse is not None and columns.M.shape[1] == live and work <= MOST_WORK:
+    if found.inverse is not None and columns.M.shape[1] == live and work <= most_work:
         bound = _excess(model, columns, found.inverse, m)
         excess = min(excess, bound)
     return found.loss.up, max(0.0, float(down(found.loss.low - excess))), excess
 
 
+def _slopes(low: np.ndarray, high: np.ndarray, i: int, c: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """c (p_i - [own class]) of the rows, as the middle and the radius of intervals; p lies between ``low`` and ``high``."""
+    K, own = len(low), y == i
+    others_low = np.delete(low, i, axis=0).sum(axis=0) * (1.0 - K * UNIT)
+    others_high = np.delete(high, i, axis=0).sum(axis=0) * (1.0 + 2.0 * K * UNIT)
+    u_low = down(c * np.where(own, -up(others_high), low[i]))
+    u_high = up(c * np.where(own, -down(others_low), high[i]))
+    middle = 0.5 * u_low + 0.5 * u_high
+    return middle, up(np.maximum(u_high - middle, middle - u_low))
+
+
 def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> float:
+    """F - F* from above; infinite where nothing is proved."""
+    # Sums of terms >= 0 are computed to gamma_n < 1e-9; this makes up for it.
+    more = 1.0 + 1e-8
     S, K, d = model.S, model.K, model.rows.shape[1]
     N, r = S * m, columns.M.shape[1]
     if N == 0:
@@ -77,47 +88,39 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
     for block, y, c in model.blocks():
         x = filled(block) - columns.mean
         x[:, columns.dead] = 0.0
+        rows = [x @ e + shift for e, shift in zip(E, constant, strict=True)]
         # d products and d additions, one rounding of x - mean, one of this sum itself
-        rows, errors = [], []
-        for k in range(S):
-            rows.append(x @ E[k] + constant[k])
-            errors.append(gamma(d + 6) * MORE * (np.abs(x) @ np.abs(E[k]) + np.abs(constant[k])))
+        reached = gamma(d + 6) * more
+        errors = [reached * (np.abs(x) @ np.abs(e) + np.abs(shift)) for e, shift in zip(E, constant, strict=True)]
         low, high = shares_between(model, *score_bounds(block, block.absolute(), model.W, model.b))
         for k in range(S):
-            i = k + K - S
-            others_low = np.delete(low, i, axis=0).sum(axis=0) * (1.0 - K * UNIT)
-            others_high = np.delete(high, i, axis=0).sum(axis=0) * (1.0 + 2.0 * K * UNIT)
-            own = y == i
-            u_low = down(c * np.where(own, -up(others_high), low[i]))
-            u_high = up(c * np.where(own, -down(others_low), high[i]))
-            middle = 0.5 * u_low + 0.5 * u_high
-            radius = up(np.maximum(u_high - middle, middle - u_low))
+            middle, radius = _slopes(low, high, k + K - S, c, y)
             ends += middle @ rows[k]
             size = np.abs(rows[k])
-            mass += np.abs(middle) @ size * MORE
-            reach += radius @ size * MORE
-            reach += (np.abs(middle) + radius) @ errors[k] * MORE
+            mass += np.abs(middle) @ size * more
+            reach += radius @ size * more
+            reach += (np.abs(middle) + radius) @ errors[k] * more
         for k, j in pairs(S, K):
             s = rows[k] if j is None else rows[k] - rows[j]
             e = errors[k] if j is None else errors[k] + errors[j]
-            e = (e + 2.0 * UNIT * np.abs(s)) * MORE
-            length = np.sqrt(np.einsum("ij,ij->i", s, s)) * MORE
-            wrong = np.sqrt(np.einsum("ij,ij->i", e, e)) * MORE
-            widest = max(widest, float((length + wrong).max()) * MORE)
+            e = (e + 2.0 * UNIT * np.abs(s)) * more
+            length = np.sqrt(np.einsum("ij,ij->i", s, s)) * more
+            wrong = np.sqrt(np.einsum("ij,ij->i", e, e)) * more
+            widest = max(widest, float((length + wrong).max()) * more)
             w = np.maximum(0.0, down(c * down(low[k + K - S] * low[0 if j is None else j + K - S])))
             G += s.T @ (s * w[:, None])
-            sizes += float(w @ (length * length)) * MORE
-            off += float(w @ (wrong * (2.0 * length + wrong))) * MORE
+            sizes += float(w @ (length * length)) * more
+            off += float(w @ (wrong * (2.0 * length + wrong))) * more
             parts += 1
         count = max(count, block.n)
     # Products in blocks, added up over parts: Higham's bound on every entry, hence on the Frobenius norm.
-    off += gamma(count + parts + 16) * sizes * MORE
-    reach += gamma(count + parts + 16) * mass * MORE
+    off += gamma(count + parts + 16) * sizes * more
+    reach += gamma(count + parts + 16) * mass * more
     sigma = smallest_eigenvalue(0.5 * (G + G.T), off)
     if not sigma > 0.0 or not np.isfinite(reach).all():
         return math.inf
-    lam = float(np.sqrt(np.sum((np.abs(ends) + reach) ** 2) / sigma)) * MORE
-    s = widest / math.sqrt(sigma) * lam * MORE
+    lam = float(np.sqrt(np.sum((np.abs(ends) + reach) ** 2) / sigma)) * more
+    s = widest / math.sqrt(sigma) * lam * more
     if not s < 1.0:
         return math.inf
-    return lam * lam * min(1.0, 0.5 + s / (6.0 * (1.0 - s)) * MORE) * MORE
+    return lam * lam * min(1.0, 0.5 + s / (6.0 * (1.0 - s)) * more) * more

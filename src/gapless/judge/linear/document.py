@@ -7,8 +7,6 @@ from typing import Any
 from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
 from ..form.entries import is_count, is_dict, is_flag, is_number, is_positive, is_size, list_of, number, one_of, or_none
 from ..form.schema import Arrays, Table, derived, optional, recomputed
-from .losses import LOSSES
-from .recompute import OFFSETS
 
 #: Estimators and the losses they have: of two classes, and of more.
 ESTIMATORS = {"LinearSVC": ("hinge", "squared_hinge"), "LogisticRegression": ("logistic", "softmax")}
@@ -35,8 +33,11 @@ TABLES: dict[str, Table] = {
     "LinearSVC.parameters.": agree("loss") | PARAMETERS,
     "LogisticRegression.parameters.": PARAMETERS | free("on_separation"),
     "problem.": {
-        "loss": derived(one_of(*LOSSES, "softmax"), "estimator, parameter loss, number of classes"),
-        "offset": derived(one_of(*OFFSETS), "parameters fit_intercept and penalize_intercept"),
+        "loss": derived(
+            one_of("hinge", "squared_hinge", "logistic", "squared", "softmax"),
+            "estimator, parameter loss, number of classes",
+        ),
+        "offset": derived(one_of("none", "penalised", "free"), "parameters fit_intercept and penalize_intercept"),
         "offset_scale": derived(is_positive, "parameter intercept_scaling"),
         "C": derived(lambda value: is_number(value) and number(value) > 0.0, "parameter C"),
         "class_weight": recomputed(list_of(is_size), "parameter class_weight and the labels"),

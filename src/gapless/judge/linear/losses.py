@@ -17,8 +17,7 @@ import numpy as np
 from ..arithmetic.elementary import entropy_bounds, logistic_bounds, softplus_bounds
 from ..arithmetic.rounding import down, up
 
-#: What a document may name; the hard margin is a hinge with C = inf there.
-LOSSES = ("hinge", "squared_hinge", "logistic", "squared")
+#: In a document the hard margin is a hinge with C = inf.
 HARD = "hard_margin"
 
 Bounds = tuple[np.ndarray, np.ndarray]

@@ -39,8 +39,6 @@ from ..rows import Block, Rows
 from .losses import HARD, dual_bounds, feasible, loss_bounds, slope_bounds
 from .offset import offset_bound, strong_convexity_bound
 
-OFFSETS = ("none", "penalised", "free")
-
 
 class Task(NamedTuple):
     """S problems on the same rows: targets y (S, n), weights c (n,), loss and offset.

@@ -63,9 +63,6 @@ from .rigorous import (
     scaled,
 )
 
-#: Above ln(c/a) for all positive floats c and multiples a of the smallest: ln(2^1024 / 2^-1074) < 1455.
-LOG_END = 1500.0
-
 
 class Shares(NamedTuple):
     """What a dual point says of some rows."""
@@ -145,10 +142,12 @@ def _log_ratio(c: np.ndarray, a: np.ndarray) -> Bounds:
 
     q = fl(c/a) is off by u relatively, ln q by less than 2u; q >= 1 does not underflow.
     """
+    # Above ln(c/a) for all positive floats c and multiples a of the smallest: ln(2^1024 / 2^-1074) < 1455.
+    log_end = 1500.0
     q = c / a
     fits = q < 1e308
     low, high = log_bounds(np.where(fits, q, 1e308))
-    return np.maximum(0.0, down(low - 2.0 * UNIT)), np.where(fits, up(high + 2.0 * UNIT), LOG_END)
+    return np.maximum(0.0, down(low - 2.0 * UNIT)), np.where(fits, up(high + 2.0 * UNIT), log_end)
 
 
 def entropy_bounds(c: np.ndarray, found: Shares) -> Bounds:

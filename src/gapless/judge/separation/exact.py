@@ -18,8 +18,6 @@ from ..rows import Block, DenseBlock, Rows
 
 #: 2^31 - 1: products of two residues fit into int64. Ranks mod a prime are never too large.
 PRIME = (1 << 31) - 1
-#: Numbers of Python integers at a time.
-PART = 1 << 17
 
 
 class Lines:
@@ -88,7 +86,7 @@ def _integer_signs(
 ) -> np.ndarray:
     live = sorted({j for line in lines.whole for j, v in enumerate(line[:d]) if v})
     out = np.zeros(at.size, dtype=np.int8)
-    step = max(1, PART // max(1, len(live)))
+    step = max(1, 131_072 // max(1, len(live)))
     for start in range(0, at.size, step):
         part = slice(start, start + step)
         x = _some(block, at[part], np.array(live, dtype=np.int64), d)

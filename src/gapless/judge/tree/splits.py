@@ -14,14 +14,8 @@ from ..errors import CertificateError
 from ..form.entries import number
 from .data import TreeData
 
-#: What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.
-SHARE = 1e-6
 #: Scores that agree to this share are equal for the tree: it then takes the lowest feature and threshold.
 TIE = 2.0**-43
-#: Numbers that are summed up at a time.
-VALUES = 1 << 21
-#: Rows x features over all nodes, up to which fractions are used.
-MOST_EXACT = 2_000_000
 
 
 def best_claims(case: TreeData, exact: bool) -> None:
@@ -131,15 +125,19 @@ def _room(case: TreeData, rows: np.ndarray) -> float:
     """What rounding can do to a gain: sums of weights and of targets, in float64, in any order.
 
     Where one row outweighs all others by far, the digits of the others are lost in W: so it is in proportion to W."""
+    # What rounding may do to a gain is at most this share of the weight times the spread of the targets of the node.
+    share = 1e-6
     w, Y = case.weights[rows], case.Y[rows]
     widest = case.starts.size - 1.0 if case.index is not None else float(((Y - Y[0]) ** 2).sum(axis=1).max())
     widest += (gamma(8) * float(np.abs(Y).max())) ** 2
     logs = 64.0 if case.problem["criterion"] == "entropy" else 1.0
-    return float(capped(64.0 * logs * gamma(4 * rows.size + 64), 1.0, SHARE)) * float(w.sum()) * widest
+    return float(capped(64.0 * logs * gamma(4 * rows.size + 64), 1.0, share)) * float(w.sum()) * widest
 
 
 def _best(case: TreeData, node: int) -> float | None:
     """The largest gain of all cuts of a node that respect the limits; None where there is none."""
+    # Numbers that are summed up at a time.
+    values = 1 << 21
     rows = case.held[node]
     w, Y = case.weights[rows], case.Y[rows]
     if case.problem["criterion"] == "squared_error":
@@ -149,7 +147,7 @@ def _best(case: TreeData, node: int) -> float | None:
     varies = [j for j in numbers if np.isnan(X[:, j]).any() or (X[:, j] != X[0, j]).any()]
     missing = [j for j in varies if np.isnan(X[:, j]).any()]
     plain = [j for j in varies if j not in missing]
-    step = max(1, VALUES // (rows.size * (Y.shape[1] + 1)))
+    step = max(1, values // (rows.size * (Y.shape[1] + 1)))
     found = [_cuts(case, X[:, plain[s : s + step]], w, Y) for s in range(0, len(plain), step)]
     for j in missing:
         found += _cuts_with_missing(case, X[:, j], w, Y)
@@ -264,9 +262,11 @@ def _has_reason(case: TreeData, node: int) -> bool:
 
 
 def _exact_claims(case: TreeData, inner: np.ndarray) -> None:
+    # Rows x features over all nodes, up to which fractions are used.
+    most_exact = 2_000_000
     work = sum(case.held[t].size for t in inner.tolist()) * case.d
-    if work > MOST_EXACT:
-        told = f"{work} rows x features over all nodes, at most {MOST_EXACT}; leave rigorous out"
+    if work > most_exact:
+        told = f"{work} rows x features over all nodes, at most {most_exact}; leave rigorous out"
         raise CertificateError(f"too large for fractions: {told}")
     bad, ties = -1, 0
     for t in inner.tolist():

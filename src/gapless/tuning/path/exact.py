@@ -17,7 +17,7 @@ from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
 from gapless.fits.kernel_encode import encode_kernel
 from gapless.fits.kernel_subproblem import group_equal_rows
-from gapless.fits.linear import encode
+from gapless.fits.linear_encode import encode_linear
 from gapless.gram.blocks import build_gram
 from gapless.gram.predict import predict_scores
 from gapless.problems.kernel import KernelDual
@@ -82,9 +82,9 @@ class _LinearPathData(_PathData):
         self.X, self.labels, self.weight = X, y, sample_weight
         self.name = type(model).__name__
         task = replace(self.prototype._task(X.dtype), C=1.0)
-        self.data = encode(task, X, y, sample_weight, start=None, callback=None, interruption=None)
-        _check_size(self.data.labels.n_classes, self.data.small()[2].size)
-        rows, index, self.s = self.data.small()
+        self.data = encode_linear(task, X, y, sample_weight, start=None, callback=None, interruption=None)
+        _check_size(self.data.labels.n_classes, self.data.take_distinct()[2].size)
+        rows, index, self.s = self.data.take_distinct()
         self.y = np.where(index == self.data.labels.positives[0], 1.0, -1.0)
         self.classes = self.data.labels.classes
         self.rows = rows.toarray().astype(float) if sparse.issparse(rows) else np.asarray(rows, float)

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import validate_data
 
-from gapless._runtime.clock import Stopwatch
-from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
-from gapless.fits.linear import decode, encode, fit_parts
+from gapless.fits.frame import Frame
+from gapless.fits.linear import decode, fit_parts
+from gapless.fits.linear_encode import encode_linear
 
 from .between_two_C import PathPoint
 from .points import Point, Start
@@ -32,8 +32,8 @@ class LinearSession:
         )  # fmt: skip
         self.X, self.names = X, getattr(self.prototype, "feature_names_in_", None)
         self.task = replace(self.prototype._task(X.dtype), C=1.0)
-        with one_blas_thread(), thread_team(self.task.n_jobs), np.errstate(all="ignore"):
-            data = encode(self.task, X, y, sample_weight, start=None, callback=None, interruption=None)
+        with Frame(self.task.stop, self.task.n_jobs).running():
+            data = encode_linear(self.task, X, y, sample_weight, start=None, callback=None, interruption=None)
             self.shared: dict[Any, Any] = {}
             self.data = replace(data, shared=self.shared)
             self.named = data.fingerprint()
@@ -48,14 +48,14 @@ class LinearSession:
         """Nothing is common to all C but the data."""
 
     def point(self, C: float, start: Start | None, asked: bool) -> Point:
-        stopwatch = Stopwatch()
         task = replace(self.task, C=C, parameters={**self.task.parameters, "C": C})
-        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
-            data = self.data.at(C, start)
-            parts = fit_parts(task, data)
+        frame = Frame(task.stop, task.n_jobs, together=False)
+        with frame.running():
+            data = self.data.change_C(C, start)
+            parts = fit_parts(task, data, frame)
             if start is not None and start.ready and not all(part.claim.converged for part in parts):
-                parts = fit_parts(task, self.data.at(C, Start(start.arrays)))
-        fitted = decode(task, data, parts, self.named, self.X.shape[1], self.names, stopwatch)
+                parts = fit_parts(task, self.data.change_C(C, Start(start.arrays)), frame)
+        fitted = decode(task, data, parts, self.named, self.X.shape[1], self.names, frame.stopwatch)
         kind, scale = task.offset
         shapes = []
         for line, part in enumerate(parts):

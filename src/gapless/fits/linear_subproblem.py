@@ -1,0 +1,170 @@
+"""Linear classifiers: one subproblem, of one class against the rest or of all classes, solved on distinct rows and certified on
+all."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gapless import losses
+from gapless.certificates.subproblem import Subproblem, certify
+from gapless.problems.constant import separate_equal_constants
+from gapless.problems.linear import LinearProblem
+from gapless.problems.multinomial import Multinomial
+from gapless.solvers.linear.solve import solve, solve_multinomial
+from gapless.solvers.linear.warm_restart import KeptCurvature, solve_from_neighbour
+from gapless.solvers.solution import Event, Solution
+
+from .frame import Frame
+from .hard_margin import fit_hard_margin
+from .linear_encode import LinearRequest, LinearRows
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSubproblemFit:
+    """The outcome of one subproblem: lines of coefficients, dual points and scores, and its claim."""
+
+    coef: np.ndarray
+    intercept: np.ndarray
+    dual: np.ndarray
+    scores: np.ndarray
+    claim: Subproblem
+    history: list[Event]
+    combined: np.ndarray | None = None  # sum u x, with the constant feature last
+
+
+def fit_class(request: LinearRequest, data: LinearRows, k: int, frame: Frame) -> LinearSubproblemFit:
+    """Fit class k against the rest."""
+    n_problems = len(data.labels.positives)
+    if math.isinf(request.C):
+        return LinearSubproblemFit(**fit_hard_margin(request, data, k, frame.share_time(k, n_problems)))
+    positive = data.labels.positives[k]
+    problem, small = _build_class(request, data, k)
+    kept = None
+    if data.shared is not None and data.start is not None:
+        kept = data.shared.setdefault((k, "curvature"), KeptCurvature())
+    solution = _solve_class(request, data, k, small, problem, kept, frame)
+    if n_problems > 1 and solution.status != "converged":
+        theta = separate_equal_constants(problem, solution.theta)
+        solution = solution if theta is solution.theta else replace(solution, theta=theta, scores=None)
+    combined = solution.combined if data.groups is None else None
+    if combined is None:
+        u = problem.repair(data.expand(solution.u))
+        if kept is not None and data.groups is None and np.array_equal(u, solution.u):
+            combined = kept.combined
+        solution = replace(solution, u=u)
+    w, b = problem.split(solution.theta)
+    returned = np.append(w, b).astype(request.dtype)
+    theta = problem.join(returned[:-1], float(returned[-1]))
+    z = solution.scores if data.groups is None and np.array_equal(theta, solution.theta) else None
+    z = problem.scores(theta) if z is None else z
+    combined = problem.combine(solution.u) if combined is None else combined
+    tol = request.stop.relative_gap
+    claim = certify(problem, solution, tol=tol, theta=theta, positive=positive, scores=z, combined=combined)
+    return LinearSubproblemFit(
+        returned[None, :-1], returned[-1:], solution.u[None, :], z[None, :], claim, solution.history, combined
+    )
+
+
+def _build_class(request: LinearRequest, data: LinearRows, k: int) -> tuple[LinearProblem, LinearProblem]:
+    """The problem on all rows, and on distinct rows."""
+    positive, loss = data.labels.positives[k], losses.BY_NAME[request.loss]
+
+    def build(X: Any, index: np.ndarray, c: np.ndarray) -> LinearProblem:
+        y = np.where(index == positive, np.int8(1), np.int8(-1))
+        return LinearProblem.build(X, y, c, loss, request.offset.kind, request.offset.scale)
+
+    problem = data.build_shared((k, "all"), data.cost.c, lambda: build(data.X, data.index, data.cost.c))
+    if data.groups is None:
+        return problem, problem
+    return problem, data.build_shared((k, "small"), data.groups.c, lambda: build(*data.take_distinct()))
+
+
+def _solve_class(
+    request: LinearRequest,
+    data: LinearRows,
+    k: int,
+    small: LinearProblem,
+    problem: LinearProblem,
+    kept: KeptCurvature | None,
+    frame: Frame,
+) -> Solution:
+    """Solve the problem on distinct rows; a path, which has ``kept`` derivatives, goes on from its neighbour."""
+    n_problems = len(data.labels.positives)
+    predicted = kept is not None and getattr(data.start, "guessed", False) and kept.can_predict(small)
+    earlier = None if predicted else _read_start(data, problem.d, n_problems)
+    start = None
+    if earlier is not None:
+        coef, intercept, dual = earlier
+        theta = problem.join(coef[k], float(intercept[k]))
+        u = problem.dual_from_primal(theta) if dual is None else problem.repair(dual[k])
+        start = theta, data.gather(u)
+    stop = frame.share_time(k, n_problems)
+    options: dict[str, Any] = {
+        "callback": data.callback,
+        "interruption": data.interruption,
+        "seed": request.seed,
+        "order": data.order,
+    }
+    if kept is not None:
+        ready = getattr(data.start, "ready", False)
+        return solve_from_neighbour(small, stop, start, ready=ready, curvature=kept, **options)
+    return solve(small, stop, solver=request.solver, start=start, schedule=request.schedule, **options)
+
+
+def fit_all_classes(request: LinearRequest, data: LinearRows, frame: Frame) -> LinearSubproblemFit:
+    """Fit all classes at once, by softmax."""
+    K = data.labels.n_classes
+
+    def build(X: Any, index: np.ndarray, c: np.ndarray) -> Multinomial:
+        return Multinomial.build(X, index, c, K, request.offset.kind, request.offset.scale)
+
+    problem = data.build_shared("all", data.cost.c, lambda: build(data.X, data.index, data.cost.c))
+    earlier = _read_start(data, problem.d, K)
+    small = problem
+    if data.groups is not None:
+        small = data.build_shared("small", data.groups.c, lambda: build(*data.take_distinct()))
+    start = None
+    if earlier is not None:
+        coef, intercept, dual = earlier
+        theta = problem.join(coef, intercept)
+        U = problem.dual_from_primal(theta) if dual is None else problem.repair(dual.T)
+        start = theta, small.repair(data.gather(U))
+    solution = solve_multinomial(
+        small,
+        frame.share_time(),
+        solver=request.solver,
+        start=start,
+        callback=data.callback,
+        interruption=data.interruption,
+        seed=request.seed,
+        order=data.order,
+        schedule=request.schedule,
+    )
+    solution = replace(solution, u=problem.repair(data.expand(solution.u)))
+    W, b = problem.split(solution.theta)
+    W, b = W.astype(request.dtype), b.astype(request.dtype)
+    theta = problem.join(W, b)
+    Z = problem.scores(theta)
+    combined = problem.combine(solution.u)
+    claim = certify(
+        problem, solution, tol=request.stop.relative_gap, theta=theta, positive=None, scores=Z, combined=combined
+    )
+    return LinearSubproblemFit(
+        W, b, np.ascontiguousarray(solution.u.T), np.ascontiguousarray(Z.T), claim, solution.history, combined
+    )
+
+
+def _read_start(data: LinearRows, d: int, lines: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None] | None:
+    """Coefficients, intercepts and, where the rows are as many as now, dual points of the fit to resume from."""
+    if data.start is None:
+        return None
+    arrays = getattr(data.start, "certificate_", data.start).arrays
+    if arrays["coef"].shape != (lines, d):
+        return None
+    dual = arrays.get("dual")  # a fit without a penalty has none
+    same_rows = dual is not None and dual.shape[1] == data.cost.n_rows
+    return arrays["coef"], arrays["intercept"], data.cost.take(dual.T).T if same_rows else None
