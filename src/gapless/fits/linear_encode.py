@@ -12,7 +12,7 @@ import numpy as np
 from gapless._runtime.threads import in_background
 from gapless._runtime.written import written
 from gapless.certificates.fingerprint import fingerprint
-from gapless.encode.equal_rows import LARGEST, Distinct, distinct
+from gapless.encode.equal_rows import MAX_SORTED_ROWS, EqualRows, find_equal_rows
 from gapless.encode.labels import Labels, encode_labels
 from gapless.encode.offset import Offset
 from gapless.encode.weights import Costs, check_sample_weight, costs, resolve_class_weight, weightless_classes
@@ -48,7 +48,7 @@ class LinearRows:
     index: np.ndarray
     labels: Labels
     cost: Costs
-    groups: Distinct | None
+    groups: EqualRows | None
     order: np.ndarray | None
     weights: np.ndarray
     class_weight: np.ndarray
@@ -70,7 +70,7 @@ class LinearRows:
     def change_C(self, C: float, start: Any) -> LinearRows:
         """The same rows for another C."""
         cost = costs(C, self.weights, self.class_weight, self.labels.index)
-        return replace(self, cost=cost, groups=None if self.groups is None else self.groups.at(cost.c), start=start)
+        return replace(self, cost=cost, groups=None if self.groups is None else self.groups.with_costs(cost.c), start=start)
 
     def build_shared(self, key: Any, c: np.ndarray, build: Callable[[], Any]) -> Any:
         """Build a problem with these costs, from the problem of this key on the same rows if a path shares it."""
@@ -84,10 +84,10 @@ class LinearRows:
         return found
 
     def expand(self, u: np.ndarray) -> np.ndarray:
-        return u if self.groups is None else self.groups.expand(u)
+        return u if self.groups is None else self.groups.to_all_rows(u)
 
     def gather(self, u: np.ndarray) -> np.ndarray:
-        return u if self.groups is None else self.groups.gather(u)
+        return u if self.groups is None else self.groups.to_groups(u)
 
 
 def encode_linear(
@@ -111,9 +111,9 @@ def encode_linear(
     given = None if sample_weight is None else weights
     groups = order = hashes = None
     # Small fits go to machine precision, and then equal problems shall give equal answers; larger fits are as good as tol.
-    if 0 < index.size <= LARGEST and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
+    if 0 < index.size <= MAX_SORTED_ROWS and index.size * (X.shape[1] + 1) <= SMALL_FIT_VALUES:
         hashes = row_hashes(X)
-        groups = distinct(cost.take(hashes), index, cost.c)
+        groups = find_equal_rows(cost.take(hashes), index, cost.c)
     named = in_background(lambda: fingerprint(X, labels.index, given, hashes=hashes))
     if groups is not None and groups.first.size == index.size:  # no two are equal: their order alone is of use
         order, groups = groups.first, None
