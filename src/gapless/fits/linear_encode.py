@@ -70,7 +70,9 @@ class LinearRows:
     def change_C(self, C: float, start: Any) -> LinearRows:
         """The same rows for another C."""
         cost = costs(C, self.weights, self.class_weight, self.labels.index)
-        return replace(self, cost=cost, groups=None if self.groups is None else self.groups.with_costs(cost.c), start=start)
+        return replace(
+            self, cost=cost, groups=None if self.groups is None else self.groups.with_costs(cost.c), start=start
+        )
 
     def build_shared(self, key: Any, c: np.ndarray, build: Callable[[], Any]) -> Any:
         """Build a problem with these costs, from the problem of this key on the same rows if a path shares it."""
