@@ -178,10 +178,16 @@ def test_a_ctrl_c_that_python_ignores_is_raised_at_the_end():
         signal.signal(signal.SIGINT, old)
 
 
-def test_no_room_for_a_kernel_is_a_memory_error():
-    kernel_cache._make_sure_of(1 << 20, "load")
-    with pytest.raises(MemoryError, match="MiB of memory are needed to load a kernel"):
-        kernel_cache._make_sure_of(1 << 62, "load")
+@pytest.mark.parametrize("what", ["load", "compile"])
+def test_no_room_for_a_kernel_is_a_memory_error(what, monkeypatch):
+    kernel_cache._check_memory(what)
+
+    def full(_file: int, length: int) -> None:
+        raise OSError(f"no room for {length} bytes")
+
+    monkeypatch.setattr(kernel_cache.mmap, "mmap", full)
+    with pytest.raises(MemoryError, match=f"MiB of memory are needed to {what} a kernel"):
+        kernel_cache._check_memory(what)
 
 
 # -- time limits -----------------------------------------------------------------------------------------------
