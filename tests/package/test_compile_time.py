@@ -68,11 +68,11 @@ def test_estimates_are_those_that_the_cold_tests_hold(name):
 
 def said_inside(monkeypatch, run):
     """What would be told at the first row hash of a call, which all fits make."""
-    from gapless.certificates import fingerprint
+    from gapless.rows import hashes
 
     told = []
-    whole = fingerprint._ends
-    monkeypatch.setattr(fingerprint, "_ends", lambda *given: told.append(compile_time.expected()) or whole(*given))
+    whole = hashes._hash_dense
+    monkeypatch.setattr(hashes, "_hash_dense", lambda *given: told.append(compile_time.expected()) or whole(*given))
     with gapless.config_context(convergence="ignore"):
         run()
     return told[0]

@@ -204,7 +204,7 @@ def test_a_planted_violation_is_found(planted, what):
 
 ALLOWED = {
     "a constructor of an estimator": {"estimators/a.py": CONSTRUCTOR},
-    "a command": {"cli/commands/a.py": WIDE.replace("p0", "p0: Annotated[int, Option()]")},
+    "a command": {"cli/commands/a.py": "@guarded\n" + WIDE},
     "a docstring": {"solvers/a.py": 'def f(x):\n    """One\n' + "\n" * 60 + '    """\n    return x\n'},
     "a private name of one's own room": {"solvers/a.py": "from gapless.solvers._inner import _x\n"},
     "a room with an underscore": {"solvers/a.py": "from gapless._runtime.threads import thread_team\n"},

@@ -90,7 +90,7 @@ def raising(*_: Any, **__: Any) -> Any:
         (gapless.LinearSVC(), "gapless.estimators.shared.linear_classifier.fit_linear"),
         (gapless.SVC(), "gapless.estimators.shared.kernel_machine.fit_kernel"),
         (gapless.Perceptron(), "gapless.estimators.perceptron.fit_perceptron"),
-        (gapless.AdaBoostClassifier(n_estimators=3), "gapless.fits.boosting.search"),
+        (gapless.AdaBoostClassifier(n_estimators=3), "gapless.fits.boosting.find_best_stump"),
     ],
     ids=lambda given: type(given).__name__ if not isinstance(given, str) else "",
 )

@@ -226,7 +226,7 @@ def test_dense_and_sparse_and_compact_rows_agree(dtype):
             run = Run(as_rows(ones, 1.0), y, np.arange(y.size), np.zeros(129), variant=variant, shuffle=True, fast=fast)
             for _ in range(3):
                 run.advance(lambda: None)
-            found.append((run.theta.tolist(), run.mistakes, run.pocket.tolist(), run.lag.tolist()))
+            found.append((run.theta.tolist(), run.mistakes, [each.tolist() for each in run.pocket], run.lag.tolist()))
     assert found[:3] == found[3:]
     assert best_copy(as_rows(np.ones((2000, 128)), 1.0), "random").values.shape == (2000, 128)  # nothing to gain
     filling = np.vstack([np.zeros((4000, 128)), np.ones((200, 128)) * 3.0])  # the sample sees few of the full rows

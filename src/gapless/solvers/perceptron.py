@@ -101,9 +101,8 @@ class Run:
         self.random = np.array([0xD1B54A32D192ED03 * (self.seed + 1) % 2**64], dtype=np.uint64)
         self.pocket = Pocket(self.theta.copy(), np.array([math.inf]), np.zeros(2, dtype=np.int64))
         if n_stored(self.rows) <= 20_000:
-            self.pocket.run[
-                1
-            ] = -2  # so few values that the pocket looks at all weights, not only at those of the longest run
+            # So few values that the pocket looks at all weights, not only at those of the longest run.
+            self.pocket.run[1] = -2
         self.pulled = np.zeros(self.theta.size if self.penalty is not None and self.penalty.l1_ratio else 0)
         self.drawn = np.zeros(1)  # how far the l1 penalty has drawn each weight that is still away from 0
         self.slices = max(1, math.ceil(n_stored(self.rows) / 40_000_000))  # the clock is looked at after so many values
