@@ -30,7 +30,8 @@ RESULTS = Path(__file__).resolve().parent / "results" / "cold.md"
 #: Functions that one processor needs for a fit and another does not, and that are not counted: BLAS and vector registers add up
 #: in other orders, and the last digits decide whether scores are computed anew, and whether a better dual point is looked for.
 BY_LAST_DIGITS = {
-    "fill_scores", "expit", "_dual_of", "_dual_of.<locals>.<lambda>", "dual_of", "ol_max.<locals>.impl", "add_room_to_move", "move_towards_balance",
+    "fill_scores", "expit", "_dual_of", "_dual_of.<locals>.<lambda>", "dual_of", "ol_max.<locals>.impl",
+    "add_room_to_move", "move_towards_balance",
 }  # fmt: skip
 
 
