@@ -102,7 +102,8 @@ def test_no_function_shows_numpys_names(number):
 #: What ``!r`` may show: texts of our own, and objects whose repr is what is meant.
 TEXTS = {
     "name", "name_", "__name__", "text", "word", "close[0]", "status", "self.status", "fit.status", "self.kind",
-    "certificate.kind",    "rates.kind", "diverged", "backend", "asked", "used", "missing[0]", "model", "self.model_", "learner", "f",
+    "certificate.kind", "rates.kind", "diverged", "backend", "asked", "used", "missing[0]", "model", "self.model_",
+    "learner", "f",
     "os.fspath(model)", "type(self).__name__", "self.rows.tolist()", "self.columns.tolist()",
 }  # fmt: skip
 
