@@ -13,10 +13,10 @@ import numpy as np
 
 from .arithmetic.compare import at_most, between, capped, equal
 from .arithmetic.rounding import UNIT, Interval
-from .classes import class_weights_agree, sorted_unique
+from .classes import class_weights_agree, label_index, sorted_unique
 from .form.entries import is_number, number
 from .rows import Rows, as_rows
-from .same_data import same_data
+from .same_data import same_rows, same_targets
 from .verdict import Claim
 
 Rigour = bool | Literal["exact"]
@@ -56,7 +56,9 @@ class Case:
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Rows, labels and weights; CertificateError unless they are those of the fit."""
         self.rows = as_rows(X)
-        self.index, self.weights = same_data(self.document, self.rows, y, sample_weight)
+        self.index = label_index(y, self.document["classes"], self.rows.shape[0])
+        self.weights = same_rows(self.document, self.rows, sample_weight)
+        same_targets(self.document, self.index, "<i8")
 
     def judge(self, rigorous: Rigour) -> None:
         """Add a claim for each figure."""
@@ -66,6 +68,10 @@ class Case:
         """Add a claim; returns whether it holds."""
         self.claims.append(Claim(name, claimed, found, bool(holds), note))
         return bool(holds)
+
+    def same_claim(self, name: str, claimed: Any, found: Any, note: str = "") -> bool:
+        """That an entry is what follows from others, or from the data: to the letter."""
+        return self.claim(name, claimed, found, claimed == found, note)
 
     def which(self, k: int) -> str:
         """How a claim about part k begins."""
@@ -166,6 +172,19 @@ class GapCase(Case):
         return self.claim(
             which + "relative gap", relative, expected, equal(relative, expected, 8.0 * UNIT * abs(expected))
         )
+
+    def total_claims(self, gap: bool = True) -> None:
+        """Status of each subproblem; totals are sums, and the whole is converged where every part is."""
+        for k, sub in enumerate(self.parts):
+            self.ending_claim(self.which(k), sub["status"], self.reached(k, sub), gap and unbounded(sub))
+        self.sum_claims(*(("primal", "dual", "gap", "rounding") if gap else ("primal", "rounding")))
+        if gap:
+            self.difference_claims("total ", self.block, len(self.parts))
+        self.status_claim()
+
+    def reached(self, k: int, sub: dict[str, Any]) -> bool:
+        """Whether the figures of a subproblem, which are compared with each other, reach the tolerance."""
+        return self.difference_claims(self.which(k), sub)
 
     def sum_claims(self, *names: str) -> None:
         """Figures of the whole are the sums of those of its subproblems."""

@@ -71,11 +71,8 @@ def _brackets(text: str) -> str | None:
     opened, closed = text.find("("), text.rfind(")")
     if opened < 0 or closed < opened:
         return None
-    before, inside, after = (
-        text[:opened].removesuffix(" "),
-        text[opened + 1 : closed].strip(),
-        text[closed + 1 :].removeprefix(" "),
-    )
+    before, inside = text[:opened].removesuffix(" "), text[opened + 1 : closed].strip()
+    after = text[closed + 1 :].removeprefix(" ")
     if not inside or any(
         sign and money_sign(sign, True) != ("", sign.lower()) for sign in (before, after.removesuffix("%"))
     ):

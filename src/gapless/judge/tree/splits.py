@@ -154,8 +154,7 @@ def _best(case: TreeData, node: int) -> float | None:
     for j, known in enumerate(case.levels):
         if known is not None:
             found.append(_sets(case, X[:, j], w, Y))
-    best = max((each for each in found if each is not None), default=None)
-    return best
+    return max((each for each in found if each is not None), default=None)
 
 
 def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
