@@ -150,9 +150,8 @@ class GapCase(Case):
     ) -> bool:
         """That a figure lies in its enclosure, widened by ``room``; both are no wider than a share of ``size``."""
         middle = 0.5 * found.low + 0.5 * found.up
-        return self.claim(
-            name, claimed, middle, known and inside(claimed, found, room, size), "" if known else "overflows"
-        )
+        holds = known and inside(claimed, found, room, size)
+        return self.claim(name, claimed, middle, holds, "" if known else "overflows")
 
     def difference_claims(self, which: str, block: dict[str, Any], parts: int = 1) -> bool:
         """gap = primal - dual, relative_gap and converged follow from the block's own figures; returns whether relative_gap <=
@@ -169,9 +168,8 @@ class GapCase(Case):
 
     def relative_claim(self, which: str, relative: float, gap: float, size: float) -> bool:
         expected = gap / size if size != 0.0 else 0.0
-        return self.claim(
-            which + "relative gap", relative, expected, equal(relative, expected, 8.0 * UNIT * abs(expected))
-        )
+        near = equal(relative, expected, 8.0 * UNIT * abs(expected))
+        return self.claim(which + "relative gap", relative, expected, near)
 
     def total_claims(self, gap: bool = True) -> None:
         """Status of each subproblem; totals are sums, and the whole is converged where every part is."""
@@ -201,9 +199,8 @@ class GapCase(Case):
         """A hard margin whose margins are not proved kept has an infinite P; of the optimum it may say no more than P* >= 0,
         which holds whether or not they are kept."""
         plain = silent and number(sub["dual"]) == number(sub["rounding"]) == 0.0 and sub["status"] != "converged"
-        return self.claim(
-            which + "margins proved kept", False, None, plain, "P is infinite, and P* >= 0 is all it says"
-        )
+        note = "P is infinite, and P* >= 0 is all it says"
+        return self.claim(which + "margins proved kept", False, None, plain, note)
 
 
 def inside(claimed: float, found: Interval, room: float, size: float) -> bool:

@@ -59,8 +59,9 @@ def check(
 def _refuse_other_names(document: Mapping[str, Any], X: Any) -> None:
     """Rows in a frame whose columns are not called as the model's features, in their order, are other data."""
     wanted, given = document.get("feature_names"), getattr(X, "columns", None)
-    named = given is not None and isinstance(wanted, list) and "input" not in document
-    if not named or not all(isinstance(n, str) for n in given):
+    if given is None or not isinstance(wanted, list) or "input" in document:
+        return
+    if not all(isinstance(name, str) for name in given):
         return
     for k, (name, other) in enumerate(zip_longest(wanted, given)):
         if name != other:

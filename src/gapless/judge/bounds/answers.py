@@ -57,9 +57,8 @@ def _highest(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows)
     K = len((document["classes"] or {"values": ()})["values"])
     if document["estimator"] not in ("LinearSVC", "LogisticRegression") or len(arrays["coef"]) != K:
         return None
-    pairs = [
-        scores(rows, np.asarray(w, float), float(b)) for w, b in zip(arrays["coef"], arrays["intercept"], strict=True)
-    ]
+    lines = zip(arrays["coef"], arrays["intercept"], strict=True)
+    pairs = [scores(rows, np.asarray(w, float), float(b)) for w, b in lines]
     low, high = np.column_stack([a for a, _ in pairs]), np.column_stack([b for _, b in pairs])
     best = np.argmax(low + high, axis=1)
     others = high.copy()

@@ -141,9 +141,8 @@ def _in_small_letters(text: str) -> str:
     )
     bare = " ".join(bare.split())
     letters = sum(1 for sign in bare if sign.isalpha())
-    return (
-        bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else bare
-    )
+    usual = bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()}
+    return bare.lower() if letters > 2 and usual else bare
 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:

@@ -278,9 +278,8 @@ class GaussianCase(Case):
         # What it takes to store the lines, and the means, from the middle of the classes is no share of anything.
         stored = (8.0 * self.unit + 2.0 * d * UNIT) * float((np.abs(own).max(axis=0) * far).sum())
         reach = capped(reach, 1.0 + size * size + np.abs(logs), self.share) + stored
-        self._within(
-            "intercept", steps[known], wanted[known], reach[known], also=bool((steps[~known] == logs[~known]).all())
-        )
+        others_too = bool((steps[~known] == logs[~known]).all())
+        self._within("intercept", steps[known], wanted[known], reach[known], also=others_too)
 
     def _between(self, white: np.ndarray, first: int) -> list[np.ndarray]:
         """The rule with the directions that the "svd" solver keeps: those whose part of the variation between classes is

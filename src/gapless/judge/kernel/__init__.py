@@ -72,9 +72,8 @@ class KernelCase(GapCase):
             sound &= self.claim(key, value, asked, good)
         self.number_claim("tol", self.block["tol"])
         name = p.get("kernel")
-        sound &= self.claim(
-            "kernel", self.kernel["name"], name, self.kernel["name"] == ("callable" if name is None else name)
-        )
+        called = "callable" if name is None else name
+        sound &= self.claim("kernel", self.kernel["name"], name, self.kernel["name"] == called)
         self._kernel_claims()
         sound &= self.all_hold()
         self.c, resolved = np.zeros(0), np.ones(1)
@@ -93,9 +92,8 @@ class KernelCase(GapCase):
         p, kernel = self.parameters, self.kernel
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
-        self.claim(
-            "shift", shift, None if self.matrix else 0.0, shift == 0.0 or (self.matrix and self.gap), "of a matrix"
-        )
+        allowed = shift == 0.0 or (self.matrix and self.gap)
+        self.claim("shift", shift, None if self.matrix else 0.0, allowed, "of a matrix")
         wanted, room, wide = 0.0, 0.0, name in ("poly", "rbf", "sigmoid")
         if wide:
             asked = p.get("gamma")

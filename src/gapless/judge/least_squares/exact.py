@@ -52,9 +52,8 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
     weights = np.array(s.integers, dtype=object)
     weighted = table * weights[:, None]
     mass = sum(s.integers)
-    square = (
-        (table[:, :d] * weighted[:, :d]).sum(axis=0).tolist()
-    )  # over 2^(2 exponent + s.exponent), as are all moments
+    # Over 2^(2 exponent + s.exponent), as are all moments.
+    square = (table[:, :d] * weighted[:, :d]).sum(axis=0).tolist()
     total = weighted[:, :d].sum(axis=0).tolist()
     unit, means, lengths = Fraction(2) ** (2 * exponent + s.exponent), [Fraction(0)] * d, [Fraction(v) for v in square]
     if case.free:  # columns about their means; of a constant one 2^-88 of its square counts (as in `figures`)
@@ -80,8 +79,9 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
         alpha = Fraction(float(case.alpha[k]))
         gradient = [g - alpha * Fraction(w) for g, w in zip(gradient, case.W[k].tolist(), strict=True)]
         offset = scaled(slope, low + s.exponent)
-        pairs_ = zip(gradient, means, lengths, strict=True)
-        cosines2 = [(g - mean * offset) ** 2 / (L * unit * rss) for g, mean, L in pairs_ if L and rss]
+        # The largest |g_j| / (|x_j| |r|), squared.
+        terms = zip(gradient, means, lengths, strict=True)
+        cosines2 = [(g - mean * offset) ** 2 / (L * unit * rss) for g, mean, L in terms if L and rss]
         cosines2 += [offset**2 / (scaled(mass, s.exponent) * rss)] if case.free and rss else []
         largest = max(cosines2, default=Fraction(0))
         cosine = _near(sqrt_fractions(largest, largest)[0])

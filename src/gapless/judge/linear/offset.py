@@ -77,7 +77,11 @@ def strong_convexity_bound(gradient_square: Interval, slope: Interval, offset: s
 
 
 def best_between(low: np.ndarray, high: np.ndarray, c: np.ndarray, wanted: float) -> tuple[float, float]:
-    """All v at which the weight c of the kinks below v passes ``wanted``, for kinks anywhere between low and high."""
+    """All v at which the weight c of the kinks below v passes ``wanted``, for kinks anywhere between low and high.
+
+    The smallest is the first of the low kinks at which the weight, with its own, reaches ``wanted``; the largest is the last of
+    the high ones before which it is at most that. Sums are compared with room for their rounding, on the safe side.
+    """
     total = float(c.sum())
     slack = 8.0 * UNIT * (c.size + 8) * total
     ends = []

@@ -97,16 +97,14 @@ class PerceptronCase(Case):
 
     def _subproblem_claims(self, k: int) -> None:
         sub, which = self.parts[k], self.which(k)
-
         y = np.where(self.index == sub["positive"], 1.0, -1.0)
         last, start = self.arrays["last"][k], self.arrays["start"][k]
         model = np.append(self.arrays["coef"][k], self.arrays["intercept"][k])
         updates = self.arrays["updates"][k]
         total, most = int(sum(updates.tolist())), int(updates.max(initial=0))
         self.same_claim(which + "mistakes", sub["mistakes"], total, "the sum of those of the rows")
-        self.claim(
-            which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass"
-        )
+        once = at_most(most, sub["passes"] + 1)
+        self.claim(which + "visits", sub["passes"], most, once, "a row is visited once a pass")
         plain = self.problem["penalty"] is None
         if plain:
             self._sum_claim(which, y, updates, start, last, total)
@@ -135,9 +133,8 @@ class PerceptronCase(Case):
         none = sub["bound"] is not None or not self.arrays["direction"][k].any()
         self.claim(which + "direction", "of the bound", None, none)
         if sub["bound"] is not None:
-            self.claim(
-                which + "bound applies", True, None, plain and alike and not self.held_out, "no penalty, no weights"
-            )
+            applies = plain and alike and not self.held_out
+            self.claim(which + "bound applies", True, None, applies, "no penalty, no weights")
             self._bound_claims(which, sub, y, self.arrays["direction"][k], start)
 
     def _sum_claim(

@@ -27,13 +27,11 @@ class TreeCase(TreeData):
             if self.all_hold():
                 best_claims(self, exact)
         if not self.block["best"]:
-            self.unchecked.append(
-                "whether splits are the best: not all were tried (bins, drawn features or thresholds)"
-            )
+            told = "whether splits are the best: not all were tried (bins, drawn features or thresholds)"
+            self.unchecked.append(told)
             if not reasons_known(self):
-                self.unchecked.append(
-                    "whether leaves could have been split: a drawn split may fail a limit, or fall in a bin"
-                )
+                told = "whether leaves could have been split: a drawn split may fail a limit, or fall in a bin"
+                self.unchecked.append(told)
         if number(self.parameters.get("ccp_alpha") or 0.0) > 0:
             self.unchecked.append("pruning, beyond that no leaf is worth more than its price")
         if rigorous and not exact:

@@ -117,8 +117,7 @@ def _gain(case: TreeData, rows: np.ndarray, left: np.ndarray) -> tuple[float, fl
     """What a split takes off W * impurity, and a bound on the rounding in it."""
     w, Y = case.weights[rows], case.Y[rows]
     whole = _spread(case, w, Y)
-    gain = whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left])
-    return gain, _room(case, rows)
+    return whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left]), _room(case, rows)
 
 
 def _room(case: TreeData, rows: np.ndarray) -> float:
