@@ -46,10 +46,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "self.c > 0.0",
         },
         "least_squares/data.py": {
-            "s > 0",
             "self.alpha > 0",
-            "self.s > 0",
-            "self.s >= 0",
         },
         "least_squares/figures.py": {
             "below > 0",
@@ -137,7 +134,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "self.kernel['degree'] > 0",
         },
         "least_squares/figures.py": {
-            "case.d <= MOST_COLUMNS",
+            "case.d <= case.most_columns",
         },
         "perceptron/__init__.py": {
             "max(numbers) >= n",
@@ -159,7 +156,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "tree/data.py": {
             "b > a",
             "most < bins",
-            "n <= EXACT_ROWS",
+            "n <= 200000",
             "problem['max_features'] >= self.d",
         },
         "tree/splits.py": {
@@ -195,7 +192,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "j >= 0",
         },
         "tree/data.py": {
-            "x <= self.arrays['threshold'][node]",
+            "x <= arrays['threshold'][node]",
         },
         "tree/splits.py": {
             "values[:-1] < values[1:]",
@@ -259,8 +256,8 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
         "gaussian/__init__.py": {
             "beta > 0",
             "plain[0] > 0",
-            "view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)",
-            "view.values > max(4.0 * noise * top, (1.0 + NEAR) * tol * tol)",
+            "view.values > max(0.25 * visible * top, (1.0 - self.near) * tol * tol)",
+            "view.values > max(4.0 * noise * top, (1.0 + self.near) * tol * tol)",
             "view.values[-1] > 0",
             "views[0].scale > 8.0 * self.unit * largest",
         },
@@ -312,7 +309,7 @@ ALLOWED: dict[str, dict[str, set[str]]] = {
             "mu > 0",
             "reach * reach >= T2 * (B2 + K * wide)",
             "reach >= 0",
-            "score * int(y[part][i]) <= 0",
+            "score * int(y[block.start + i]) <= 0",
         },
         "separation/case.py": {
             "Fraction(upper) ** 2 >= square",

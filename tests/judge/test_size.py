@@ -10,8 +10,8 @@ from gapless import judge
 ROOT = Path(judge.__file__).parent
 #: 5 % more than before its documents had a schema.
 MOST_LINES = 10_867
-#: The schema and its printer; and the readers of tables as people have them (decimal commas, dates, encodings), which came later.
-ASIDE = ("schema.py", "schema_page.py", "cells.py", "numerals.py", "dates.py", "table.py")
+#: The schema and its printer.
+ASIDE = ("schema.py", "schema_page.py")
 
 
 def lines_of_tables(source: str) -> int:

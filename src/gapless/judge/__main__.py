@@ -17,11 +17,6 @@ from .files.model_file import read
 from .separation.reader import read_proof
 
 
-def is_proof(path: str) -> bool:
-    """A proof of separation is a text of its own."""
-    return path.lower().endswith(".json")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read a model file and a data file, judge, print the verdict. What must not end in 1 is said by another code."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -62,7 +57,8 @@ def _main(arguments: Sequence[str] | None) -> int:
     options = parser.parse_args(arguments)
     rigorous: Rigour = "exact" if options.exact else bool(options.rigorous)
     try:
-        document, arrays = (read_proof(options.model), {}) if is_proof(options.model) else read(options.model)
+        proof = options.model.lower().endswith(".json")  # a proof of separation is a text of its own
+        document, arrays = (read_proof(options.model), {}) if proof else read(options.model)
         data = read_data(options.data, document, options.target, options.weights, encoding=options.encoding)
         new = None
         if options.test:

@@ -13,10 +13,10 @@ import numpy as np
 
 from .arithmetic.compare import at_most, between, capped, equal
 from .arithmetic.rounding import UNIT, Interval
-from .classes import class_weights_agree, sorted_unique
+from .classes import class_weights_agree, label_index, sorted_unique
 from .form.entries import is_number, number
 from .rows import Rows, as_rows
-from .same_data import same_data
+from .same_data import same_rows, same_targets
 from .verdict import Claim
 
 Rigour = bool | Literal["exact"]
@@ -56,7 +56,9 @@ class Case:
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Rows, labels and weights; CertificateError unless they are those of the fit."""
         self.rows = as_rows(X)
-        self.index, self.weights = same_data(self.document, self.rows, y, sample_weight)
+        self.index = label_index(y, self.document["classes"], self.rows.shape[0])
+        self.weights = same_rows(self.document, self.rows, sample_weight)
+        same_targets(self.document, self.index, "<i8")
 
     def judge(self, rigorous: Rigour) -> None:
         """Add a claim for each figure."""
@@ -66,6 +68,10 @@ class Case:
         """Add a claim; returns whether it holds."""
         self.claims.append(Claim(name, claimed, found, bool(holds), note))
         return bool(holds)
+
+    def same_claim(self, name: str, claimed: Any, found: Any, note: str = "") -> bool:
+        """That an entry is what follows from others, or from the data: to the letter."""
+        return self.claim(name, claimed, found, claimed == found, note)
 
     def which(self, k: int) -> str:
         """How a claim about part k begins."""
@@ -144,9 +150,8 @@ class GapCase(Case):
     ) -> bool:
         """That a figure lies in its enclosure, widened by ``room``; both are no wider than a share of ``size``."""
         middle = 0.5 * found.low + 0.5 * found.up
-        return self.claim(
-            name, claimed, middle, known and inside(claimed, found, room, size), "" if known else "overflows"
-        )
+        holds = known and inside(claimed, found, room, size)
+        return self.claim(name, claimed, middle, holds, "" if known else "overflows")
 
     def difference_claims(self, which: str, block: dict[str, Any], parts: int = 1) -> bool:
         """gap = primal - dual, relative_gap and converged follow from the block's own figures; returns whether relative_gap <=
@@ -163,9 +168,21 @@ class GapCase(Case):
 
     def relative_claim(self, which: str, relative: float, gap: float, size: float) -> bool:
         expected = gap / size if size != 0.0 else 0.0
-        return self.claim(
-            which + "relative gap", relative, expected, equal(relative, expected, 8.0 * UNIT * abs(expected))
-        )
+        near = equal(relative, expected, 8.0 * UNIT * abs(expected))
+        return self.claim(which + "relative gap", relative, expected, near)
+
+    def total_claims(self, gap: bool = True) -> None:
+        """Status of each subproblem; totals are sums, and the whole is converged where every part is."""
+        for k, sub in enumerate(self.parts):
+            self.ending_claim(self.which(k), sub["status"], self.reached(k, sub), gap and unbounded(sub))
+        self.sum_claims(*(("primal", "dual", "gap", "rounding") if gap else ("primal", "rounding")))
+        if gap:
+            self.difference_claims("total ", self.block, len(self.parts))
+        self.status_claim()
+
+    def reached(self, k: int, sub: dict[str, Any]) -> bool:
+        """Whether the figures of a subproblem, which are compared with each other, reach the tolerance."""
+        return self.difference_claims(self.which(k), sub)
 
     def sum_claims(self, *names: str) -> None:
         """Figures of the whole are the sums of those of its subproblems."""
@@ -182,9 +199,8 @@ class GapCase(Case):
         """A hard margin whose margins are not proved kept has an infinite P; of the optimum it may say no more than P* >= 0,
         which holds whether or not they are kept."""
         plain = silent and number(sub["dual"]) == number(sub["rounding"]) == 0.0 and sub["status"] != "converged"
-        return self.claim(
-            which + "margins proved kept", False, None, plain, "P is infinite, and P* >= 0 is all it says"
-        )
+        note = "P is infinite, and P* >= 0 is all it says"
+        return self.claim(which + "margins proved kept", False, None, plain, note)
 
 
 def inside(claimed: float, found: Interval, room: float, size: float) -> bool:

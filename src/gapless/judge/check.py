@@ -59,12 +59,9 @@ def check(
 def _refuse_other_names(document: Mapping[str, Any], X: Any) -> None:
     """Rows in a frame whose columns are not called as the model's features, in their order, are other data."""
     wanted, given = document.get("feature_names"), getattr(X, "columns", None)
-    if (
-        given is None
-        or not isinstance(wanted, list)
-        or "input" in document
-        or not all(isinstance(n, str) for n in given)
-    ):
+    if given is None or not isinstance(wanted, list) or "input" in document:
+        return
+    if not all(isinstance(name, str) for name in given):
         return
     for k, (name, other) in enumerate(zip_longest(wanted, given)):
         if name != other:
@@ -88,8 +85,8 @@ def _judge(
     read = read_arrays(arrays, array_shapes(document))
     case = kind.case(document, read, *data)
     case.judge(rigorous)
-    if training_rows.ENTRY in document:
-        training_rows.add_claim(case, read[training_rows.ENTRY], data[0])
+    if "training_rows" in document:
+        training_rows.add_claim(case, read["training_rows"], data[0])
     if document["dtype"] == "float32" and union(kind.schema[""])["dtype"].kind != "unchecked":
         case.claim("dtype", "float32", None, in_float32(data[0]), "every value of X is one")
     if "arrays" in document:

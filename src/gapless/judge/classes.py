@@ -14,14 +14,19 @@ from .arithmetic.rounding import UNIT, total_of
 from .errors import CertificateError
 
 
+def as_array(values: Any, complaint: str) -> np.ndarray:
+    """An array, also of a data frame's column; CertificateError, which begins with ``complaint``, where there is none."""
+    if hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):
+        values = values.to_numpy()
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise CertificateError(f"{complaint} ({error})") from None
+
+
 def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     """The class index (int64) of each row; CertificateError where a label is none of the classes."""
-    if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-        y = y.to_numpy()
-    try:
-        labels = np.asarray(y)
-    except (TypeError, ValueError) as error:
-        raise CertificateError(f"other labels: y cannot be read as a list of labels ({error})") from None
+    labels = as_array(y, "other labels: y cannot be read as a list of labels")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.shape != (n,):
@@ -30,14 +35,12 @@ def label_index(y: Any, classes: dict[str, Any], n: int) -> np.ndarray:
     # False equals 0, and is no 0: flags and whole numbers do not stand for each other (floats may stand for both).
     if n and ((labels.dtype.kind == "b" and kind != "bool") or (labels.dtype.kind in "iu" and kind == "bool")):
         raise CertificateError(f"other labels: the classes are of type {kind}, those of y are {labels.dtype}")
-    number: dict[Any, int] = {}
-    for k, value in enumerate(values):
-        number.setdefault(value, k)
+    number = {value: k for k, value in reversed(list(enumerate(values)))}  # the first of equal ones
     fits = "OUT" if kind == "str" else "biufO"
     found: np.ndarray | None = None
     if labels.dtype.kind in fits:
         if labels.dtype.kind in "biuf" and kind != "str":
-            found = _numeric(labels, values)
+            found = _numeric(labels, number)
         else:
             found = _looked_up(labels.tolist(), number)
     if found is None or (n and found.min() < 0):
@@ -54,10 +57,9 @@ def _looked_up(labels: list[Any], number: dict[Any, int]) -> np.ndarray:
         return np.full(len(labels), -1, dtype=np.int64)
 
 
-def _numeric(labels: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+def _numeric(labels: np.ndarray, number: dict[Any, int]) -> np.ndarray:
     """Through the distinct labels, compared as Python numbers: no rounding of large integers."""
     distinct, inverse = np.unique(labels, return_inverse=True)
-    number = {value: k for k, value in reversed(list(enumerate(values)))}
     codes = np.array([number.get(label, -1) for label in distinct.tolist()], dtype=np.int64)
     return codes[inverse.reshape(-1)] if codes.size else np.empty(0, dtype=np.int64)
 
@@ -68,10 +70,8 @@ def sorted_unique(values: Sequence[Any]) -> bool:
 
 def floats_of(values: Any, what: str = "other targets: y") -> np.ndarray:
     """float64 of a list or an array; CertificateError where it holds no numbers, or complex ones."""
-    if hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):
-        values = values.to_numpy()
+    found = as_array(values, f"{what} does not hold numbers")
     try:
-        found = np.asarray(values)
         if found.dtype.kind in "cmMV":
             raise ValueError(f"dtype {found.dtype}")
         return found.astype(np.float64)

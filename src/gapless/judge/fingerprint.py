@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .rows import SparseBlock, as_rows, row_sums
+from .rows import SparseBlock, as_rows, place, row_sums
 
 #: Of the two lanes: where the stream of multipliers starts, and the odd multiplier in the middle of the mix.
 SEEDS = (0x243F6A8885A308D3, 0x13198A2E03707344)  # digits of pi
@@ -50,15 +50,14 @@ def row_hashes(X: Any) -> np.ndarray:
     multipliers = [lane_multipliers(lane, d) for lane in range(2)]
     out = np.zeros((n, 2), dtype=np.uint64)
     for block in rows.blocks(block_values, block_values):
-        part = slice(block.start, block.start + block.n)
         if isinstance(block, SparseBlock):
             bits = _bits(block.data)
             for lane in range(2):
-                out[part, lane] = row_sums(_mix(bits, multipliers[lane][block.indices], lane), block.indptr)
+                out[place(block), lane] = row_sums(_mix(bits, multipliers[lane][block.indices], lane), block.indptr)
         else:
             bits = _bits(block.values)
             for lane in range(2):
-                np.add.reduce(_mix(bits, multipliers[lane], lane), axis=1, out=out[part, lane])
+                np.add.reduce(_mix(bits, multipliers[lane], lane), axis=1, out=out[place(block), lane])
     return out
 
 

@@ -6,32 +6,55 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import training_rows
-from .bagging import KIND as BAGGING
-from .boosting import KIND as BOOSTING
+from .bagging import BaggingCase
+from .bagging import document as bagging
+from .boosting import BoostingCase
+from .boosting import document as boosting
 from .bounds import document as bounds
+from .case import Case
 from .files import inputs
 from .form.document import defect_of_parts
 from .form.learners import arrays_of_learner, defect_of_learners, members_of, shapes_of_learners
-from .form.schema import Arrays, Kind, Schema, union
-from .gaussian import KIND as GAUSSIAN
-from .kernel import KIND as KERNEL
-from .least_squares import KIND as LEAST_SQUARES
-from .likelihood import KIND as LIKELIHOOD
-from .linear.case import KIND as LINEAR
-from .perceptron import KIND as PERCEPTRON
-from .tree import KIND as TREE
+from .form.schema import Arrays, Form, Kind, union
+from .gaussian import GaussianCase
+from .gaussian import document as gaussian
+from .kernel import KernelCase
+from .kernel import document as kernel
+from .least_squares import SquaresCase
+from .least_squares import document as least_squares
+from .likelihood import document as likelihood
+from .likelihood.case import LikelihoodCase
+from .linear import document as linear
+from .linear.case import LinearCase
+from .perceptron import PerceptronCase
+from .perceptron import document as perceptron
+from .tree import TreeCase
+from .tree import document as tree
 
 
-def _with_shared(schema: Schema) -> Schema:
-    """The tables of a family with those of the entries that any document may have."""
-    arrays = {**union(schema["arrays."]), **training_rows.ARRAYS}
-    return {**schema, **bounds.TABLES, **inputs.TABLES, **training_rows.TABLES, "arrays.": arrays}
+def _kind(name: str, certificates: tuple[str, ...], case: type[Case], form: Form, *unchecked: str) -> Kind:
+    """A family: its estimators have tables of parameters in its form, to which the entries come that any document may have."""
+    estimators = tuple(path.partition(".")[0] for path in form.TABLES if path.endswith(".parameters."))
+    arrays = {**union(form.TABLES["arrays."]), **training_rows.ARRAYS}
+    schema = {**form.TABLES, **bounds.TABLES, **inputs.TABLES, **training_rows.TABLES, "arrays.": arrays}
+    outside = getattr(form, "defect_of_arrays", lambda document, arrays: None)
+    return Kind(name, estimators, certificates, schema, case, form.array_shapes, form.defect, outside, unchecked)
 
 
-KINDS = tuple(
-    kind._replace(schema=_with_shared(kind.schema))
-    for kind in (LINEAR, LIKELIHOOD, LEAST_SQUARES, KERNEL, PERCEPTRON, GAUSSIAN, TREE, BOOSTING, BAGGING)
-)
+KINDS = (
+    _kind("Linear classifiers", ("gap",), LinearCase, linear, "which ending, if not converged"),
+    _kind("Logistic regression without a penalty", ("gradient",), LikelihoodCase, likelihood,
+          "which ending, if neither converged nor infeasible", "what all scores have in common"),
+    _kind("Least squares", ("gap", "orthogonality"), SquaresCase, least_squares,
+          "which ending, if not converged", "whether y was a vector or one column"),
+    _kind("Kernel machines", ("gap", "heuristic"), KernelCase, kernel, "which ending, if not converged"),
+    _kind("Perceptrons", ("bound",), PerceptronCase, perceptron, "which ending, if not converged"),
+    _kind("Gaussian classes", ("moments",), GaussianCase, gaussian, "what all scores have in common"),
+    _kind("Trees", ("heuristic",), TreeCase, tree,
+          "which of equally good splits, and where between two values a threshold lies"),
+    _kind("AdaBoost", ("bound",), BoostingCase, boosting),
+    _kind("Ensembles that optimise nothing", ("heuristic",), BaggingCase, bagging),
+)  # fmt: skip
 
 
 def kind_of(document: Any) -> Kind:

@@ -17,16 +17,15 @@ from .errors import CertificateError
 #: Numbers in a dense block (2 MiB of float64), and the most rows a block has.
 BLOCK_VALUES = 1 << 18
 BLOCK_ROWS = 2048
-#: Rows that are combined at a time.
-PART_ROWS = 128
 
 
 @dataclass(frozen=True, eq=False)
 class DenseBlock:
-    """Some rows, C-ordered float64; ``start`` is the first one's number."""
+    """Some rows, C-ordered float64; ``start`` is the first one's number, ``step`` rows are combined at a time."""
 
     start: int
     values: np.ndarray
+    step = 128
 
     @property
     def n(self) -> int:
@@ -40,7 +39,7 @@ class DenseBlock:
     @property
     def height(self) -> int:
         """The most products in one entry of a part of ``combine``."""
-        return min(self.n, PART_ROWS)
+        return min(self.n, self.step)
 
     def scores(self, W: np.ndarray) -> np.ndarray:
         """X W^T, (rows, S)"""
@@ -48,8 +47,8 @@ class DenseBlock:
 
     def combine(self, U: np.ndarray) -> Iterator[np.ndarray]:
         """Parts (S, features) of U X, to be added up with care: a short sum has a small error bound."""
-        for start in range(0, self.n, PART_ROWS):
-            part = slice(start, start + PART_ROWS)
+        for start in range(0, self.n, self.step):
+            part = slice(start, start + self.step)
             yield U[:, part] @ self.values[part]
 
     def absolute(self) -> DenseBlock:
@@ -90,13 +89,10 @@ class SparseBlock:
     def height(self) -> int:
         return int(np.bincount(self.indices, minlength=1).max(initial=0))
 
-    def _row_sums(self, products: np.ndarray) -> np.ndarray:
-        return row_sums(products, self.indptr)
-
     def scores(self, W: np.ndarray) -> np.ndarray:
         out = np.empty((self.n, W.shape[0]))
         for s, w in enumerate(W):
-            out[:, s] = self._row_sums(self.data * w[self.indices])
+            out[:, s] = row_sums(self.data * w[self.indices], self.indptr)
         return out
 
     def combine(self, U: np.ndarray) -> Iterator[np.ndarray]:
@@ -111,7 +107,7 @@ class SparseBlock:
         return SparseBlock(self.start, np.abs(self.data), self.indices, self.indptr, self.n_features)
 
     def squares(self) -> np.ndarray:
-        return self._row_sums(self.data * self.data)
+        return row_sums(self.data * self.data, self.indptr)
 
     def take(self, rows: np.ndarray) -> SparseBlock:
         keep = np.repeat(rows, np.diff(self.indptr))
@@ -193,6 +189,22 @@ class SparseRows:
 
 
 Rows = DenseRows | SparseRows
+
+
+def place(block: Block) -> slice:
+    """Where the rows of a block stand among all rows."""
+    return slice(block.start, block.start + block.n)
+
+
+def counted(rows: Rows, weights: np.ndarray, other: np.ndarray) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
+    """The rows with weight, block by block, with their weights and what another array (..., n) has of them."""
+    for block in rows.blocks():
+        w, own = weights[place(block)], other[..., place(block)]
+        keep = w > 0
+        if not keep.all():
+            block, w, own = block.take(keep), w[keep], own[..., keep]
+        if block.n:
+            yield block, w, own
 
 
 def as_rows(X: Any) -> Rows:

@@ -7,20 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .classes import label_index, weights_of_rows
+from .classes import weights_of_rows
 from .errors import CertificateError
 from .fingerprint import digest, row_hashes
 from .rows import Rows, first_non_finite
-
-ADVICE = "give the judge exactly what fit was given"
-
-
-def same_data(document: dict[str, Any], rows: Rows, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Class indices and weights of the rows; CertificateError unless they are those of the fit."""
-    index = label_index(y, document["classes"], rows.shape[0])
-    weights = same_rows(document, rows, sample_weight)
-    same_targets(document, index, "<i8")
-    return index, weights
 
 
 def same_rows(document: Mapping[str, Any], rows: Rows, sample_weight: Any, gaps: bool = False) -> np.ndarray:
@@ -33,15 +23,19 @@ def same_rows(document: Mapping[str, Any], rows: Rows, sample_weight: Any, gaps:
     if bad is not None:
         raise CertificateError(f"other data: row {bad} of X has a value that is not finite; no fit was made on it")
     if digest(row_hashes(rows), "<u8") != mark["rows"]:
-        raise CertificateError(f"other data: the rows of X are not those of the fit ({ADVICE})")
+        raise _other("data: the rows of X are not those of the fit")
     weights = weights_of_rows(sample_weight, n)
     if digest(weights, "<f8") != mark["weights"]:
         missing = "no sample_weight was given" if sample_weight is None else "sample_weight is not that of the fit"
-        raise CertificateError(f"other weights: {missing} ({ADVICE})")
+        raise _other(f"weights: {missing}")
     return weights
 
 
 def same_targets(document: Mapping[str, Any], targets: np.ndarray, kind: str, name: str = "labels") -> None:
     """CertificateError unless the labels, or targets, are those of the fit."""
     if digest(targets, kind) != document["certificate"]["fingerprint"]["labels"]:
-        raise CertificateError(f"other {name}: y is not that of the fit ({ADVICE})")
+        raise _other(f"{name}: y is not that of the fit")
+
+
+def _other(what: str) -> CertificateError:
+    return CertificateError(f"other {what} (give the judge exactly what fit was given)")

@@ -16,10 +16,6 @@ from .fingerprint import row_hashes
 from .form.entries import is_count, is_dict
 from .form.schema import Arrays, Table, recomputed
 from .tree.data import rows_in_float32
-from .tree.document import CLASSIFIER, REGRESSOR
-
-ENTRY = "training_rows"
-
 
 #: For the schema of every document.
 TABLES: dict[str, Table] = {
@@ -28,23 +24,18 @@ TABLES: dict[str, Table] = {
         "twins": recomputed(is_count, "the rows of X that equal another"),
     }
 }
-ARRAYS: Table = {ENTRY: recomputed(is_dict, "the hashes of the rows of X, ascending")}
+ARRAYS: Table = {"training_rows": recomputed(is_dict, "the hashes of the rows of X, ascending")}
 
 
 def array_shapes(document: Mapping[str, Any]) -> Arrays:
-    return {ENTRY: ("<u8", [document[ENTRY]["distinct"]])} if ENTRY in document else {}
+    return {"training_rows": ("<u8", [document["training_rows"]["distinct"]])} if "training_rows" in document else {}
 
 
 def add_claim(case: Case, given: np.ndarray, X: Any) -> None:
     """Claim that the hashes are those of the rows of the fit, whose digest was checked before."""
-    stated = case.document[ENTRY]
-    rows = rows_in_float32(X) if case.document["estimator"] in (CLASSIFIER, REGRESSOR) else X
+    stated = case.document["training_rows"]
+    rows = rows_in_float32(X) if "DecisionTree" in case.document["estimator"] else X
     found, times = np.unique(row_hashes(rows)[:, 0], return_counts=True)
     holds = np.array_equal(given, found) and stated["twins"] == int(times[times != 1].sum())
-    case.claim(
-        "training rows",
-        stated["distinct"],
-        found.size,
-        holds,
-        "the hash of each row that was trained on, and rows with a twin",
-    )
+    note = "the hash of each row that was trained on, and rows with a twin"
+    case.claim("training rows", stated["distinct"], found.size, holds, note)

@@ -51,6 +51,12 @@ def ratio_up(m: float, k: float) -> float:
     return float(up(up(m * UNIT) / down(1.0 - k * UNIT)))
 
 
+def middle_of(low: Any, high: Any) -> tuple[Any, Any]:
+    """The middle of two ends, and how far it is from either at most."""
+    middle = 0.5 * low + 0.5 * high
+    return middle, up(np.maximum(high - middle, middle - low))
+
+
 def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
     """(s, e) with s = fl(x + y) and s + e = x + y exactly (Knuth), elementwise."""
     s = x + y
@@ -192,14 +198,29 @@ class Sums:
         self.parts: list[list[float]] = [[] for _ in range(S)]
         self.radius = np.zeros(S)
 
-    def add(self, terms: np.ndarray) -> None:
+    def add(self, terms: np.ndarray, spread: np.ndarray | None = None) -> None:
+        """``spread`` bounds how far each term may be from the number it stands for."""
         total, error, radius = sum_pairs(terms)
         for parts, t, e in zip(self.parts, total.tolist(), error.tolist(), strict=True):
             parts += (t, e)
         self.radius = np.where(radius > 0, up(self.radius + radius), self.radius)
+        if spread is not None:  # gamma of a block is below 1e-11
+            self.radius = up(self.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))
 
     def intervals(self) -> list[Interval]:
         return [sum_interval(parts, r) for parts, r in zip(self.parts, self.radius.tolist(), strict=True)]
+
+
+def sum_of(values: np.ndarray) -> Interval:
+    """The sum of some floats."""
+    sums = Sums(1)
+    sums.add(np.asarray(values, dtype=np.float64)[None, :])
+    return sums.intervals()[0]
+
+
+def sum_between(low: np.ndarray, high: np.ndarray) -> Interval:
+    """The sum of numbers that lie between the entries of two arrays."""
+    return Interval(sum_of(low).low, sum_of(high).up)
 
 
 def smallest_eigenvalue(G: np.ndarray, off: float) -> float:

@@ -17,10 +17,8 @@ from ..case import Case, Rigour
 from ..classes import floats_of, label_index
 from ..errors import CertificateError
 from ..form.entries import is_count, is_positive, is_share, number
-from ..form.schema import Kind
 from ..rows import as_rows
 from ..same_data import same_rows, same_targets
-from .document import ESTIMATORS, TABLES, array_shapes, defect, defect_of_arrays
 
 
 class BaggingCase(Case):
@@ -65,14 +63,8 @@ class BaggingCase(Case):
 
     def _round_claims(self, errors: np.ndarray, alphas: np.ndarray) -> None:
         rate, mark = self.parameters.get("learning_rate"), self.block["fingerprint"]
-        plain = {
-            **self.problem,
-            "draws": mark["n_rows"],
-            "features": mark["n_features"],
-            "replacement": True,
-            "seeds": 0,
-        }
-        plain |= {"features_replacement": False, "weighted": False}
+        plain = {**self.problem, "draws": mark["n_rows"], "features": mark["n_features"], "replacement": True}
+        plain |= {"seeds": 0, "features_replacement": False, "weighted": False}
         self.claim("draws", "of all rows, by weight", None, self.problem == plain)
         none = all(self.block[key] is None for key in ("in_bag_probability", "in_bag_share", "estimate", "estimated"))
         self.claim("no bags", None, None, none, "rounds draw rows by weight")
@@ -121,10 +113,8 @@ class BaggingCase(Case):
             found = m / n if not problem["replacement"] else 1.0 if n == 1 else -math.expm1(m * math.log1p(-1.0 / n))
         good = claimed is None if found is None else claimed is not None and equal(number(claimed), found, 1e-12)
         self.claim("in-bag probability", claimed, found, good, "1 - (1 - 1/n)^m, or m/n without replacement")
-        one, first = (
-            seeds.size == problem["members"] and between(seeds, 0, 2**32 - 1),
-            self.parameters.get("random_state"),
-        )
+        one, first = seeds.size == problem["members"], self.parameters.get("random_state")
+        one = one and between(seeds, 0, 2**32 - 1)
         if is_count(first):  # then seeds are the first numbers of its stream
             drawn = np.random.RandomState(first).randint(2**31 - 1, size=seeds.size) if one and first < 2**32 else None
             one = drawn is not None and np.array_equal(drawn, seeds)
@@ -162,15 +152,3 @@ class BaggingCase(Case):
                 there[random.choice(n, size, p=chances) if problem["weighted"] else random.randint(0, n, size)] = True
             seen.append(np.count_nonzero(there))
         return float(np.mean(seen)) / n, same
-
-
-KIND = Kind(
-    "Ensembles that optimise nothing",
-    ESTIMATORS,
-    ("heuristic",),
-    TABLES,
-    BaggingCase,
-    array_shapes,
-    defect,
-    defect_of_arrays,
-)

@@ -19,14 +19,13 @@ from ..form.entries import (
 )
 from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
-ESTIMATORS = ("BaggingClassifier", "BaggingRegressor", "AdaBoostRegressor")
-
-
 TABLES: dict[str, Table] = {
     **SHARED,
     "": {
         **SHARED[""],
-        "estimator": derived(one_of(*ESTIMATORS), "the problem, the parameters"),
+        "estimator": derived(
+            one_of("BaggingClassifier", "BaggingRegressor", "AdaBoostRegressor"), "the problem, the parameters"
+        ),
         "classes": derived(or_none(is_dict), "entry by entry below"),
         "dtype": derived(one_of("float64"), "the only one"),
         "learners": unchecked(
@@ -81,7 +80,6 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     if (document["estimator"] == "BaggingClassifier") is not isinstance(document["classes"], dict):
         return "classes do not go with the estimator"
     return None
@@ -97,7 +95,6 @@ def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     problem = document["problem"]
     bagged = document["estimator"] != "AdaBoostRegressor"
     shapes: Arrays = {"seeds": ("<i8", [problem["seeds"]])}

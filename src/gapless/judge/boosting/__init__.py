@@ -22,16 +22,11 @@ from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import total_of
 from ..case import Case, Rigour
 from ..form.entries import is_count, number
-from ..form.schema import Kind
 from ..rows import Rows, SparseRows
-from .document import TABLES, array_shapes, defect, defect_of_arrays
+from .document import defect_of_arrays
 
-#: What two ways of adding up float64 may differ by, relatively: n u for n up to 10^8, with the exponents' own error.
-ROOM = 1e-8
 #: Rows up to which every value of a feature is told apart.
 EXACT_ROWS = 1 << 16
-#: Votes that differ by less than this share of all are equal but for rounding.
-TIE = 1e-9
 
 
 class Rounds(NamedTuple):
@@ -44,9 +39,8 @@ class Rounds(NamedTuple):
     most: np.ndarray  # ... perhaps: two classes have the same votes but for rounding
     masses: np.ndarray  # (T, 2, K) weights of the classes on each side of a stump
     counts: np.ndarray  # (T, 2) rows on each side
-    edges: (
-        np.ndarray
-    )  # the largest of any stump under the weights of the round; empty where there are no stumps, or 3 classes
+    #: The largest of any stump under the weights of the round; empty where there are no stumps, or 3 classes.
+    edges: np.ndarray
     clean: list[int | None]  # the first round after which perhaps no row is wrong, and the first for certain
     mistakes: tuple[int, int, int]  # for certain, as the votes stand, perhaps
     s: np.ndarray  # stage weights of the rounds that are wrong on a row
@@ -86,12 +80,16 @@ class Columns:
 class BoostingCase(Case):
     """The rows that count, as places among them; ``first`` are their weights before the first round."""
 
+    #: What two ways of adding up float64 may differ by, relatively: n u for n up to 10^8, with the exponents' own error.
+    room = 1e-8
+    #: Votes that differ by less than this share of all are equal but for rounding.
+    tie = 1e-9
+
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
         super().read_data(X, y, sample_weight)
         self.T, self.stumps = self.problem["rounds"], self.problem["learner"] == "stump"
-        self.arrays = {
-            name: array for name, array in self.arrays.items() if "." not in name
-        }  # others are the learners'
+        # Names with a point are of the learners' arrays.
+        self.arrays = {name: array for name, array in self.arrays.items() if "." not in name}
         self.there = self.weights > 0.0
         self.own = self.index[self.there]
         self.first = self.weights[self.there] / total_of(self.weights[self.there])
@@ -175,7 +173,7 @@ class BoostingCase(Case):
             s += a * wrong
             known = answer < K
             votes[rows[known], answer[known]] += a
-            wrong_now = sure, decided, maybe = self._wrong(votes, TIE * float(alphas[: t + 1].sum()))
+            wrong_now = sure, decided, maybe = self._wrong(votes, self.tie * float(alphas[: t + 1].sum()))
             training[t], least[t], most[t] = (self.first[bad].sum() for bad in (decided, sure, maybe))
             for place, bad in enumerate((sure, maybe)):
                 if clean[place] is None and not bad.any():
@@ -187,11 +185,14 @@ class BoostingCase(Case):
     def _wrong(self, votes: np.ndarray, tie: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Rows that the votes have wrong for certain, as they stand, and perhaps: of two classes whose votes are equal but for
         rounding either may win."""
-        rows = np.arange(self.own.size)
-        own, rest = votes[rows, self.own], votes.copy()
-        rest[rows, self.own] = -np.inf
-        behind = rest.max(axis=1) - own
+        behind = -self._lead(votes)
         return behind > tie, np.argmax(votes, axis=1) != self.own, behind >= -tie
+
+    def _lead(self, votes: np.ndarray) -> np.ndarray:
+        """The votes of each row's own class less the most of another one."""
+        rows, rest = np.arange(self.own.size), votes.copy()
+        rest[rows, self.own] = -np.inf
+        return votes[rows, self.own] - rest.max(axis=1)
 
     def _round_claims(self) -> None:
         found, alphas = self._run(), self.arrays["stage_weights"]
@@ -201,18 +202,18 @@ class BoostingCase(Case):
         if self.stumps:
             self._side_claims(found)
         stated, total = self.arrays["training"], float(alphas.sum())
-        within = at_most(found.least, stated, ROOM) and at_most(stated, found.most, ROOM)
+        within = at_most(found.least, stated, self.room) and at_most(stated, found.most, self.room)
         self.claim("training errors", float(stated[-1]), float(found.training[-1]), within)
         (fewest, mistakes, some_more), claimed = found.mistakes, self.block["mistakes"]
         self.claim("mistakes", claimed, mistakes, at_most(fewest, claimed) and at_most(claimed, some_more))
         self._clean_claim(found.clean)
         bounds = np.cumprod(self.arrays["factors"])
-        held = at_most(stated, bounds, ROOM * bounds)
+        held = at_most(stated, bounds, self.room * bounds)
         note = "training error <= prod Z_t, after each round"
         self.claim("bound", float(bounds[-1]), float(stated[-1]), held, note)
         exponent = math.exp(min(float(np.log(found.factors).sum()), 700.0))
         loss = float((self.first * np.exp(found.s - total / 2.0)).sum())
-        same = equal(number(self.block["loss"]), loss, ROOM * loss) and equal(exponent, loss, 1e-7 * loss)
+        same = equal(number(self.block["loss"]), loss, self.room * loss) and equal(exponent, loss, 1e-7 * loss)
         self.claim("loss", number(self.block["loss"]), loss, same, "equals prod Z_t")
         self._margin_claims(found, total)
         self._enough_claim(found.errors, mistakes)
@@ -237,10 +238,10 @@ class BoostingCase(Case):
         classes = self.arrays["classes"][:, :, None].astype(np.int64)
         heaviest = np.take_along_axis(found.masses, classes, axis=2)[:, :, 0]
         used = found.counts > 0
-        first = at_most(found.masses.max(axis=2)[used], heaviest[used], ROOM)
+        first = at_most(found.masses.max(axis=2)[used], heaviest[used], self.room)
         self.claim("classes of sides", "the heaviest", None, first)
 
-    def _series(self, name: str, array: str, found: np.ndarray, room: float = ROOM, whole: float = 0.0) -> None:
+    def _series(self, name: str, array: str, found: np.ndarray, room: float = room, whole: float = 0.0) -> None:
         """Round by round; ``whole`` is what entries are parts of, where they may be small beside it."""
         claimed, wide = self.arrays[array], room * np.maximum(np.abs(found), whole)
         at = int(np.argmax(np.abs(claimed - found).ravel()))
@@ -255,16 +256,10 @@ class BoostingCase(Case):
         return self.claim("clean round", claimed, last, holds)
 
     def _margin_claims(self, found: Rounds, total: float) -> None:
-        if self.K == 2:
-            margins = 1.0 - 2.0 * found.s / total
-        else:
-            rows = np.arange(found.s.size)
-            own, rest = found.votes[rows, self.own], found.votes.copy()
-            rest[rows, self.own] = -np.inf
-            margins = (own - rest.max(axis=1)) / total
+        margins = 1.0 - 2.0 * found.s / total if self.K == 2 else self._lead(found.votes) / total
         for name, value in (("margin", float(margins.min())), ("median_margin", float(np.median(margins)))):
             claimed = number(self.block[name])
-            self.claim(name, claimed, value, equal(claimed, value, TIE))
+            self.claim(name, claimed, value, equal(claimed, value, self.tie))
         if "edges" not in self.arrays:
             return
         self._series("edges", "edges", found.edges, 1e-7, 1e-6)
@@ -275,7 +270,7 @@ class BoostingCase(Case):
             best = float(self._edges(w[None, :] / w.sum())[0])
             self.claim("best", claimed, best, at_most(0.0, w) and equal(claimed, best, 1e-9))
             high = min(high, best)
-        held = at_most(low, high, TIE)
+        held = at_most(low, high, self.tie)
         self.claim("bracket", f"[{low:.6g}, {high:.6g}]", None, held, "of the best smallest margin")
 
     def _edges(self, weights: np.ndarray) -> np.ndarray:
@@ -316,8 +311,3 @@ class BoostingCase(Case):
         near = at_most(wanted, claimed, 1e-6 * wanted) and at_most(claimed, wanted, 1.0 + 1e-6 * wanted)
         sure = self.T < claimed or mistakes == 0
         self.claim("enough rounds", claimed, math.ceil(wanted) if wanted < 2.0**52 else None, near and sure)
-
-
-KIND = Kind(
-    "AdaBoost", ("AdaBoostClassifier",), ("bound",), TABLES, BoostingCase, array_shapes, defect, defect_of_arrays
-)

@@ -67,7 +67,6 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     if document["problem"]["cuts"] is not None and document["problem"]["learner"] != "stump":
         return "problem.cuts is of stumps alone"
     two_and_stumps = len(document["classes"]["values"]) == 2 and document["problem"]["learner"] == "stump"
@@ -96,7 +95,6 @@ def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     T, K, problem = document["problem"]["rounds"], len(document["classes"]["values"]), document["problem"]
     n, d = document["certificate"]["fingerprint"]["n_rows"], document["n_features"]
     shapes: Arrays = {name: ("<f8", [T]) for name in ("errors", "stage_weights", "factors", "training")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from ..form.learners import arrays_of_learner
 from ..kernel.values import Values
 from ..linear.recompute import score_bounds
-from ..rows import Rows, as_dense, as_rows, filled
+from ..rows import Rows, as_dense, as_rows, place
+from ..tree.data import goes_left, levels_of
 
 
 class Answers(NamedTuple):
@@ -57,9 +57,8 @@ def _highest(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows)
     K = len((document["classes"] or {"values": ()})["values"])
     if document["estimator"] not in ("LinearSVC", "LogisticRegression") or len(arrays["coef"]) != K:
         return None
-    pairs = [
-        scores(rows, np.asarray(w, float), float(b)) for w, b in zip(arrays["coef"], arrays["intercept"], strict=True)
-    ]
+    lines = zip(arrays["coef"], arrays["intercept"], strict=True)
+    pairs = [scores(rows, np.asarray(w, float), float(b)) for w, b in lines]
     low, high = np.column_stack([a for a, _ in pairs]), np.column_stack([b for _, b in pairs])
     best = np.argmax(low + high, axis=1)
     others = high.copy()
@@ -101,9 +100,8 @@ def scores(rows: Rows, w: np.ndarray, b: float) -> tuple[np.ndarray, np.ndarray]
     """<w, x> + b of every row between two arrays."""
     low, high = np.empty(rows.shape[0]), np.empty(rows.shape[0])
     for block in rows.blocks():
-        part = slice(block.start, block.start + block.n)
         below, above = score_bounds(block, block.absolute(), w[None, :], np.array([b]))
-        low[part], high[part] = below[0], above[0]
+        low[place(block)], high[place(block)] = below[0], above[0]
     return low, high
 
 
@@ -134,25 +132,12 @@ def _vectors(document: Mapping[str, Any], arrays: Mapping[str, Any], d: int) -> 
 
 def leaves(document: Mapping[str, Any], arrays: Mapping[str, Any], rows: Rows) -> np.ndarray:
     """The leaf of every row, read as float32 as trees do."""
-    X = np.empty(rows.shape, dtype=np.float32)
-    for block in rows.blocks():
-        X[block.start : block.start + block.n] = filled(block)
+    X, known = as_dense(rows).astype(np.float32), levels_of(document, arrays)
     left, right, feature = (np.asarray(arrays[key], dtype=np.int64) for key in ("left", "right", "feature"))
-    ends = np.cumsum([0, *document["problem"]["levels"]])
-    known = [np.asarray(arrays["levels"])[a:b] if b > a else None for a, b in pairwise(ends.tolist())]
-    where, at = (
-        np.zeros(X.shape[0], dtype=np.int64),
-        [np.arange(X.shape[0])] + [np.empty(0, np.int64)] * (left.size - 1),
-    )
+    where = np.zeros(X.shape[0], dtype=np.int64)
+    at = [np.arange(X.shape[0])] + [np.empty(0, np.int64)] * (left.size - 1)
     for t in np.flatnonzero(left >= 0).tolist():  # children stand behind their parents
-        x, levels = X[at[t], feature[t]], known[feature[t]]
-        other = bool(arrays["missing_left"][t])
-        if levels is None:
-            goes = np.where(np.isnan(x), other, x <= arrays["threshold"][t])
-        else:
-            rank = np.minimum(np.searchsorted(levels, x), levels.size - 1)
-            bits = (np.asarray(arrays["categories"])[t, rank // 32] >> (rank % 32).astype(np.uint32)) & 1
-            goes = np.where(levels[rank] == x, bits == 1, other)
+        goes = goes_left(arrays, known[feature[t]], t, X[at[t], feature[t]])
         at[left[t]], at[right[t]] = at[t][goes], at[t][~goes]
         where[at[left[t]]], where[at[right[t]]] = left[t], right[t]
         at[t] = at[t][:0]

@@ -16,12 +16,12 @@ from ..linear.recompute import row_weights
 from ..rows import as_rows
 from ..verdict import Claim
 
-#: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
-LOOSE = 1e-6
-
 
 class BoundsCase:
     """``check`` judges the documents of members, ``test`` is (X, y) of the test rows; ``claims`` and ``unchecked`` grow."""
+
+    #: A value may be this share above the one that its figures give: it was rounded up, and not made larger.
+    loose = 1e-6
 
     def __init__(
         self,
@@ -55,17 +55,17 @@ class BoundsCase:
         return self.claim(f"{row['method']}, {name}", row["figures"][name], found, holds, note)
 
     def value_claim(self, row: dict[str, Any], found: float, proved: bool | None = None, note: str = "") -> bool:
-        """A value is no less than what is proved, and at most LOOSE above what its figures give."""
+        """A value is no less than what is proved, and at most ``loose`` above what its figures give."""
         claimed = number(row["value"])
         enough = proved is True or at_most(found, claimed)
-        close = at_most(claimed, found, LOOSE * found) or (claimed == 1.0 and at_most(1.0, found, LOOSE))
+        close = at_most(claimed, found, self.loose * found) or (claimed == 1.0 and at_most(1.0, found, self.loose))
         return self.claim(row["method"], claimed, min(1.0, found), at_most(claimed, 1.0) and enough and close, note)
 
     def drawn_claim(self, row: dict[str, Any], found: float | None = None) -> None:
         """The bound for a hypothesis that is drawn; None where none is drawn."""
         claimed = row["randomised"]
         if found is not None:
-            holds = claimed is not None and between(number(claimed), found, found * (1.0 + LOOSE))
+            holds = claimed is not None and between(number(claimed), found, found * (1.0 + self.loose))
             self.claim(f"{row['method']}, randomised", claimed, found, holds, "for one that is drawn")
         elif claimed is not None:
             self.claim(f"{row['method']}, randomised", claimed, None, False)
@@ -76,8 +76,7 @@ class BoundsCase:
         alpha, C = np.abs(self.arrays["dual"][0]), number(self.problem["C"])
         weight, near = np.array([number(w) for w in self.problem["class_weight"]]), 1e-9
         c = row_weights(C if math.isfinite(C) else 1.0, np.ones(self.n), weight, self.index)
-        c = (
-            c if math.isfinite(C) else np.full(self.n, 2.0 * float(alpha.max(initial=1.0)))
-        )  # the hard margin bounds none
+        if not math.isfinite(C):  # the hard margin bounds none
+            c = np.full(self.n, 2.0 * float(alpha.max(initial=1.0)))
         used = alpha > near * c
         return alpha, c, used, bool((used & (alpha < (1.0 - near) * c)).any())

@@ -15,7 +15,7 @@ from ..form.entries import number
 from ..kernel.labels import safe_sides
 from ..kernel.values import Values
 from ..linear.labels import gap_safe_labels
-from ..rows import as_rows, filled
+from ..rows import as_rows, filled, place
 from . import binomial, divergence
 from .answers import answers, hyperplane, scores
 from .case import BoundsCase
@@ -154,7 +154,7 @@ def _plane(case: BoundsCase) -> tuple[np.ndarray, float | None] | None:
         return None
     u, w = case.arrays["dual"][0], np.zeros(case.rows.shape[1])
     for block in case.rows.blocks():
-        w += u[block.start : block.start + block.n] @ filled(block)
+        w += u[place(block)] @ filled(block)
     return w, float(case.arrays["scalars"][0, 0])
 
 
@@ -278,18 +278,3 @@ def _orders(
             sharp = g_up < 0.5 and d_low < 0.5
             found[name] = 1.0 - (1.0 - 2.0 * g_up) ** 2 / (1.0 - 2.0 * d_low) if sharp else 1.0
     return found, drawn
-
-
-def certain_leave_one_out(case: BoundsCase, row: dict[str, Any]) -> None:
-    """A leave-one-out count cannot hold with high probability: a delta beside it is a false claim."""
-    case.claim("leave-one-out", "with probability", None, False)
-
-
-CLAIMS = {
-    "held-out": held_out,
-    "compression": compression,
-    "PAC-Bayes": pac_bayes,
-    "VC": vc,
-    "votes": votes,
-    "leave-one-out": certain_leave_one_out,
-}

@@ -18,7 +18,6 @@ from .dates import moment
 from .numerals import ALIKE, money_sign, numeral
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
-NO_LABEL = ("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A")
 #: Words for no value among numbers and dates, in lower case.
 WORDS = frozenset((
     "#div/0!", "#n/a", "#n/v", "#na", "#name?", "#null!", "#num!", "#nv", "#ref!", "#value!", "(blank)", "(empty)",
@@ -142,13 +141,13 @@ def _in_small_letters(text: str) -> str:
     )
     bare = " ".join(bare.split())
     letters = sum(1 for sign in bare if sign.isalpha())
-    return (
-        bare.lower() if letters > 2 and bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()} else bare
-    )
+    usual = bare in {bare.lower(), bare.upper(), bare.capitalize(), bare.title()}
+    return bare.lower() if letters > 2 and usual else bare
 
 
 def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[str]) -> set[str]:
     """Which texts of a label column are no labels, where classes are texts."""
+    no_label = ("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A")
     strokes = frozenset("-–—.*?_…/\\")
     signs = [
         text for text in texts if text and not any(sign.isalnum() for sign in text) and not strokes.issuperset(text)
@@ -156,6 +155,6 @@ def no_labels(texts: Collection[str], classes: Sequence[str], words: Collection[
     found = set()
     for text in {*texts} - {*classes}:
         stroke = not signs and text != "" and strokes.issuperset(text)
-        if text in NO_LABEL or text.lower() == "nan" or text in words or stroke:
+        if text in no_label or text.lower() == "nan" or text in words or stroke:
             found.add(text)
     return found

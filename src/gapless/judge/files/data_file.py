@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,14 +114,10 @@ def labels(texts: Sequence[str], kind: str) -> np.ndarray:
         lower = [text.lower() for text in texts]
         if all(text in true or text in false for text in lower):
             return np.array([text in true for text in lower])
-    try:
-        return np.array([int(text) for text in texts], dtype=np.int64)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return np.array([float(text) for text in texts])
-    except ValueError:
-        return np.array(texts, dtype=object)
+    for read, dtype in ((int, np.int64), (float, np.float64)):
+        with suppress(ValueError, OverflowError):
+            return np.array([read(text) for text in texts], dtype=dtype)
+    return np.array(texts, dtype=object)
 
 
 # -- csv

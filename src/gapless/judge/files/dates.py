@@ -10,12 +10,6 @@ import numpy as np
 
 from .numerals import ALIKE, is_digits
 
-#: The first letters of the months, in seven languages.
-MONTHS = (
-    "jan janv ene gen", "feb fev fév febr févr", "mar mär mrz mars märz maer mrt", "apr avr abr", "may mai mag maj mei",
-    "jun juin giu",
-    "jul juil lug", "aug août aou aoû ago", "sep sept set", "oct okt ott out", "nov", "dec dez déc dic",
-)  # fmt: skip
 #: Hours that clocks are ahead of UTC.
 ZONES = {
     "z": 0, "utc": 0, "gmt": 0, "wet": 0, "west": 1, "cet": 1, "mez": 1, "cest": 2, "mesz": 2, "eet": 2, "eest": 3, "msk": 3,
@@ -132,21 +126,17 @@ def _seconds(clock: Clock, alone: bool) -> float | None:
 def _months(text: str) -> tuple[str, str, str] | None:
     """A year and a month: 2020-12, 2020/12, 12/2020, Dec 2020, Dec-20, 2020 Dec."""
     for pattern in (
-        r"(?P<year>\d{4})-(?P<month>\d\d)",
-        r"(?P<year>(?:19|20)\d\d)/(?P<month>\d\d?)",
-        r"(?P<month>\d\d?)[/-](?P<year>(?:19|20)\d\d)",
-    ):
-        found = re.fullmatch(pattern, text, re.ASCII)
-        if found is not None:
-            return found["year"], found["month"], "1"
-    for pattern in (
+        r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})",
+        r"(?P<year>(?:19|20)[0-9]{2})/(?P<month>[0-9]{1,2})",
+        r"(?P<month>[0-9]{1,2})[/-](?P<year>(?:19|20)[0-9]{2})",
         r"(?P<name>[^\W\d_]{3,10})(?:\. ?|,? | de |[-/])(?P<year>(?:19|20)[0-9]{2})",
         r"(?P<name>[^\W\d_]{3,10})-(?P<year>[0-9]{2})",
         r"(?P<year>(?:19|20)[0-9]{2})[-/ ](?P<name>[^\W\d_]{3,10})",
     ):
         found = re.fullmatch(pattern, text)
         if found is not None:
-            return found["year"], _month(found["name"]), "1"
+            told = found.groupdict()
+            return told["year"], told.get("month") or _month(told["name"]), "1"
     return None
 
 
@@ -187,8 +177,13 @@ def _without_weekday(text: str) -> str:
 
 
 def _month(name: str) -> str:
+    """The number of a month, by its first letters in seven languages; 0 of what is none."""
+    months = (
+        "jan janv ene gen", "feb fev fév febr févr", "mar mär mrz mars märz maer mrt", "apr avr abr", "may mai mag maj mei",
+        "jun juin giu", "jul juil lug", "aug août aou aoû ago", "sep sept set", "oct okt ott out", "nov", "dec dez déc dic",
+    )  # fmt: skip
     for length in (4, 3):
-        for number, known in enumerate(MONTHS, 1):
+        for number, known in enumerate(months, 1):
             if name[:length] in known.split():
                 return str(number)
     return "0"

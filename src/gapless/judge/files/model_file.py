@@ -87,11 +87,9 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         if parsed > most_parsed_bytes + 16 * size:
             raise ModelFileError(f"{where}: model.json is of more parts than a file of {size} bytes speaks of")
         document = _json(content, where)
-        newer = newer_schema(document)
-        if newer:
+        if newer := newer_schema(document):
             raise ModelFileError(f"{where}: was {newer}")
-        found = defect(document)
-        if found:
+        if found := defect(document):
             raise ModelFileError(f"{where}: {found}")
         implied = array_shapes(document)
         expected = {"model.json", *(f"{name}.bin" for name in implied)}
@@ -107,8 +105,7 @@ def _parse(stream: BinaryIO, where: str) -> tuple[dict[str, Any], dict[str, np.n
         for name, (dtype, shape) in shapes.items():
             flat = np.frombuffer(_bytes(archive, members[f"{name}.bin"], MOST_ARRAY_BYTES, where), dtype=dtype)
             arrays[name] = flat.astype(dtype.newbyteorder("="), copy=False).reshape(shape)
-    found = defect_of_arrays(document, arrays)
-    if found:
+    if found := defect_of_arrays(document, arrays):
         raise ModelFileError(f"{where}: {found}")
     document.pop("arrays")
     return document, arrays

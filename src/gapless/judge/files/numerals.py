@@ -32,17 +32,12 @@ def numeral(text: str, mark: str) -> float | None:
     rest = re.sub(r" ?[x×·*] ?10 ?(?:\^|\*\*) ?([-+]?[0-9]{1,3})", r"e\1", rest)
     rest = rest[:-2].rstrip(" ") if rest.endswith("/-") else rest
     around = _brackets(rest)
-    brackets = around is not None
-    if around is not None:
-        rest = around
-    minus = 0
+    brackets, rest = around is not None, rest if around is None else around
     signed, rest = _sign(rest)
-    minus += signed == "-"
     rest, before = money_sign(rest, front=True)
-    if before or rest[:1] == " ":
-        rest = rest.removeprefix(" ")
+    rest = rest.removeprefix(" ")
     second, rest = _sign(rest)
-    minus += second == "-"
+    minus = [signed, second].count("-")
     if signed and second:
         return None
     rest, after = (rest[:-1], "%") if rest.endswith("%") else money_sign(rest, front=False)
@@ -71,11 +66,8 @@ def _brackets(text: str) -> str | None:
     opened, closed = text.find("("), text.rfind(")")
     if opened < 0 or closed < opened:
         return None
-    before, inside, after = (
-        text[:opened].removesuffix(" "),
-        text[opened + 1 : closed].strip(),
-        text[closed + 1 :].removeprefix(" "),
-    )
+    before, inside = text[:opened].removesuffix(" "), text[opened + 1 : closed].strip()
+    after = text[closed + 1 :].removeprefix(" ")
     if not inside or any(
         sign and money_sign(sign, True) != ("", sign.lower()) for sign in (before, after.removesuffix("%"))
     ):

@@ -12,12 +12,6 @@ from .numerals import numeral
 
 SEPARATORS = "\t;|,"
 MOST_TITLES = 40
-SUMS = frozenset((
-    "anzahl", "average", "average/total", "avg", "count", "durchschnitt", "gemiddelde", "gesamt", "gesamtsumme", "grand total",
-    "insgesamt", "max", "maximum", "mean", "media", "median", "min", "minimum", "mittel", "mittelwert", "moy", "moyenne", "média",
-    "overall", "promedio", "schnitt", "soma", "somme", "st.dev", "std", "std dev", "stddev", "subtotal", "sum", "suma", "summe",
-    "sums", "totaal", "total", "total general", "total général", "totale", "totals",
-))  # fmt: skip
 
 
 class Table(NamedTuple):
@@ -150,6 +144,12 @@ def _below(lines: Sequence[str], file: str, separator: str, at: int, bare: bool 
 
 def _without_sums(rows: list[list[str]], lines: list[int], width: int) -> tuple[list[list[str]], list[int]]:
     """Without what stands below the table: a line of one cell, or of sums."""
+    of_sums = frozenset((
+        "anzahl", "average", "average/total", "avg", "count", "durchschnitt", "gemiddelde", "gesamt", "gesamtsumme",
+        "grand total", "insgesamt", "max", "maximum", "mean", "media", "median", "min", "minimum", "mittel", "mittelwert",
+        "moy", "moyenne", "média", "overall", "promedio", "schnitt", "soma", "somme", "st.dev", "std", "std dev", "stddev",
+        "subtotal", "sum", "suma", "summe", "sums", "totaal", "total", "total general", "total général", "totale", "totals",
+    ))  # fmt: skip
     usual = max({len(row) for row in rows} or {width}, key=lambda size: sum(len(row) == size for row in rows))
     full = usual > 3 and len(rows) >= 20 and all(sum(map(bool, row)) > 1 for row in rows[:20])
     while len(rows) > 2:
@@ -158,7 +158,7 @@ def _without_sums(rows: list[list[str]], lines: list[int], width: int) -> tuple[
         alone = len(cells) != usual and width > 2 and len(filled) == 1 and not _is_number(filled[0])
         alone = alone or (full and len(cells) == usual and len(filled) == 1)
         place = cells.index(filled[0])
-        sums = filled[0].lower().rstrip(" :.") in SUMS and all(
+        sums = filled[0].lower().rstrip(" :.") in of_sums and all(
             len(row) <= place or row[place] != filled[0] for row in rows[:100] if row is not cells
         )
         if not (alone or sums):

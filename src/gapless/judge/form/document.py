@@ -27,8 +27,6 @@ from .schema import Arrays, Choice, Entry, Schema, Table, Test, derived, optiona
 FORMAT = "gapless model"
 SCHEMA = 1
 STATUSES = ("converged", "max_iter", "time_limit", "stalled", "interrupted", "infeasible", "not_finite")
-#: How the numbers of a document's dtype are stored.
-REALS = {"float64": "<f8", "float32": "<f4"}
 CLASS_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 #: The tables of the blocks that any document has, or may have.
@@ -111,6 +109,11 @@ def agree(*names: str, how: str = "has to agree with the problem") -> Table:
     return {name: optional(derived(is_parameter, how)) for name in names}
 
 
+def real_of(document: Any) -> str:
+    """How the numbers of a document's dtype are stored."""
+    return "<f4" if document["dtype"] == "float32" else "<f8"
+
+
 def newer_schema(document: Any) -> str | None:
     """What to say of a document of a later schema; None for the others."""
     schema: Any = document.get("schema") if isinstance(document, Mapping) else None
@@ -140,8 +143,7 @@ def refuse_unreadable(document: Any, defect: Callable[[Any], str | None]) -> Non
 
 def defect_of_parts(document: Any, schema: Schema) -> str | None:
     """What is wrong with the head, the blocks entry by entry, the names or the classes."""
-    found = defect_of_head(document) or defect_of_blocks(document, schema)
-    if found:
+    if found := defect_of_head(document) or defect_of_blocks(document, schema):
         return found
     names, d, classes = document["feature_names"], document["n_features"], document["classes"]
     if names is not None and len(names) != d:

@@ -11,7 +11,7 @@ gapless.judge.schema_page`` prints the tables as docs/checked.md has them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 Test = Callable[[Any], bool]
 Arrays = dict[str, tuple[str, list[int]]]
@@ -70,8 +70,23 @@ class Kind(NamedTuple):
     case: Callable[..., Any]
     array_shapes: Callable[[Any], Arrays]
     defect: Callable[[Any], str | None]
-    defect_of_arrays: Callable[[Any, Mapping[str, Any]], str | None] = lambda document, arrays: None
-    unchecked: tuple[str, ...] = ()
+    defect_of_arrays: Callable[[Any, Mapping[str, Any]], str | None]
+    unchecked: tuple[str, ...]
+
+
+class Form(Protocol):
+    """A module ``document`` of a family: the parts of its `Kind` that speak of the form. It may have ``defect_of_arrays``."""
+
+    @property
+    def TABLES(self) -> Schema: ...
+
+    def array_shapes(self, document: Any) -> Arrays:
+        """Type and shape of the arrays that go with a document."""
+        ...
+
+    def defect(self, document: Any) -> str | None:
+        """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
+        ...
 
 
 def union(table: Table | Choice) -> Table:

@@ -25,16 +25,8 @@ from ..case import Case, Rigour
 from ..classes import label_index, sorted_unique
 from ..errors import CertificateError
 from ..form.entries import is_number, number
-from ..form.schema import Kind
-from ..rows import DenseBlock, as_rows
+from ..rows import DenseBlock, as_rows, place
 from ..same_data import same_rows, same_targets
-from .document import GAUSSIAN, LINEAR, QUADRATIC, TABLES, array_shapes, defect
-
-#: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a unit
-#: covariance, or of its logarithm: where rounding is larger, the rule is not what it is claimed to be.
-SHARE = 0.01
-#: An eigenvalue within this share of its threshold may count or not.
-NEAR = 1e-3
 
 
 class Moments(NamedTuple):
@@ -67,8 +59,14 @@ class View(NamedTuple):
 class GaussianCase(Case):
     """Moments and rule in float64; index is -1 of rows without weight."""
 
+    #: No room excuses more than this share of a difference of scores (in units of the spread within classes, plus 1), of a
+    #: unit covariance, or of its logarithm: where rounding is larger, the rule is not what it is claimed to be.
+    share = 0.01
+    #: An eigenvalue within this share of its threshold may count or not.
+    near = 1e-3
+
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self.rows = as_rows(X)
+        self.name, self.rows = self.document["estimator"], as_rows(X)
         n = self.rows.shape[0]
         self.weights = same_rows(self.document, self.rows, sample_weight)
         # A row of weight 0 is no row, and its label counts for nothing.
@@ -87,17 +85,17 @@ class GaussianCase(Case):
             self._rule_claims()
         if self.problem["rule"] == "spherical":
             self.unchecked.append("parameter shrinkage: a sphere is not shrunk")
-        if self.document["estimator"] == LINEAR and self.parameters.get("solver") != "svd":
+        if self.name == "LinearDiscriminantAnalysis" and self.parameters.get("solver") != "svd":
             self.unchecked.append("parameter tol: the solver svd alone has one")
 
     # -- parameters
 
     def _statement_claims(self) -> bool:
         p, rule, pooled, status = self.parameters, self.problem["rule"], self.problem["pooled_by"], self.block["status"]
-        if self.document["estimator"] == GAUSSIAN:
-            self.claim("covariance", rule, p.get("covariance"), rule == p.get("covariance"))
-        by = "priors" if self.document["estimator"] == LINEAR and p.get("solver") != "svd" else "shares"
-        self.claim("pooled by", pooled, by, pooled == by)
+        if self.name == "GaussianDiscriminant":
+            self.same_claim("covariance", rule, p.get("covariance"))
+        by = "priors" if self.name == "LinearDiscriminantAnalysis" and p.get("solver") != "svd" else "shares"
+        self.same_claim("pooled by", pooled, by)
         none = p.get("covariance_estimator") is None
         self.claim("covariance estimator", None, None, none, "" if none else "cannot be recomputed")
         once = sorted_unique(self.document["classes"]["values"])
@@ -105,7 +103,7 @@ class GaussianCase(Case):
         present = all(bool((self.index == k).any()) for k in range(self.K))
         self.claim("classes of y", self.K, None, present, "each has a row with weight")
         finite = self.finite_claim("moments and rule", *(a for name, a in self.arrays.items() if name != "intercept"))
-        self.claim("status", status, "converged", status == "converged", "a closed form")
+        self.same_claim("status", status, "converged", "a closed form")
         return self.claim("row weights", "finite", None, np.isfinite(self.weights.sum())) and present and finite
 
     # -- moments
@@ -148,12 +146,11 @@ class GaussianCase(Case):
 
     def _parts(self, k: int) -> Any:
         for block in self.rows.blocks():
-            part = slice(block.start, block.start + block.n)
-            keep = self.index[part] == k
+            keep = self.index[place(block)] == k
             if keep.any():
                 taken = block.take(keep)
                 assert isinstance(taken, DenseBlock)
-                yield taken.values, self.weights[part][keep]
+                yield taken.values, self.weights[place(block)][keep]
 
     def _moment_claims(self) -> None:
         d, K, p = self.d, self.K, self.parameters
@@ -184,7 +181,7 @@ class GaussianCase(Case):
         for k, m in enumerate(found):
             target = m.target if asked == "auto" else np.full(d, np.trace(m.covariance) / d)
             S = (1.0 - s[k]) * m.covariance + s[k] * np.diag(target)
-            if self.document["estimator"] == QUADRATIC:
+            if self.name == "QuadraticDiscriminantAnalysis":
                 S = (1.0 - regular) * S + regular * np.eye(d)
             each.append(S)
             spread.append(m.spread + 64.0 * d * UNIT * np.outer(np.sqrt(np.diag(S)), np.sqrt(np.diag(S))))
@@ -192,12 +189,12 @@ class GaussianCase(Case):
         if self.problem["rule"] in ("shared", "spherical"):
             by = wanted if self.problem["pooled_by"] == "priors" else share
             S, room = np.tensordot(by, each, 1), np.tensordot(by, spread, 1)
-            room = _capped_covariance(room, S, found)
+            room = self._capped_covariance(room, S)
             if spherical:
                 S, room = np.array([[np.trace(S) / d]]), np.array([[np.trace(room) / d]])
             self._within("covariance", claimed[0], S, room)
         else:
-            spread = [_capped_covariance(room, S, found) for room, S in zip(spread, each, strict=True)]
+            spread = [self._capped_covariance(room, S) for room, S in zip(spread, each, strict=True)]
             self._within("covariances", claimed, np.array(each), np.array(spread))
 
     # -- the rule
@@ -208,7 +205,7 @@ class GaussianCase(Case):
         # With one covariance for all classes columns that are constant but for rounding count for nothing.
         shared = self.problem["rule"] == "shared"
         views = [View.of(S, 8.0 * self.unit * largest * shared) for S in claimed]
-        tol = number(self.parameters.get("tol") or 0.0) if self.document["estimator"] == LINEAR else 0.0
+        tol = number(self.parameters.get("tol") or 0.0) if self.name == "LinearDiscriminantAnalysis" else 0.0
         tol = tol if self.parameters.get("solver") == "svd" else 0.0
         full = self.problem["rule"] != "shared"  # another rule exists for a covariance of full rank alone
         # What a fit takes for the rounding of the data, and for what nobody can see in a covariance.
@@ -217,8 +214,8 @@ class GaussianCase(Case):
         noise = max(min(2.0 * self.unit * (d + float(far.max())), 1e-5) ** 2, visible)
         for k, (view, rank) in enumerate(zip(views, ranks, strict=True)):
             top = max(1.0, float(view.values[0]))
-            sure = d if full else int((view.values > max(4.0 * noise * top, (1.0 + NEAR) * tol * tol)).sum())
-            most = d if full else int((view.values > max(0.25 * visible * top, (1.0 - NEAR) * tol * tol)).sum())
+            sure = d if full else int((view.values > max(4.0 * noise * top, (1.0 + self.near) * tol * tol)).sum())
+            most = d if full else int((view.values > max(0.25 * visible * top, (1.0 - self.near) * tol * tol)).sum())
             which = f"[{k}] " if len(ranks) > 1 else ""
             good = between(rank, max(1, sure), most)
             self.claim(which + "rank", rank, None, good, f"between {sure} and {most}")
@@ -254,14 +251,14 @@ class GaussianCase(Case):
         # "lsqr" and "eigen" go by the means themselves, the others by their distances.
         white = apart @ V / np.sqrt(values)
         size = np.sqrt((white * white).sum(axis=1))
-        common = self.document["estimator"] == LINEAR and self.parameters.get("solver") != "svd" and K > 2
+        common = self.name == "LinearDiscriminantAnalysis" and self.parameters.get("solver") != "svd" and K > 2
         own = (means - priors @ means) / view.scale @ V / values @ V.T
         seen = means / view.scale @ V / values @ V.T if common else own
         largest = float(np.abs(seen).max(initial=0.0))
         noise = d * 256.0 * UNIT * max(1.0, float(values[0] / values[-1])) + 8.0 * d * self.unit
         placed = 4.0 * math.sqrt(d) * self.unit * float(np.abs(means / view.scale).max())  # the means as stored
         room = (noise * (np.abs(apart).max(axis=1) + largest * float(values[0])) + placed)[:, None] / np.sqrt(values)
-        room = capped(room, 1.0 + size[:, None], SHARE)
+        room = capped(room, 1.0 + size[:, None], self.share)
         scaled = lines * view.scale
         turned, choices = scaled @ V * np.sqrt(values), self._between(white, first)
         white = next((each for each in choices if equal(turned, each, room)), choices[-1])
@@ -269,7 +266,7 @@ class GaussianCase(Case):
         if rank < d:
             t = lines / view.scale if plain else scaled
             inside = float(np.abs(t @ V).max(initial=0.0))
-            most = max(noise, 1e-6) * inside + float(capped(1e-9 * largest, 1.0 + inside, SHARE))
+            most = max(noise, 1e-6) * inside + float(capped(1e-9 * largest, 1.0 + inside, self.share))
             self._within("no coefficients outside the range", t, t @ V @ V.T, most)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(priors[others]) - np.log(priors[first])
@@ -280,21 +277,20 @@ class GaussianCase(Case):
         reach = reach + 8.0 * d * self.unit * float((np.abs(seen).max(axis=0) * far).sum())
         # What it takes to store the lines, and the means, from the middle of the classes is no share of anything.
         stored = (8.0 * self.unit + 2.0 * d * UNIT) * float((np.abs(own).max(axis=0) * far).sum())
-        reach = capped(reach, 1.0 + size * size + np.abs(logs), SHARE) + stored
-        self._within(
-            "intercept", steps[known], wanted[known], reach[known], also=bool((steps[~known] == logs[~known]).all())
-        )
+        reach = capped(reach, 1.0 + size * size + np.abs(logs), self.share) + stored
+        others_too = bool((steps[~known] == logs[~known]).all())
+        self._within("intercept", steps[known], wanted[known], reach[known], also=others_too)
 
     def _between(self, white: np.ndarray, first: int) -> list[np.ndarray]:
         """The rule with the directions that the "svd" solver keeps: those whose part of the variation between classes is
         above tol; where one is next to tol, with and without it."""
-        if self.document["estimator"] != LINEAR or self.parameters.get("solver") != "svd":
+        if self.name != "LinearDiscriminantAnalysis" or self.parameters.get("solver") != "svd":
             return [white]
         priors, points = self.arrays["priors"], np.insert(white, first, 0.0, axis=0)
         points = np.sqrt(np.maximum(priors, 0.0))[:, None] * (points - priors @ points)
         _, S, Vt = np.linalg.svd(points, full_matrices=False)
         least = number(self.parameters.get("tol") or 0.0) * S[0]
-        sure, most = (int((S > edge * least).sum()) for edge in (1.0 + NEAR, 1.0 - NEAR))
+        sure, most = (int((S > edge * least).sum()) for edge in (1.0 + self.near, 1.0 - self.near))
         return [white @ Vt[:kept].T @ Vt[:kept] for kept in range(sure, most + 1)]
 
     def _quadratic_claims(self, views: list[View]) -> None:
@@ -313,11 +309,11 @@ class GaussianCase(Case):
             plain = np.linalg.eigvalsh(S) if self.problem["rule"] == "axes" else view.values[::-1]
             condition = max(condition, float(plain[-1] / plain[0]) if plain[0] > 0 else math.inf)
             noise = d * (256.0 * UNIT * condition + 16.0 * self.unit * math.sqrt(condition))
-            noise = float(capped(noise, 1.0, SHARE))
+            noise = float(capped(noise, 1.0, self.share))
             which = f"[{k}] "
             self._within(which + "whitening", scaled.T @ R @ scaled, np.eye(d), noise, "W'SW = I")
             wanted = float(np.log(view.values).sum() + 2.0 * np.log(view.scale).sum())
-            reach = float(capped(d * noise, 1.0, SHARE)) + 64.0 * d * self.unit * (abs(wanted) + 1.0)
+            reach = float(capped(d * noise, 1.0, self.share)) + 64.0 * d * self.unit * (abs(wanted) + 1.0)
             self.claim(which + "log determinant", log_det, wanted, equal(log_det, wanted, reach))
 
     def _within(self, name: str, claimed: Any, found: Any, room: Any, note: str = "", also: bool = True) -> bool:
@@ -326,14 +322,7 @@ class GaussianCase(Case):
         holds = also and equal(claimed, found, room)
         return self.claim(name, "as recomputed", worst(claimed, found, room), holds, shown)
 
-
-def _capped_covariance(room: np.ndarray, S: np.ndarray, found: list[Moments]) -> np.ndarray:
-    """A room for a covariance, at most a share of the deviations, and what the means may be off by themselves."""
-    deviation, off = np.sqrt(np.diag(S)), 8.0 * UNIT * np.max([m.largest for m in found], axis=0)
-    return np.asarray(capped(room, np.outer(deviation, deviation) + np.outer(off, off) / SHARE, SHARE))
-
-
-KIND = Kind(
-    "Gaussian classes", (GAUSSIAN, LINEAR, QUADRATIC), ("moments",), TABLES, GaussianCase, array_shapes, defect,
-    unchecked=("what all scores have in common",),
-)  # fmt: skip
+    def _capped_covariance(self, room: np.ndarray, S: np.ndarray) -> np.ndarray:
+        """A room for a covariance, at most a share of the deviations, and what the means may be off by themselves."""
+        deviation, off = np.sqrt(np.diag(S)), 8.0 * UNIT * np.max([m.largest for m in self.found], axis=0)
+        return np.asarray(capped(room, np.outer(deviation, deviation) + np.outer(off, off) / self.share, self.share))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..form.document import PARTS, REALS, SHARED, STATUSES, agree, free
+from ..form.document import PARTS, SHARED, STATUSES, agree, free, real_of
 from ..form.entries import is_count, is_dict, is_number, is_share, is_size, list_of, number, one_of
 from ..form.schema import Arrays, Table, derived, optional, recomputed, unchecked
 
-GAUSSIAN, LINEAR, QUADRATIC = "GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"
 _AXES = "the axes of transform decide no answer of predict"
 TABLES: dict[str, Table] = {
     **SHARED,
-    "": {**SHARED[""], "estimator": derived(one_of(GAUSSIAN, LINEAR, QUADRATIC), "the rule, the parameters")},
-    f"{GAUSSIAN}.parameters.": agree("covariance", "shrinkage", "priors"),
-    f"{LINEAR}.parameters.": {
+    "": {
+        **SHARED[""],
+        "estimator": derived(
+            one_of("GaussianDiscriminant", "LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
+            "the rule, the parameters",
+        ),
+    },
+    "GaussianDiscriminant.parameters.": agree("covariance", "shrinkage", "priors"),
+    "LinearDiscriminantAnalysis.parameters.": {
         **agree("shrinkage", "priors", "covariance_estimator"),
         "solver": optional(derived(one_of("svd", "lsqr", "eigen"), "pooled_by; svd: the arrays")),
         "tol": optional(derived(is_size, "the rank, where the solver is svd")),
         **free("n_components", "store_covariance", why="it changes what is stored, not what is true"),
     },
-    f"{QUADRATIC}.parameters.": {
+    "QuadraticDiscriminantAnalysis.parameters.": {
         **agree("shrinkage", "priors", "reg_param", "covariance_estimator"),
         **free("solver", "store_covariance", "tol", why="it changes what is stored, not what is true"),
     },
@@ -57,10 +62,13 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem, d = document["certificate"], document["problem"], document["n_features"]
     K = len(document["classes"]["values"])
-    rules = {GAUSSIAN: ("spherical", "shared", "per_class"), LINEAR: ("shared",), QUADRATIC: ("axes",)}
+    rules = {
+        "GaussianDiscriminant": ("spherical", "shared", "per_class"),
+        "LinearDiscriminantAnalysis": ("shared",),
+        "QuadraticDiscriminantAnalysis": ("axes",),
+    }
     if problem["rule"] not in rules[document["estimator"]]:
         return f"problem.rule is not one of {document['estimator']}"
     if len(problem["shrinkage"]) != K:
@@ -70,7 +78,7 @@ def defect(document: Any) -> str | None:
         return "there are no features"
     if len(certificate["rank"]) != ranks or len(certificate["condition"]) != ranks:
         return f"certificate.rank and condition are not {ranks}"
-    most = d if document["estimator"] == LINEAR else 0
+    most = d if document["estimator"] == "LinearDiscriminantAnalysis" else 0
     if problem["directions"] > most or problem["components"] > most:
         return f"problem.directions and components are beyond {most}"
     if problem["directions"] and not problem["components"]:
@@ -86,11 +94,10 @@ def defect(document: Any) -> str | None:
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     name, problem, d = document["estimator"], document["problem"], document["n_features"]
-    K, rule, real = len(document["classes"]["values"]), problem["rule"], REALS[document["dtype"]]
+    K, rule, real = len(document["classes"]["values"]), problem["rule"], real_of(document)
     M, side = (K if rule in ("per_class", "axes") else 1), (1 if rule == "spherical" else d)
-    shapes: Arrays = {"means": (real, [K, d]), "priors": (real if name == LINEAR else "<f8", [K])}
+    shapes: Arrays = {"means": (real, [K, d]), "priors": (real if name == "LinearDiscriminantAnalysis" else "<f8", [K])}
     shapes |= {"covariance": ("<f8", [M, side, side])}
     if rule == "per_class":
         return {**shapes, "whitening": ("<f8", [K, d, d]), "log_det": ("<f8", [K])}

@@ -17,13 +17,12 @@ from ..case import GAP_SHARE, ROUNDING_FACTOR, GapCase, Rigour, size_of, unbound
 from ..classes import label_index, targets_of
 from ..errors import CertificateError
 from ..form.entries import is_number, number
-from ..form.schema import Kind
 from ..linear.recompute import row_weights
 from ..rows import DenseRows, SparseRows, as_dense, as_rows, some
 from ..same_data import same_rows, same_targets
-from .document import ESTIMATORS, MATRICES, TABLES, array_shapes, defect, defect_of_arrays, pairs_of
+from .document import MATRICES, defect_of_arrays, pairs_of
 from .figures import Found, evaluate, evaluate_hard, posed
-from .values import Values, gamma_of_scale, proved_positive
+from .values import Values, gamma_of_scale, given_matrix, proved_positive
 
 
 class KernelCase(GapCase):
@@ -54,7 +53,7 @@ class KernelCase(GapCase):
         sound = self._statement_claims()
         if self.claim("figures", "recomputed", None, sound, "from the data"):
             self._figure_claims(bool(rigorous))
-        self._total_claims()
+        self.total_claims(self.gap)
         used = {"poly": ("gamma", "coef0", "degree"), "rbf": ("gamma",), "sigmoid": ("gamma", "coef0")}
         known = used.get(self.kernel["name"], ())
         for key in ("gamma", "coef0", "degree"):
@@ -73,9 +72,8 @@ class KernelCase(GapCase):
             sound &= self.claim(key, value, asked, good)
         self.number_claim("tol", self.block["tol"])
         name = p.get("kernel")
-        sound &= self.claim(
-            "kernel", self.kernel["name"], name, self.kernel["name"] == ("callable" if name is None else name)
-        )
+        called = "callable" if name is None else name
+        sound &= self.claim("kernel", self.kernel["name"], name, self.kernel["name"] == called)
         self._kernel_claims()
         sound &= self.all_hold()
         self.c, resolved = np.zeros(0), np.ones(1)
@@ -94,9 +92,8 @@ class KernelCase(GapCase):
         p, kernel = self.parameters, self.kernel
         name = kernel["name"]
         gamma, coef0, shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
-        self.claim(
-            "shift", shift, None if self.matrix else 0.0, shift == 0.0 or (self.matrix and self.gap), "of a matrix"
-        )
+        allowed = shift == 0.0 or (self.matrix and self.gap)
+        self.claim("shift", shift, None if self.matrix else 0.0, allowed, "of a matrix")
         wanted, room, wide = 0.0, 0.0, name in ("poly", "rbf", "sigmoid")
         if wide:
             asked = p.get("gamma")
@@ -186,12 +183,6 @@ class KernelCase(GapCase):
         self._subproblem_claims(which, sub, found)
         return found
 
-    def _matrix_of(self, keep: np.ndarray) -> np.ndarray:
-        """The given matrix of these rows, made symmetric."""
-        assert isinstance(self.rows, DenseRows)
-        K = np.asarray(self.rows.values, dtype=np.float64)[np.ix_(keep, keep)]
-        return K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
-
     def _mercer_claim(self, keep: np.ndarray) -> bool:
         """That the kernel is positive semidefinite: by its form, or proved for the matrix."""
         # Shifts: one is needed where this share of it is not enough; up to NO_SHIFT times the margin of the proof it is none.
@@ -199,7 +190,7 @@ class KernelCase(GapCase):
         name, shift = self.kernel["name"], number(self.kernel["shift"])
         if self.matrix:
             assert isinstance(self.rows, DenseRows)
-            K = self._matrix_of(keep)
+            K = given_matrix(self.rows, keep)
             close = equal(self.rows.values, self.rows.values.T, 2e-7 * float(np.abs(K).max(initial=0.0)))
             none = no_shift * (len(K) + 4) * UNIT * float(np.abs(np.diagonal(K)).sum())
             needed = shift <= none or not proved_positive(K, shift_share * shift)
@@ -219,10 +210,9 @@ class KernelCase(GapCase):
     def _no_gap_claim(self, keep: np.ndarray) -> bool:
         """That a kernel without a gap is not one that is positive semidefinite by its form, or with a shift like rounding."""
         name, shown = self.kernel["name"], True
-        if (
-            self.matrix and 0 < keep.size <= 8_000
-        ):  # of no more rows a fit tries shifts, up to this share of the largest value
-            K = self._matrix_of(keep)
+        if self.matrix and 0 < keep.size <= 8_000:
+            # Of no more rows a fit tries shifts, up to this share of the largest value.
+            K = given_matrix(self.rows, keep)
             shown = not proved_positive(K, 1e-7 * float(np.diagonal(K).max()))
         elif not self.matrix:
             shown = name == "poly" and number(self.kernel["coef0"]) < 0.0
@@ -249,17 +239,10 @@ class KernelCase(GapCase):
 
     # -- totals
 
-    def _total_claims(self) -> None:
-        tol = number(self.block["tol"])
-        for k, sub in enumerate(self.parts):
-            reached = at_most(number(sub["violation"]), tol)
-            if self.gap:
-                reached = self.difference_claims(self.which(k), sub) or self._is_nothing(sub)
-            self.ending_claim(self.which(k), sub["status"], reached, self.gap and unbounded(sub))
-        self.sum_claims(*(("primal", "dual", "gap", "rounding") if self.gap else ("primal", "rounding")))
+    def reached(self, k: int, sub: dict[str, Any]) -> bool:
         if self.gap:
-            self.difference_claims("total ", self.block, len(self.parts))
-        self.status_claim()
+            return super().reached(k, sub) or self._is_nothing(sub)
+        return at_most(number(sub["violation"]), number(self.block["tol"]))
 
     def _is_nothing(self, sub: dict[str, Any]) -> bool:
         """An optimum of 0 up to rounding (one class around the origin) has no relative gap: there the absolute one decides,
@@ -268,9 +251,3 @@ class KernelCase(GapCase):
         mass = float(np.abs(self.arrays["dual"]).sum())
         small = at_most(max(abs(primal), abs(dual), gap), rounding) and at_most(rounding, 1e-9 * mass * mass)
         return self.kind == "one_class" and small
-
-
-KIND = Kind(
-    "Kernel machines", tuple(ESTIMATORS), ("gap", "heuristic"), TABLES, KernelCase, array_shapes, defect, defect_of_arrays,
-    unchecked=("which ending, if not converged",),
-)  # fmt: skip

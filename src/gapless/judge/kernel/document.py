@@ -107,7 +107,6 @@ def pairs_of(K: int) -> list[tuple[int, int]]:
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     problem, certificate, classes = document["problem"], document["certificate"], document["classes"]
     figures = [
         part[name] for part in (certificate, *certificate["subproblems"]) for name in ("dual", "gap", "relative_gap")
@@ -156,7 +155,6 @@ def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     problem, certificate = document["problem"], document["certificate"]
     S, d, n = len(certificate["subproblems"]), document["n_features"], certificate["fingerprint"]["n_rows"]
     scalars = 2 if problem["kind"] in ("nu_svc", "nu_svr") else 1

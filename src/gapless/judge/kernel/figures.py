@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, less, up
+from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, down, exactly, less, sum_between, sum_of, up
 
 
 class Posed(NamedTuple):
@@ -66,16 +66,6 @@ def posed(kind: str, c: np.ndarray, y: np.ndarray, nu: float, epsilon: float) ->
     return Posed(kind, np.tile(one, 2), sign, low, high, np.tile(c, 2), nu if kind == "nu_svr" else 0.0)
 
 
-def _total(values: np.ndarray) -> Interval:
-    sums = Sums(1)
-    sums.add(np.asarray(values, dtype=np.float64)[None, :])
-    return sums.intervals()[0]
-
-
-def _ends(low: np.ndarray, high: np.ndarray) -> Interval:
-    return Interval(_total(low).low, _total(high).up)
-
-
 def _product(c: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """c times something between low and high, none below 0."""
     return np.maximum(0.0, down(c * low)), np.where(high > 0.0, up(c * high), 0.0)
@@ -95,7 +85,7 @@ def _unused_weight(c: np.ndarray, beta: np.ndarray, h_low: np.ndarray, h_high: n
     over = np.maximum(0.0, down(rest_low * np.maximum(h_low, 0.0))), up(rest_high * np.maximum(h_high, 0.0))
     over = over[0], np.where((h_high > 0.0) & (rest_high > 0.0), over[1], 0.0)
     under = _product(beta, np.maximum(-h_high, 0.0), np.maximum(-h_low, 0.0))
-    return _ends(*over) + _ends(*under)
+    return sum_between(*over) + sum_between(*under)
 
 
 def evaluate(
@@ -117,14 +107,14 @@ def evaluate(
     feasible = bool((beta <= c).all()) and (twice or bool((s * own >= 0.0).all()))
     b, t = float(scalars[0]), float(scalars[1]) if problem.two else 0.0
     low_f, high_f = less(f, off)[0], less(f, -off)[1]
-    square = _ends(*_signed(u, low_f, high_f))
+    square = sum_between(*_signed(u, low_f, high_f))
     square = square.positive() if mercer else square
     h_low, h_high = _hinges(problem, low_f, high_f, b, t)
-    loss = _ends(*_product(c, np.maximum(h_low, 0.0), np.maximum(h_high, 0.0)))
+    loss = sum_between(*_product(c, np.maximum(h_low, 0.0), np.maximum(h_high, 0.0)))
     # equalities; of nu-SVR c stands twice
-    T = exactly(problem.nu) * _total(c) if problem.nu else ZERO
+    T = exactly(problem.nu) * sum_of(c) if problem.nu else ZERO
     T = HALF * T if problem.kind == "nu_svr" else T
-    plus, minus = _total(np.where(s > 0, beta, 0.0)), _total(np.where(s < 0, beta, 0.0))
+    plus, minus = sum_of(np.where(s > 0, beta, 0.0)), sum_of(np.where(s < 0, beta, 0.0))
     # sum s beta and sum beta against what they should be
     skew, short = minus - plus, T - plus - minus
     skew = short if problem.kind == "one_class" else skew
@@ -140,7 +130,7 @@ def evaluate(
     elif problem.two:
         missed = abs(HALF * T - plus) + abs(HALF * T - minus)
     price = bound * missed
-    dual = _ends(*_signed(beta, problem.tau_low, problem.tau_high)) - HALF * square - price
+    dual = sum_between(*_signed(beta, problem.tau_low, problem.tau_high)) - HALF * square - price
     gap = _unused_weight(c, beta, h_low, h_high) + moved + price
     if not feasible:
         dual, gap = Interval(-math.inf, -math.inf), Interval(math.inf, math.inf)
@@ -169,8 +159,8 @@ def evaluate_hard(
     worst = float(np.where(y > 0, low, -high).min(initial=math.inf))
     slack = float(np.maximum(0.0, 1.0 - np.where(y > 0, high, -low)).max(initial=0.0))
     most = float(np.maximum(0.0, 1.0 - np.where(y > 0, low, -high)).max(initial=0.0))
-    square = _ends(*_signed(u, low_f, high_f)).positive()
-    mass, missed = _total(np.abs(u)), abs(_total(u))
+    square = sum_between(*_signed(u, low_f, high_f)).positive()
+    mass, missed = sum_of(np.abs(u)), abs(sum_of(u))
     primal = HALF * square
     bound = exactly(1.0) + Interval(0.0, R2).sqrt() * square.sqrt()
     dual = (HALF * mass - bound * missed) * (mass / square)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arithmetic.rounding import UNIT, down, up
+from ..arithmetic.rounding import down, up
+from ..linear.offset import best_between
 
 
 def safe_sides(
@@ -25,8 +26,8 @@ def safe_sides(
 
     ``low`` and ``high`` enclose the scores of all points at the optimum; ``totals`` are those of the equalities.
     """
-    k_low = down(sign * tau - np.where(sign > 0, high[at], high[at]))
-    k_high = up(sign * tau - np.where(sign > 0, low[at], low[at]))
+    k_low = down(sign * tau - high[at])
+    k_high = up(sign * tau - low[at])
     h_low, h_high = np.empty(sign.size), np.empty(sign.size)
     if len(totals) == 1:
         wanted = float(c[sign > 0].sum()) - totals[0]
@@ -43,20 +44,3 @@ def safe_sides(
             v_low, v_high = best_between(first, last, c[side], float(c[side].sum()) - share)
             h_low[side], h_high[side] = down(first - v_high), up(last - v_low)
     return (h_low > 0.0).astype(np.int8) - (h_high < 0.0).astype(np.int8)
-
-
-def best_between(low: np.ndarray, high: np.ndarray, c: np.ndarray, wanted: float) -> tuple[float, float]:
-    """All v at which the weight c of the kinks below v passes ``wanted``, for kinks anywhere between low and high."""
-    total = float(c.sum())
-    slack = 8.0 * UNIT * (c.size + 8) * total
-    ends = []
-    for kinks, lower in ((low, True), (high, False)):
-        order = np.argsort(kinks, kind="stable")
-        passed = np.cumsum(c[order])
-        if lower:
-            k = int(np.searchsorted(passed, wanted - slack))
-            ends.append(-np.inf if wanted <= slack else float(kinks[order[min(k, c.size - 1)]]))
-        else:
-            k = int(np.searchsorted(passed, wanted + slack, side="right"))
-            ends.append(np.inf if wanted >= total - slack or k >= c.size else float(kinks[order[k]]))
-    return ends[0], ends[1]

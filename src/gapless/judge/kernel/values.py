@@ -21,17 +21,14 @@ from ..arithmetic.rounding import TINY, UNIT, ratio_up, total_of, up
 from ..form.entries import number
 from ..rows import DenseRows, Rows, filled
 
-#: Rows of X that are looked at together, and support vectors.
-#: Values of a dense tile of rows.
-MOST_VALUES = 4_000_000
-
 
 class Values:
     """K of the rows that count: ``sums`` gives what scores are made of."""
 
-    def __init__(self, rows: Rows, kernel: dict[str, Any], keep: np.ndarray, proved: bool) -> None:
+    #: Numbers of a dense tile of rows: 32 MB of float64.
+    most = 4_000_000
 
-        tile_vectors = 1024
+    def __init__(self, rows: Rows, kernel: dict[str, Any], keep: np.ndarray, proved: bool) -> None:
         self.name, self.degree = kernel["name"], int(kernel["degree"])
         self.gamma, self.coef0, self.shift = (number(kernel[key]) for key in ("gamma", "coef0", "shift"))
         self.keep, self.proved = keep, proved
@@ -39,12 +36,10 @@ class Values:
         self.X: np.ndarray | None = None
         self.rows = rows
         self.d = rows.shape[1]
-        self.tall = max(16, min(512, MOST_VALUES // max(1, self.d)))
-        self.wide = max(16, min(tile_vectors, MOST_VALUES // max(1, self.d)))
+        self.tall = max(16, min(512, self.most // max(1, self.d)))
+        self.wide = max(16, min(1024, self.most // max(1, self.d)))
         if self.name in ("precomputed", "callable"):
-            assert isinstance(rows, DenseRows)
-            K = np.asarray(rows.values, dtype=np.float64)[np.ix_(keep, keep)]
-            self.matrix = K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
+            self.matrix = given_matrix(rows, keep)
             self.norms = np.sqrt(np.maximum(np.diagonal(self.matrix) + self.shift, 0.0))
             self.top = float(np.abs(self.matrix).max(initial=0.0)) + abs(self.shift)
             return
@@ -132,7 +127,7 @@ class Values:
             for a in range(0, m, self.wide):
                 some = slice(a, a + self.wide)
                 right = kept[a] if a in kept else self._take(self.keep[support[some]])
-                if m * self.d <= 4 * MOST_VALUES:
+                if m * self.d <= 4 * self.most:
                     kept[a] = right
                 inner = left @ right.T
                 if self.name == "rbf":
@@ -171,9 +166,7 @@ class Values:
 
     def _gauss(self, inner: np.ndarray, rows: slice, columns: np.ndarray) -> tuple[np.ndarray, float]:
         """exp(-g D), and the relative error that a tile can have; D by differences where cancellation would be felt."""
-        nothing = (
-            760.0  # beyond, a power of e is 0; an exponent that may be off by more than 1e-11 is made of differences
-        )
+        nothing = 760.0  # beyond it a power of e is 0; exponents that may be off by more than 1e-11 come of differences
         both = self.lengths[rows][:, None] + self.lengths[columns][None, :]
         square = self.norms2[rows][:, None] + self.norms2[columns][None, :] - 2.0 * inner
         reach = self.gamma * (self.d + 12) * UNIT * 1.01 * both * both
@@ -193,12 +186,19 @@ class Values:
     def _distances(self, rows: slice, columns: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """|x_i - x_j|^2 of pairs of rows, from the values as they are."""
         left, right, found = self.keep[rows][i], self.keep[columns][j], np.empty(i.size)
-        many = max(1, MOST_VALUES // max(1, self.d))
+        many = max(1, self.most // max(1, self.d))
         for start in range(0, i.size, many):
             part = slice(start, start + many)
             apart = self._take(left[part], 0.0) - self._take(right[part], 0.0)
             found[part] = np.einsum("ij,ij->i", apart, apart)
         return found
+
+
+def given_matrix(rows: Rows, keep: np.ndarray) -> np.ndarray:
+    """The given matrix of some rows, made symmetric."""
+    assert isinstance(rows, DenseRows)
+    K = np.asarray(rows.values, dtype=np.float64)[np.ix_(keep, keep)]
+    return K if np.array_equal(K, K.T) else 0.5 * (K + K.T)
 
 
 def _power(base: np.ndarray, degree: int) -> np.ndarray:
@@ -216,11 +216,8 @@ def proved_positive(K: np.ndarray, shift: float) -> bool:
     """Whether K + shift I is positive semidefinite for certain (Rump 2006, by a Cholesky factorisation)."""
     n = K.shape[0]
     trace = float(np.abs(np.diagonal(K)).sum()) + n * abs(shift)
-    margin = (
-        (n + 4) * UNIT * trace * 1.01
-        + 1e-300
-        + 4.0 * UNIT * (abs(shift) + float(np.abs(np.diagonal(K)).max(initial=0.0)))
-    )
+    largest = abs(shift) + float(np.abs(np.diagonal(K)).max(initial=0.0))
+    margin = (n + 4) * UNIT * trace * 1.01 + 1e-300 + 4.0 * UNIT * largest
     moved = K.copy()
     moved[np.diag_indices(n)] += shift - margin
     try:

@@ -8,9 +8,7 @@ At the optimum g = 0, and F - F* = g'(A'A + alpha I)^-1 g: `proof` bounds it, `e
 from __future__ import annotations
 
 from ..case import Rigour
-from ..form.schema import Kind
 from .data import SquaresData
-from .document import ESTIMATORS, TABLES, array_shapes, defect
 from .exact import exact_targets
 from .figures import ending_claims, gap_claims, rank_claim, recompute, target_claims
 from .proof import prove
@@ -32,9 +30,3 @@ class SquaresCase(SquaresData):
             target_claims(self, figures, exact)
             rank_claim(self, figures.rows)
         ending_claims(self)
-
-
-KIND = Kind(
-    "Least squares", ESTIMATORS, ("gap", "orthogonality"), TABLES, SquaresCase, array_shapes, defect,
-    unchecked=("which ending, if not converged", "whether y was a vector or one column"),
-)  # fmt: skip

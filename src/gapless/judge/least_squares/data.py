@@ -11,17 +11,16 @@ from ..case import GapCase
 from ..classes import label_index, targets_of
 from ..errors import CertificateError
 from ..form.entries import is_number, number
-from ..rows import Block, as_rows
+from ..rows import Block, as_rows, counted
 from ..same_data import same_rows, same_targets
-
-#: Columns up to which the smallest singular value is proved.
-MOST_COLUMNS = 500
 
 
 class SquaresData(GapCase):
     """S targets Y with weights s of the rows, and the model in float64."""
 
     answers = "targets"
+    #: Columns up to which the smallest singular value is proved.
+    most_columns = 500
 
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.S, self.kind = len(self.parts), self.block["kind"]
@@ -48,14 +47,7 @@ class SquaresData(GapCase):
 
     def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
         """(rows, their weights, their targets) of the rows with weight."""
-        for block in self.rows.blocks():
-            part = slice(block.start, block.start + block.n)
-            s, y = self.s[part], self.Y[:, part]
-            keep = s > 0
-            if not keep.all():
-                block, s, y = block.take(keep), s[keep], y[:, keep]
-            if block.n:
-                yield block, s, y
+        return counted(self.rows, self.s, self.Y)
 
     def statement_claims(self) -> bool:
         """Parameters and problem agree; False where what they state cannot be evaluated."""
@@ -67,7 +59,7 @@ class SquaresData(GapCase):
         good = good and [number(a) for a in listed] == self.alpha.tolist()
         self.claim("alpha", self.alpha.tolist(), given, good)
         kind = "gap" if bool((self.alpha > 0).all()) else "orthogonality"
-        self.claim("kind", self.kind, kind, self.kind == kind, "a gap where every alpha > 0")
+        self.same_claim("kind", self.kind, kind, "a gap where every alpha > 0")
         fit = p.get("fit_intercept")
         self.claim("offset", self.problem["offset"], fit, isinstance(fit, bool) and fit == self.free)
         if not self.free:
@@ -78,6 +70,5 @@ class SquaresData(GapCase):
         if self.K:
             self.class_claims(self.problem["class_weight"])
         self.finite_claim("model and targets", self.W, self.b, self.Y, *([] if self.U is None else [self.U]))
-        weighty = bool(np.isfinite(self.s).all() and (self.s >= 0).all() and (self.s > 0).any())
-        self.claim("row weights", "finite, not all 0", None, weighty)
+        self.weights_claim(self.s)
         return self.all_hold()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
+from ..form.document import PARTS, SHARED, STATUS, agree, free, real_of
 from ..form.entries import is_count, is_dict, is_number, is_size, list_of, one_of, or_none
 from ..form.schema import Arrays, Choice, Table, derived, recomputed, unchecked
-
-ESTIMATORS = ("LinearRegression", "Ridge", "LeastSquaresClassifier")
-
 
 _PARAMETERS: Table = {
     **agree("fit_intercept", "tol"),
@@ -24,7 +21,10 @@ TABLES: dict[str, Table | Choice] = {
     **SHARED,
     "": {
         **SHARED[""],
-        "estimator": derived(one_of(*ESTIMATORS), "the parameters; LinearRegression has no penalty"),
+        "estimator": derived(
+            one_of("LinearRegression", "Ridge", "LeastSquaresClassifier"),
+            "the parameters; LinearRegression has no penalty",
+        ),
         "classes": derived(or_none(is_dict), "entry by entry below"),
     },
     "LinearRegression.parameters.": agree("positive") | _PARAMETERS,
@@ -70,7 +70,6 @@ TABLES: dict[str, Table | Choice] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem = document["certificate"], document["problem"]
     S, classes, weights = len(certificate["targets"]), document["classes"], problem["class_weight"]
     if len(problem["alpha"]) != S:
@@ -93,6 +92,6 @@ def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays that go with a document; without a gap there is no dual."""
     certificate = document["certificate"]
     S, d, n = len(certificate["targets"]), document["n_features"], certificate["fingerprint"]["n_rows"]
-    real = REALS[document["dtype"]]
+    real = real_of(document)
     shapes: Arrays = {"coef": (real, [S, d]), "intercept": (real, [S])}
     return {**shapes, "dual": ("<f8", [S, n])} if certificate["kind"] == "gap" else shapes

@@ -40,8 +40,7 @@ class ExactTarget(NamedTuple):
 
 def exact_targets(case: SquaresData) -> list[ExactTarget]:
     """Every target of a document of kind "orthogonality"."""
-    task = Task(case.rows, case.Y, case.s, "squared", "none")
-    keep, sparse, exponent = integer_rows(task)
+    keep, sparse, exponent = integer_rows(Task(case.rows, case.Y, case.s, "squared", "none"))
     d, width = case.d, case.d + case.free
     # The columns, then ones; an integer t stands for t 2^exponent.
     table = np.zeros((len(keep), width), dtype=object)
@@ -53,8 +52,13 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
     weights = np.array(s.integers, dtype=object)
     weighted = table * weights[:, None]
     mass = sum(s.integers)
-    square = (table[:, :d] * weighted[:, :d]).sum(axis=0)  # over 2^(2 exponent + s.exponent), as are all moments
-    total = weighted[:, :d].sum(axis=0)
+    # Over 2^(2 exponent + s.exponent), as are all moments.
+    square = (table[:, :d] * weighted[:, :d]).sum(axis=0).tolist()
+    total = weighted[:, :d].sum(axis=0).tolist()
+    unit, means, lengths = Fraction(2) ** (2 * exponent + s.exponent), [Fraction(0)] * d, [Fraction(v) for v in square]
+    if case.free:  # columns about their means; of a constant one 2^-88 of its square counts (as in `figures`)
+        means = [Fraction(v, mass) * Fraction(2) ** exponent for v in total]
+        lengths = [max(L - Fraction(v * v, mass), L / (1 << 88)) for L, v in zip(lengths, total, strict=True)]
     # F* of so many columns: integers of some hundred bits a column, in cubic time.
     gram = table.T @ weighted if width <= 100 else None
     out = []
@@ -69,13 +73,18 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
         sum_y, square_y = int((weights * about).sum()), int((weights * about * about).sum())
         rss = scaled(int((weights * r * r).sum()), 2 * low + s.exponent)
         tss = (square_y - Fraction(sum_y * sum_y, mass)) * Fraction(2) ** (2 * y.exponent + s.exponent)
-        unit = Fraction(2) ** (exponent + low + s.exponent)
+        step = Fraction(2) ** (exponent + low + s.exponent)
         slope = int((weights * r).sum())
-        gradient = [Fraction(int(v)) * unit for v in weighted[:, :d].T @ r]
+        gradient = [Fraction(int(v)) * step for v in weighted[:, :d].T @ r]
         alpha = Fraction(float(case.alpha[k]))
         gradient = [g - alpha * Fraction(w) for g, w in zip(gradient, case.W[k].tolist(), strict=True)]
         offset = scaled(slope, low + s.exponent)
-        cosine = _largest_cosine(case, gradient, offset, rss, square, total, mass, exponent, s.exponent)
+        # The largest |g_j| / (|x_j| |r|), squared.
+        terms = zip(gradient, means, lengths, strict=True)
+        cosines2 = [(g - mean * offset) ** 2 / (L * unit * rss) for g, mean, L in terms if L and rss]
+        cosines2 += [offset**2 / (scaled(mass, s.exponent) * rss)] if case.free and rss else []
+        largest = max(cosines2, default=Fraction(0))
+        cosine = _near(sqrt_fractions(largest, largest)[0])
         objective = rss + alpha * sum((Fraction(w) ** 2 for w in case.W[k].tolist()), Fraction(0))
         border = [*gradient, offset] if case.free else gradient
         excess = None
@@ -83,33 +92,6 @@ def exact_targets(case: SquaresData) -> list[ExactTarget]:
             excess = _excess(gram, 2 * exponent + s.exponent, alpha, border, d)
         out.append(ExactTarget(_near(rss), _near(tss), cosine, objective, excess))
     return out
-
-
-def _largest_cosine(
-    case: SquaresData,
-    gradient: list[Fraction],
-    offset: Fraction,
-    rss: Fraction,
-    square: np.ndarray,
-    total: np.ndarray,
-    mass: int,
-    exponent: int,
-    s_exponent: int,
-) -> float:
-    """The largest |g_j| / (|x_j| |r|), columns and gradient about the mean where there is an offset."""
-    # 2^-88: what counts as constant in a column, squared (as in `figures`).
-    constant2 = Fraction(1, 1 << 88)
-    unit, weight = Fraction(2) ** (2 * exponent + s_exponent), scaled(mass, s_exponent)
-    largest = offset**2 / (weight * rss) if case.free and rss else Fraction(0)
-    for g, square_j, total_j in zip(gradient, square.tolist(), total.tolist(), strict=True):
-        length2 = Fraction(square_j)
-        if case.free:
-            g = g - Fraction(total_j, mass) * Fraction(2) ** exponent * offset
-            length2 = max(length2 - Fraction(total_j * total_j, mass), constant2 * square_j)
-        below = length2 * unit * rss
-        if below:
-            largest = max(largest, g * g / below)
-    return _near(sqrt_fractions(largest, largest)[0])
 
 
 def _excess(gram: np.ndarray, exponent: int, alpha: Fraction, g: list[Fraction], d: int) -> Fraction:
@@ -136,8 +118,7 @@ def _excess(gram: np.ndarray, exponent: int, alpha: Fraction, g: list[Fraction],
             for j in range(p + 1, i):
                 M[i][j] = M[j][i]
         last = pivot
-    corner = M[width][width]
-    return Fraction(-corner, last) * Fraction(2) ** (2 * finest - low)
+    return Fraction(-M[width][width], last) * Fraction(2) ** (2 * finest - low)
 
 
 def _exponent(x: Fraction) -> int:

@@ -13,9 +13,9 @@ from ..arithmetic.rounding import UNIT, gamma
 from ..case import ROUNDING_FACTOR, size_of
 from ..form.entries import number
 from ..linear.recompute import Task, evaluate
-from ..linear.rigorous import ExactFigures, exact_figures, float_interval
+from ..linear.rigorous import exact_figures
 from ..rows import Block, DenseBlock
-from .data import MOST_COLUMNS, SquaresData
+from .data import SquaresData
 from .exact import ExactTarget
 from .proof import most_rank, sure_rank, visible
 
@@ -101,7 +101,7 @@ def recompute(case: SquaresData) -> Figures:
 def _seen(case: SquaresData, raw: np.ndarray, mean: np.ndarray, mass: float, sizes: np.ndarray) -> np.ndarray:
     """sum_j |w_j| |x_j| + |b| |1| of the part of each model that changes a score, and of its best offset."""
     W, root = case.W, math.sqrt(mass)
-    if case.d <= MOST_COLUMNS:
+    if case.d <= case.most_columns:
         V = visible(case, raw)
         scaled = (W * raw) @ V @ V.T
         W = np.divide(scaled, raw, out=np.zeros_like(scaled), where=raw > 0)
@@ -165,10 +165,8 @@ def gap_claims(case: SquaresData, figures: Figures, in_fractions: bool) -> None:
         found = evaluate(task, case.W[one], case.b[one], case.U[one])[0]
         primal, dual, gap = found.primal, found.dual, found.gap
         if in_fractions:
-            exact: ExactFigures = exact_figures(task, case.W[one], case.b[one], case.U[one])[0]
-            if exact.dual is not None:
-                primal, dual = float_interval(exact.primal), float_interval(exact.dual)
-                gap = float_interval((exact.primal[0] - exact.dual[1], exact.primal[1] - exact.dual[0]))
+            exact = exact_figures(task, case.W[one], case.b[one], case.U[one])[0]
+            primal, dual, gap = exact.floats() or (primal, dual, gap)
         values = {name: number(target[name]) for name in ("primal", "dual", "gap", "relative_gap", "rounding")}
         size, null = size_of(primal, dual), figures.size2[k] / case.alpha[k]
         rough, own = _rough(case, k, figures, found.gap.up)

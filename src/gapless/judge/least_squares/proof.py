@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arithmetic.rounding import UNIT, Interval, Sums, down, exactly, gamma, smallest_eigenvalue, up
+from ..arithmetic.rounding import UNIT, Interval, Sums, down, exactly, gamma, middle_of, smallest_eigenvalue, up
 from ..case import Bounds
 from ..linear.recompute import Combination, score_bounds
 from ..rows import filled
-from .data import MOST_COLUMNS, SquaresData
+from .data import SquaresData
 
 
 class Products(NamedTuple):
@@ -54,7 +54,7 @@ def products(case: SquaresData) -> Products:
 
 def sure_rank(case: SquaresData) -> int:
     """A rank that the columns have beyond rounding; 0 where there are too many to tell."""
-    if case.d > MOST_COLUMNS:
+    if case.d > case.most_columns:
         return 0
     G, lengths, _, depth = products(case)
     if not np.isfinite(G).all():
@@ -71,7 +71,7 @@ def most_rank(case: SquaresData) -> int:
     most_values = 4_000_000
     blocks = list(case.blocks())
     n = sum(block.n for block, _, _ in blocks)
-    if case.d > MOST_COLUMNS or not 0 < n * case.d <= most_values:
+    if case.d > case.most_columns or not 0 < n * case.d <= most_values:
         return case.d
     A, s = (np.concatenate(parts) for parts in zip(*((filled(block), s / case.s.max()) for block, s, _ in blocks)))
     A = (A - np.average(A, axis=0, weights=s) if case.free else A) * np.sqrt(s)[:, None]
@@ -100,16 +100,13 @@ def prove(case: SquaresData) -> list[Bounds]:
         near, far = np.maximum(0.0, np.maximum(low, -high)), np.maximum(np.abs(low), np.abs(high))
         low_sum.add(np.maximum(0.0, down(s * down(near * near))))
         high_sum.add(up(s * up(far * far)))
-        low, high = down(s * low), up(s * high)
-        middle = 0.5 * low + 0.5 * high
-        spread = up(np.maximum(high - middle, middle - low))
+        middle, spread = middle_of(down(s * low), up(s * high))
         combined.add(block, magnitude, middle, spread)
-        slopes.add(middle)
-        slopes.radius = up(slopes.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))
+        slopes.add(middle, spread)
     v, reach = combined.result()
     lows, highs, sums = low_sum.intervals(), high_sum.intervals(), slopes.intervals()
     least, lengths, shift = 0.0, np.zeros(0), np.zeros(case.d)
-    if case.d <= MOST_COLUMNS:
+    if case.d <= case.most_columns:
         G, lengths, shift, depth = products(case)
         kept = lengths > 0
         if not lengths[kept].min(initial=1.0) < 1e-140:  # squares that underflow prove nothing

@@ -8,12 +8,3 @@ s = rho lam < 1 the minimum exists and F - F* <= lam^2 psi(s), psi(s) = sum_k s^
 most 1/2 + s / (6 (1 - s)).
 `problems/likelihood` has the derivation, `tests/judge/test_gradient.py` tries to break it.
 """
-
-from ..form.schema import Kind
-from .case import LikelihoodCase
-from .document import TABLES, array_shapes, defect
-
-KIND = Kind(
-    "Logistic regression without a penalty", ("LogisticRegression",), ("gradient",), TABLES, LikelihoodCase, array_shapes, defect,
-    unchecked=("which ending, if neither converged nor infeasible", "what all scores have in common"),
-)  # fmt: skip

@@ -13,7 +13,6 @@ from ..errors import CertificateError
 from ..form.entries import number
 from ..linear.recompute import row_weights
 from ..linear.statement import statement_claims, unused_parameters
-from .document import NUMBERS
 from .figures import Columns, Found, Model, columns_of, figures
 from .proof import prove
 
@@ -35,9 +34,8 @@ class LikelihoodCase(Case):
         c = row_weights(1.0, self.weights, np.array([number(w) for w in self.problem["class_weight"]]), self.index)
         sound &= self.weights_claim(c)
         if sound:
-            if (
-                self.K > 2
-            ):  # a common part of all scores changes nothing, and is left out of every figure and every room
+            if self.K > 2:
+                # A common part of all scores changes nothing, and is left out of every figure and every room.
                 coef, intercept = coef - coef[0], intercept - intercept[0]
             model = Model(self.rows, self.index, c, coef, intercept, self.K, offset)
             try:
@@ -58,8 +56,7 @@ class LikelihoodCase(Case):
         # ... of its square root: a decrement beyond proves nothing.
         decrement_share = 1e-3
         share = 1e-6
-        values = {name: number(self.block[name]) for name in NUMBERS}
-        loss, lam, reach, excess = (values[name] for name in ("loss", "decrement", "reach", "excess"))
+        loss, lam, reach, excess = (number(self.block[name]) for name in ("loss", "decrement", "reach", "excess"))
         narrow = at_most(found.loss.up, found.loss.low, share * null)
         holds = narrow and between(loss, found.loss.low, found.loss.up, capped(4.0 * found.room, null, share))
         self.claim("loss", loss, 0.5 * found.loss.low + 0.5 * found.loss.up, holds)
@@ -81,7 +78,7 @@ class LikelihoodCase(Case):
             wanted = found.rho * found.lam
             known = reach == math.inf if unknown else equal(reach, wanted, 3.0 * (part * wanted + found.rho * room))
             self.claim("reach", reach, wanted, known and reach >= 1.0, "1 or more proves nothing")
-            self.claim("excess", excess, loss, excess == loss, "the loss itself")
+            self.same_claim("excess", excess, loss, "the loss itself")
             return
         # No decrement is larger than the square root of what it bounds: rooms beyond that prove nothing.
         room = float(capped(room, math.sqrt(null), decrement_share))
@@ -96,13 +93,12 @@ class LikelihoodCase(Case):
 
     def _status_claims(self) -> None:
         """Relative excess and status follow from the certificate's own figures."""
-        values = {name: number(self.block[name]) for name in NUMBERS}
-        loss, excess, relative = values["loss"], values["excess"], values["relative_excess"]
+        names = ("loss", "excess", "relative_excess", "rounding", "reach")
+        loss, excess, relative, rounding, reach = (number(self.block[name]) for name in names)
         expected = excess / loss if loss != 0.0 else 0.0
         self.claim("relative excess", relative, expected, equal(relative, expected, 8.0 * UNIT * abs(expected)))
-        holds = between(values["rounding"], 0.0, excess)
-        self.claim("rounding", values["rounding"], excess, holds, "is part of the excess")
-        reached = above(1.0, values["reach"]) and at_most(relative, number(self.block["tol"]))
+        self.claim("rounding", rounding, excess, between(rounding, 0.0, excess), "is part of the excess")
+        reached = above(1.0, reach) and at_most(relative, number(self.block["tol"]))
         wanted = "converged" if reached else "not converged"
         self.claim("status", self.block["status"], wanted, (self.block["status"] == "converged") == reached)
 

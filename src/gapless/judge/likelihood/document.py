@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..form.document import PARTS, REALS, SHARED, STATUS
+from ..form.document import PARTS, SHARED, STATUS, real_of
 from ..form.entries import is_count, is_dict, is_number, is_size, one_of, or_none
 from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 from ..linear.document import TABLES as LINEAR
-
-NUMBERS = ("loss", "decrement", "reach", "excess", "relative_excess", "rounding")
 
 TABLES: dict[str, Table] = {
     **SHARED,
@@ -43,7 +41,6 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     K = len(document["classes"]["values"])
     if len(document["problem"]["class_weight"]) != K:
         return "problem.class_weight has not one number for each class"
@@ -55,5 +52,5 @@ def defect(document: Any) -> str | None:
 def array_shapes(document: dict[str, Any]) -> Arrays:
     """Type and shape of the arrays: the model alone. There is no dual point to keep."""
     K = len(document["classes"]["values"])
-    S, real = K if K > 2 else 1, REALS[document["dtype"]]
+    S, real = K if K > 2 else 1, real_of(document)
     return {"coef": (real, [S, document["n_features"]]), "intercept": (real, [S])}

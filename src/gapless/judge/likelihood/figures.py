@@ -19,7 +19,7 @@ from ..linear.losses import loss_bounds
 from ..linear.recompute import score_bounds
 from ..linear.softmax import loss_bounds as softmax_bounds
 from ..linear.softmax import true_class
-from ..rows import Block, Rows, filled
+from ..rows import Block, Rows, counted, filled
 
 
 class Model(NamedTuple):
@@ -38,15 +38,8 @@ class Model(NamedTuple):
         return max(1, self.K - 1)
 
     def blocks(self) -> Iterator[tuple[Block, np.ndarray, np.ndarray]]:
-        """(rows, their classes, their weights) of the rows with weight."""
-        for block in self.rows.blocks():
-            part = slice(block.start, block.start + block.n)
-            y, c = self.y[part], self.c[part]
-            keep = c > 0
-            if not keep.all():
-                block, y, c = block.take(keep), y[keep], c[keep]
-            if block.n:
-                yield block, y, c
+        """(rows, their weights, their classes) of the rows with weight."""
+        return counted(self.rows, self.c, self.y)
 
     def scores(self, block: Block) -> np.ndarray:
         """(rows, K), the first class at 0 where there are two."""
@@ -63,6 +56,7 @@ class Columns(NamedTuple):
     sure: int
     most: int
     dead: np.ndarray  # exactly constant (0 without an offset): they add nothing to the model
+    lengths: np.ndarray  # of the columns about their centre
 
     def turned(self, block: Block) -> np.ndarray:
         t = filled(block) - self.mean
@@ -87,7 +81,7 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
     d = model.rows.shape[1]
     mass, count, first = 0.0, 0, np.zeros(d)
     low, high, total, raw2 = np.full(d, np.inf), np.full(d, -np.inf), np.zeros(d), np.zeros(d)
-    for block, _, c in model.blocks():
+    for block, c, _ in model.blocks():
         x = filled(block)
         first = x[0].copy() if count == 0 else first
         low, high = np.minimum(low, x.min(axis=0)), np.maximum(high, x.max(axis=0))
@@ -95,15 +89,16 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
         mass, count = mass + float(c.sum()), count + block.n
     mean = first + total / mass if model.offset else np.zeros(d)
     length2 = np.zeros(d)
-    for block, _, c in model.blocks():
+    for block, c, _ in model.blocks():
         length2 += c @ (filled(block) - mean) ** 2
-    scale = np.sqrt(length2)
+    lengths = np.sqrt(length2)
+    scale = lengths
     # A column that varies by less than this part of its length is constant up to rounding.
     flat = scale <= (2.0**-43 * np.sqrt(raw2) if model.offset else 0.0)
     dead = (low == high) if model.offset else (low == 0.0) & (high == 0.0)
     scale = np.where(flat | dead, 1.0, scale)
     R = np.zeros((0, d))
-    for block, _, c in model.blocks():
+    for block, c, _ in model.blocks():
         t = (filled(block) - mean) / scale * np.sqrt(c)[:, None]
         t[:, flat | dead] = 0.0
         R = np.asarray(np.linalg.qr(np.vstack([R, t]), mode="r"))
@@ -116,7 +111,7 @@ def columns_of(model: Model, rank: int | None, dtype: str = "float64") -> Column
     sure = min(int((sigma > noise).sum()), most)
     kept = min(max(sure if rank is None else rank, sure), most)
     M = (Vt[:kept].T / sigma[:kept]) / scale[:, None]
-    return Columns(mean, M, 1.0 / math.sqrt(mass) if model.offset else 0.0, sure, most, dead)
+    return Columns(mean, M, 1.0 / math.sqrt(mass) if model.offset else 0.0, sure, most, dead, lengths)
 
 
 def shares_of(z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -159,7 +154,7 @@ def figures(model: Model, columns: Columns) -> Found:
     low_sum, high_sum = Sums(1), Sums(1)
     gradient, sizes, H = np.zeros((S, m)), np.zeros((S, m)), np.zeros((S * m, S * m))
     margin, spread, room, count, height = math.inf, 0.0, 0.0, 0, 0
-    for block, y, c in model.blocks():
+    for block, c, y in model.blocks():
         own = true_class(y, K)
         magnitude = block.absolute()
         z_low, z_high = score_bounds(block, magnitude, model.W, model.b)
@@ -201,22 +196,15 @@ def figures(model: Model, columns: Columns) -> Found:
         inverse = np.linalg.inv(np.linalg.cholesky(H))
     except np.linalg.LinAlgError:
         return Found(loss, room, math.nan, math.inf, math.inf, math.inf, margin, None)
-    condition = _condition(model, columns)
+    # At least that of the columns scaled to length 1: sqrt(d) over the smallest singular value that is kept.
+    longest = float(((columns.M * columns.lengths[:, None]) ** 2).sum(axis=0).max(initial=1.0))
+    condition = math.sqrt(longest * max(1, d))
     noise = gamma(height + count / max(1, height) + 64) * sizes.ravel()
     noise = noise + gamma(d + 8) * math.sqrt(d) * condition * math.sqrt(2.0 * loss.up)
     delta = float(np.linalg.norm(np.abs(inverse) @ noise)) + math.sqrt(spread)
     loose = 64.0 * UNIT * max(1, len(H)) * float(np.linalg.norm(H)) * float(np.sum(inverse * inverse))
     lam = float(np.linalg.norm(inverse @ gradient.ravel()))
     return Found(loss, room, lam, delta, _widest(model, columns, inverse), loose, margin, inverse)
-
-
-def _condition(model: Model, columns: Columns) -> float:
-    """At least that of the columns scaled to length 1: sqrt(d) over the smallest singular value that is kept."""
-    M, length2 = columns.M, np.zeros(len(columns.M))
-    for block, _, c in model.blocks():
-        length2 += c @ (filled(block) - columns.mean) ** 2
-    longest = float(((M * np.sqrt(length2)[:, None]) ** 2).sum(axis=0).max(initial=1.0))
-    return math.sqrt(longest * max(1, len(M)))
 
 
 def pairs(S: int, K: int) -> list[tuple[int, int | None]]:

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from ..arithmetic.elementary import exp_minus_bounds, logistic_bounds
-from ..arithmetic.rounding import UNIT, down, gamma, smallest_eigenvalue, up
+from ..arithmetic.rounding import UNIT, down, gamma, middle_of, smallest_eigenvalue, up
 from ..linear.recompute import score_bounds
 from ..linear.softmax import loss_bounds as softmax_bounds
 from ..rows import filled
@@ -63,9 +63,7 @@ def _slopes(low: np.ndarray, high: np.ndarray, i: int, c: np.ndarray, y: np.ndar
     others_low = np.delete(low, i, axis=0).sum(axis=0) * (1.0 - K * UNIT)
     others_high = np.delete(high, i, axis=0).sum(axis=0) * (1.0 + 2.0 * K * UNIT)
     u_low = down(c * np.where(own, -up(others_high), low[i]))
-    u_high = up(c * np.where(own, -down(others_low), high[i]))
-    middle = 0.5 * u_low + 0.5 * u_high
-    return middle, up(np.maximum(u_high - middle, middle - u_low))
+    return middle_of(u_low, up(c * np.where(own, -down(others_low), high[i])))
 
 
 def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> float:
@@ -85,7 +83,7 @@ def _excess(model: Model, columns: Columns, inverse: np.ndarray, m: int) -> floa
     reach, mass = np.zeros(N), np.zeros(N)  # bounds on the error of the entries of E'g; the sum of their terms' sizes
     sizes = 0.0  # sum w |s|^2
     off, widest, count, parts = 0.0, 0.0, 0, 0
-    for block, y, c in model.blocks():
+    for block, c, y in model.blocks():
         x = filled(block) - columns.mean
         x[:, columns.dead] = 0.0
         rows = [x @ e + shift for e, shift in zip(E, constant, strict=True)]

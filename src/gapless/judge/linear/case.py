@@ -15,11 +15,9 @@ import numpy as np
 from ..arithmetic.rounding import UNIT, Interval
 from ..case import ROUNDING_FACTOR, GapCase, Rigour, size_of, unbounded
 from ..form.entries import number
-from ..form.schema import Kind
-from .document import ESTIMATORS, TABLES, array_shapes, defect
 from .losses import HARD
 from .recompute import Figures, Task, evaluate, row_weights
-from .rigorous import ExactFigures, exact_figures, float_interval
+from .rigorous import ExactFigures, exact_figures
 from .softmax import evaluate_softmax, exact_softmax
 from .statement import statement_claims, unused_parameters
 
@@ -33,7 +31,7 @@ class LinearCase(GapCase):
         softmax = self.problem["loss"] == "softmax"  # one problem of K lines; of the others there is one for each line
         positives: list[int | None] = [None] if softmax else [1] if self.K == 2 else list(range(self.K))
         stated = [sub["positive"] for sub in self.parts]
-        sound &= self.claim("subproblems", stated, positives, stated == positives)
+        sound &= self.same_claim("subproblems", stated, positives)
         sound &= self.finite_claim("coef, intercept, dual", coef, intercept, dual, note="not finite")
         if self.problem["offset"] == "none":
             self.no_offset_claim(intercept)
@@ -53,7 +51,7 @@ class LinearCase(GapCase):
                     Task(self.rows, target, c, loss, self.problem["offset"], scale), coef, intercept, dual, rigorous
                 )
         self.claim("figures", "recomputed", None, len(self.bounds) == len(self.parts), "from the data")
-        self._total_claims()
+        self.total_claims()
         self.unchecked += unused_parameters(self.document)
 
     def _figure_claims(
@@ -68,11 +66,8 @@ class LinearCase(GapCase):
         # A millionth of the loss of w = 0: below that an objective is rounding.
         null = 0.0 if hard else 1e-6 * float(task.c.sum()) * math.log(max(3, len(coef)))
         for k, (sub, found, fractions) in enumerate(zip(self.parts, figures, exact, strict=True)):
-            primal, below, gap = found.primal, found.dual, found.gap
-            if fractions is not None and fractions.kept and fractions.dual is not None:
-                primal, below = float_interval(fractions.primal), float_interval(fractions.dual)
-                low, high = fractions.primal[0] - fractions.dual[1], fractions.primal[1] - fractions.dual[0]
-                gap = float_interval((low, high))
+            ends = fractions.floats() if fractions is not None else None
+            primal, below, gap = ends or (found.primal, found.dual, found.gap)
             if hard and unbounded(sub):
                 self.unproved_margins_claim(self.which(k), sub, not dual[k].any())
                 self.bounds.append((math.inf, 0.0, math.inf))
@@ -97,18 +92,3 @@ class LinearCase(GapCase):
         self.figure_claim(which + "primal", number(sub["primal"]), primal, near, alone, found.finite)
         self.figure_claim(which + "dual", number(sub["dual"]), dual, room, size, found.finite)
         self.figure_claim(which + "gap", number(sub["gap"]), gap, room, size, found.finite)
-
-    def _total_claims(self) -> None:
-        """Status of each subproblem; totals are sums, and the whole is converged where every part is."""
-        for k, sub in enumerate(self.parts):
-            reached = self.difference_claims(self.which(k), sub)
-            self.ending_claim(self.which(k), sub["status"], reached, unbounded(sub))
-        self.sum_claims("primal", "dual", "gap", "rounding")
-        self.difference_claims("total ", self.block, len(self.parts))
-        self.status_claim()
-
-
-KIND = Kind(
-    "Linear classifiers", tuple(ESTIMATORS), ("gap",), TABLES, LinearCase, array_shapes, defect,
-    unchecked=("which ending, if not converged",),
-)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..form.document import PARTS, REALS, SHARED, STATUS, agree, free
+from ..form.document import PARTS, SHARED, STATUS, agree, free, real_of
 from ..form.entries import is_count, is_dict, is_flag, is_number, is_positive, is_size, list_of, number, one_of, or_none
 from ..form.schema import Arrays, Table, derived, optional, recomputed
 
@@ -68,7 +68,6 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     certificate, problem = document["certificate"], document["problem"]
     for k, sub in enumerate(certificate["subproblems"]):
         if sub["positive"] is None and problem["loss"] != "softmax":
@@ -83,5 +82,5 @@ def array_shapes(document: dict[str, Any]) -> Arrays:
     one for each class."""
     softmax = document["problem"]["loss"] == "softmax"
     S = len(document["classes"]["values"] if softmax else document["certificate"]["subproblems"])
-    n, real = document["certificate"]["fingerprint"]["n_rows"], REALS[document["dtype"]]
+    n, real = document["certificate"]["fingerprint"]["n_rows"], real_of(document)
     return {"coef": (real, [S, document["n_features"]]), "intercept": (real, [S]), "dual": ("<f8", [S, n])}

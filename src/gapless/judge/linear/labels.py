@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, gamma, up
-from ..rows import as_rows
+from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, sum_between, sum_of, up
+from ..rows import as_rows, place
 from .losses import slope_bounds
-from .offset import offset_bound
+from .offset import best_between, offset_bound
 from .recompute import Combination, Task, evaluate, score_bounds, square_norms, square_sums
 
 
@@ -84,8 +84,7 @@ class _Ball(NamedTuple):
 def _ball(task: Task, w: np.ndarray, b: float, u: np.ndarray, gap: float) -> _Ball:
     combined, sums = Combination(w.shape), Sums(1)
     for block in task.rows.blocks():
-        part = slice(block.start, block.start + block.n)
-        weighted = np.where(task.c[part] > 0, u[part], 0.0)[None, :]
+        weighted = np.where(task.c[place(block)] > 0, u[place(block)], 0.0)[None, :]
         combined.add(block, block.absolute(), weighted)
         sums.add(weighted)
     v, reach = combined.result()
@@ -113,11 +112,10 @@ def _scores(task: Task, ball: _Ball) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.empty(n), np.empty(n)
     feature = task.offset_scale if task.offset == "penalised" else 0.0
     for block in task.rows.blocks():
-        part = slice(block.start, block.start + block.n)
         z_low, z_high = score_bounds(block, block.absolute(), ball.centre, np.array([ball.constant]))
         norms = up(np.sqrt(up(square_norms(block)[1] + up(feature * feature))))
         swing = up(norms * ball.radius)
-        low[part], high[part] = down(z_low[0] - swing), up(z_high[0] + swing)
+        low[place(block)], high[place(block)] = down(z_low[0] - swing), up(z_high[0] + swing)
     return low, high
 
 
@@ -128,12 +126,9 @@ def _offsets(task: Task, low: np.ndarray, high: np.ndarray, c: np.ndarray, prima
     if not ((y > 0).any() and (y < 0).any()):
         return Interval(-math.inf, math.inf)
     if task.loss == "hinge":
-        return _hinge_offsets(y, weight, low, high)
-    weights = []
-    for side in (y > 0, y < 0):
-        total = Sums(1)
-        total.add(np.where(side, weight, 0.0)[None, :])
-        weights.append(total.intervals()[0])
+        # The slope in b is -C+ plus the weights of all y_i - s_i that b has passed.
+        return Interval(*best_between(down(y - high), up(y - low), weight, float(weight[y > 0].sum())))
+    weights = [sum_of(np.where(side, weight, 0.0)) for side in (y > 0, y < 0)]
     # |<w*, x>| <= max(|low|, |high|): no need for R sqrt(2P) here.
     reach = float(np.maximum(np.abs(low), np.abs(high)).max())
     half = exactly(reach).square() * HALF  # sqrt(2 half) = reach
@@ -142,12 +137,8 @@ def _offsets(task: Task, low: np.ndarray, high: np.ndarray, c: np.ndarray, prima
         return Interval(-math.inf, math.inf)
 
     def slope(b: float, scores: np.ndarray) -> Interval:
-        z_low, z_high = down(scores + b), up(scores + b)
-        s_low, s_high = slope_bounds(task.loss, y, z_low, z_high)
-        below, above = Sums(1), Sums(1)
-        below.add(down(weight * s_low)[None, :])
-        above.add(up(weight * s_high)[None, :])
-        return Interval(below.intervals()[0].low, above.intervals()[0].up)
+        s_low, s_high = slope_bounds(task.loss, y, down(scores + b), up(scores + b))
+        return sum_between(down(weight * s_low), up(weight * s_high))
 
     # b below every minimiser: the slope at b is negative even for the largest scores; likewise above.
     smallest = _bisect(-bound, bound, lambda b: slope(b, high).up < 0)
@@ -163,27 +154,3 @@ def _bisect(low: float, high: float, still_below: Any) -> float:
             break
         low, high = (middle, high) if still_below(middle) else (low, middle)
     return low
-
-
-def _hinge_offsets(y: np.ndarray, c: np.ndarray, low: np.ndarray, high: np.ndarray) -> Interval:
-    """The slope in b is -C+ plus the weights of all t_i = y_i - s_i that b has passed: a step function.
-
-    The smallest minimiser is the first t at which the passed weight, with t's own, reaches C+; the largest
-    one is the last t before which the passed weight is at most C+.  Sums are compared with room for their
-    rounding, on the safe side.
-    """
-    wanted = float(c[y > 0].sum())
-    room = float(up(4.0 * gamma(c.size + 2) * float(c.sum())))
-    ends = []
-    for scores, outward in ((high, down), (low, up)):
-        t = outward(y - scores)
-        order = np.argsort(t, kind="stable")
-        passed = np.cumsum(c[order])
-        if outward is down:
-            first = int(np.argmax(passed >= wanted - room))
-            ends.append(float(t[order[first]]))
-        else:
-            before = np.concatenate(([0.0], passed[:-1]))
-            last = int(np.flatnonzero(before <= wanted + room)[-1])
-            ends.append(float(t[order[last]]))
-    return Interval(ends[0], ends[1])

@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from ..arithmetic.elementary import log_bounds
-from ..arithmetic.rounding import ZERO, Interval, exactly
+from ..arithmetic.rounding import UNIT, ZERO, Interval, exactly
 
 
 def offset_bound(
@@ -74,3 +74,24 @@ def strong_convexity_bound(gradient_square: Interval, slope: Interval, offset: s
     if offset == "free":
         total = total + abs(slope) * (exactly(abs(b)) + exactly(bound))
     return total.up
+
+
+def best_between(low: np.ndarray, high: np.ndarray, c: np.ndarray, wanted: float) -> tuple[float, float]:
+    """All v at which the weight c of the kinks below v passes ``wanted``, for kinks anywhere between low and high.
+
+    The smallest is the first of the low kinks at which the weight, with its own, reaches ``wanted``; the largest is the last of
+    the high ones before which it is at most that. Sums are compared with room for their rounding, on the safe side.
+    """
+    total = float(c.sum())
+    slack = 8.0 * UNIT * (c.size + 8) * total
+    ends = []
+    for kinks, lower in ((low, True), (high, False)):
+        order = np.argsort(kinks, kind="stable")
+        passed = np.cumsum(c[order])
+        if lower:
+            k = int(np.searchsorted(passed, wanted - slack))
+            ends.append(-np.inf if wanted <= slack else float(kinks[order[min(k, c.size - 1)]]))
+        else:
+            k = int(np.searchsorted(passed, wanted + slack, side="right"))
+            ends.append(np.inf if wanted >= total - slack or k >= c.size else float(kinks[order[k]]))
+    return ends[0], ends[1]

@@ -29,13 +29,14 @@ from ..arithmetic.rounding import (
     Sums,
     down,
     exactly,
+    middle_of,
     ratio_up,
     sum_interval,
     sum_pairs,
     two_sum,
     up,
 )
-from ..rows import Block, Rows
+from ..rows import Block, Rows, counted, place
 from .losses import HARD, dual_bounds, feasible, loss_bounds, slope_bounds
 from .offset import offset_bound, strong_convexity_bound
 
@@ -173,8 +174,7 @@ class _Pass:
             self._block(block)
 
     def _block(self, block: Block) -> None:
-        task = self.task
-        part = slice(block.start, block.start + block.n)
+        task, part = self.task, place(block)
         c, y, u = task.c[part], task.y[:, part].astype(np.float64), self.U[:, part]
         inside = feasible(task.loss, y, c, u)
         self.feasible &= inside.all(axis=1)
@@ -278,24 +278,13 @@ def distance_bound(task: Task, w: np.ndarray, b: float) -> float:
     gradient, slopes, values = Combination(W.shape), Sums(1), Sums(1)
     plus, minus, square, target = Sums(1), Sums(1), 0.0, 0.0
     with np.errstate(all="ignore"):
-        for block in task.rows.blocks():
-            part = slice(block.start, block.start + block.n)
-            c, y = task.c[part], task.y[:, part].astype(np.float64)
-            keep = c > 0
-            if not keep.all():
-                block, c, y = block.take(keep), c[keep], y[:, keep]
-            if block.n == 0:
-                continue
+        for block, c, y in counted(task.rows, task.c, task.y.astype(np.float64)):
             magnitude = block.absolute()
             z = score_bounds(block, magnitude, W, offset)
             low, high = slope_bounds(task.loss, y, *z)
-            low, high = down(c * low), up(c * high)
-            middle = 0.5 * low + 0.5 * high
-            spread = up(np.maximum(high - middle, middle - low))
+            middle, spread = middle_of(down(c * low), up(c * high))
             gradient.add(block, magnitude, middle, spread)
-            slopes.add(middle)
-            # gamma of a block is below 1e-11
-            slopes.radius = up(slopes.radius + up(spread.sum(axis=1) * (1.0 + 1e-9)))
+            slopes.add(middle, spread)
             values.add(up(c * loss_bounds(task.loss, y, *z)[1]))
             plus.add(np.where(y > 0, c, 0.0))
             minus.add(np.where(y > 0, 0.0, c))

@@ -6,6 +6,7 @@ square roots) is enclosed to some 57 digits.  Meant for up to about ten thousand
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -26,6 +27,13 @@ class ExactFigures(NamedTuple):
     dual: Pair | None
     offset_bound: Pair | None  # B, enclosed; None: no free offset, or no bound
     kept: bool = True  # False: a hard margin is not, and the primal is infinite, whatever stands there
+
+    def floats(self) -> tuple[Interval, Interval, Interval] | None:
+        """P, the dual and P less the dual between floats; None where they are not finite."""
+        if self.dual is None or not self.kept:
+            return None
+        gap = self.primal[0] - self.dual[1], self.primal[1] - self.dual[0]
+        return float_interval(self.primal), float_interval(self.dual), float_interval(gap)
 
 
 class Dyadic(NamedTuple):
@@ -108,10 +116,9 @@ def largest_square(matrix: Matrix, x_exponent: int) -> Fraction:
 
 def exact_figures(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> list[ExactFigures]:
     """P and D of each problem of the task, to the last bit or enclosed far beyond it."""
-    keep, matrix, exponent = integer_rows(task)
-    out = []
+    rows, out = integer_rows(task), []
     for s in range(len(W)):
-        one = _Exact(task, s, keep, matrix, exponent, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
+        one = _Exact(task, s, rows, np.asarray(W[s], np.float64), float(b[s]), np.asarray(U[s]))
         primal = one.primal()
         dual, bound = one.dual(primal)
         out.append(ExactFigures(primal, dual, bound, one.kept()))
@@ -123,17 +130,10 @@ class _Exact:
     2^x_exponent."""
 
     def __init__(
-        self,
-        task: Task,
-        s: int,
-        keep: list[int],
-        matrix: Matrix,
-        x_exponent: int,
-        w: np.ndarray,
-        b: float,
-        u: np.ndarray,
+        self, task: Task, s: int, rows: tuple[list[int], Matrix, int], w: np.ndarray, b: float, u: np.ndarray
     ) -> None:
-        self.task, self.matrix, self.x_exponent, self.w, self.b = task, matrix, x_exponent, w, b
+        keep, self.matrix, self.x_exponent = rows
+        self.task, self.w, self.b = task, w, b
         target = np.asarray(task.y[s], dtype=np.float64)
         self.feasible = bool(feasible(task.loss, target, task.c, u).all())
         self.signs = target[keep]
@@ -145,7 +145,7 @@ class _Exact:
     # -- primal
 
     def primal(self) -> Pair:
-        penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * _power(2 * self.weights.exponent) / 2
+        penalty = Fraction(sum(m * m for m in self.weights.integers[:-1])) * scaled(1, 2 * self.weights.exponent) / 2
         if self.task.offset == "penalised":
             penalty += (Fraction(self.b) / Fraction(self.task.offset_scale)) ** 2 / 2
         if self.task.loss == HARD:
@@ -165,12 +165,8 @@ class _Exact:
     def loss_sum(self, z: Dyadic) -> Pair:
         loss, c = self.task.loss, self.c
         if loss == "logistic":
-            low = high = 0
-            for sign, score, weight in zip(self.signs.tolist(), z.integers, c.integers, strict=True):
-                below, above = on_grid(softplus_fractions(scaled(-score if sign > 0 else score, z.exponent)))
-                low += weight * below
-                high += weight * above
-            return scaled(low, c.exponent - BITS), scaled(high, c.exponent - BITS)
+            signed = (-m if sign > 0 else m for sign, m in zip(self.signs.tolist(), z.integers, strict=True))
+            return weighted_sum(c, (softplus_fractions(scaled(m, z.exponent)) for m in signed))
         exponent = min(z.exponent, self.y.exponent)
         lift = z.exponent - exponent
         targets = [y << (self.y.exponent - exponent) for y in self.y.integers]
@@ -212,15 +208,11 @@ class _Exact:
             total = sum(m if sign > 0 else -m for sign, m in zip(self.signs.tolist(), u.integers, strict=True))
             value = scaled(total, u.exponent)
             return value, value
+        if loss == "logistic":  # c h(alpha / c)
+            pairs = zip(u.integers, c.integers, strict=True)
+            shares = (scaled(abs(m), u.exponent) / scaled(weight, c.exponent) for m, weight in pairs)
+            return weighted_sum(c, map(entropy_fractions, shares))
         low_sum = high_sum = 0
-        if loss == "logistic":
-            # c h(alpha / c), with h on a grid: c is an integer over a power of two
-            for m, weight in zip(u.integers, c.integers, strict=True):
-                p = scaled(abs(m), u.exponent) / scaled(weight, c.exponent)
-                below, above = on_grid(entropy_fractions(p))
-                low_sum += weight * below
-                high_sum += weight * above
-            return scaled(low_sum, c.exponent - BITS), scaled(high_sum, c.exponent - BITS)
         # sum u y - factor * sum u^2 / c, the quotients rounded on a grid that is fine for the largest c
         factor = Fraction(1, 4) if loss == "squared_hinge" else Fraction(1, 2)
         linear = scaled(
@@ -231,7 +223,7 @@ class _Exact:
             square = m * m << extra
             low_sum += square // weight
             high_sum -= -square // weight
-        power = factor * _power(2 * u.exponent - c.exponent - extra)
+        power = factor * scaled(1, 2 * u.exponent - c.exponent - extra)
         return linear - high_sum * power, linear - low_sum * power
 
     def offset_bound(self, primal: Pair) -> Pair | None:
@@ -252,11 +244,10 @@ class _Exact:
         return max(Fraction(0), ends[0]) + low, ends[1] + high
 
 
-def on_grid(pair: Pair) -> tuple[int, int]:
-    """Integers n with n / 2^BITS below and above, so that sums keep one denominator."""
-    low, high = pair
-    return (low.numerator << BITS) // low.denominator, -(-(high.numerator << BITS) // high.denominator)
-
-
-def _power(exponent: int) -> Fraction:
-    return Fraction(2) ** exponent
+def weighted_sum(c: Dyadic, values: Iterable[Pair]) -> Pair:
+    """sum c_i v_i of enclosed v_i, each brought to integers over 2^BITS, rounded outward: so sums keep one denominator."""
+    low = high = 0
+    for weight, (below, above) in zip(c.integers, values, strict=True):
+        low += weight * ((below.numerator << BITS) // below.denominator)
+        high -= weight * (-(above.numerator << BITS) // above.denominator)
+    return scaled(low, c.exponent - BITS), scaled(high, c.exponent - BITS)

@@ -39,14 +39,13 @@ import numpy as np
 
 from ..arithmetic.elementary import EXP_END, exp_minus_bounds, log1p_bounds, log_bounds
 from ..arithmetic.exact_elementary import (
-    BITS,
     log_fractions,
     log_sum_exp_fractions,
     shares_entropy_fractions,
     sqrt_fractions,
 )
 from ..arithmetic.rounding import HALF, UNIT, ZERO, Interval, Sums, down, exactly, ratio_up, sum_pairs, two_sum, up
-from ..rows import Block
+from ..rows import Block, place
 from .losses import Bounds
 from .offset import log_interval
 from .recompute import Combination, Figures, Task, score_bounds, square_norms, square_sums
@@ -59,8 +58,8 @@ from .rigorous import (
     integer_rows,
     integer_scores,
     largest_square,
-    on_grid,
     scaled,
+    weighted_sum,
 )
 
 
@@ -155,7 +154,7 @@ def entropy_bounds(c: np.ndarray, found: Shares) -> Bounds:
 
     With a = c p a term is a ln(c/a).  For k != y the float a is exact.  For y, a = c - t; where t <= c/2,
     ln(c/a) = -ln(1 - t/c), which keeps its digits.  If only a >= 0 is known, a is still 0 or at least 2^-1074, and
-    ln(c/a) < LOG_END.
+    ln(c/a) < 1500.
     """
     zero = found.others == 0.0
     low, high = _log_ratio(c, found.others)
@@ -205,7 +204,7 @@ class _Pass:
             self._block(block)
 
     def _block(self, block: Block) -> None:
-        part = slice(block.start, block.start + block.n)
+        part = place(block)
         c, u = self.task.c[part], self.U[:, part]
         own = true_class(self.task.y[0, part], len(u))
         found = shares(own, c, u)
@@ -311,14 +310,13 @@ def exact_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
         penalty += sum((v * v for v in parts), Fraction(0)) / 2
     weights = [dyadic(np.append(w, v)) for w, v in zip(W, b, strict=True)]
     scores = [integer_scores(matrix, exponent, each) for each in weights]
-    low = high = 0
-    for i, (k, weight) in enumerate(zip(y, c.integers, strict=True)):
+
+    def loss(i: int, k: int) -> Pair:
         own = scaled(scores[k].integers[i], scores[k].exponent)
-        others = (scaled(z.integers[i], z.exponent) - own for j, z in enumerate(scores) if j != k)
-        below, above = on_grid(log_sum_exp_fractions(others))
-        low += weight * below
-        high += weight * above
-    primal = penalty + scaled(low, c.exponent - BITS), penalty + scaled(high, c.exponent - BITS)
+        return log_sum_exp_fractions(scaled(z.integers[i], z.exponent) - own for j, z in enumerate(scores) if j != k)
+
+    low, high = weighted_sum(c, (loss(i, k) for i, k in enumerate(y)))
+    primal = penalty + low, penalty + high
     # -- dual
     square = largest_square(matrix, exponent)
     bound = _exact_offset_bound(primal, square, y, c, len(W)) if task.offset == "free" else None
@@ -327,19 +325,20 @@ def exact_softmax(task: Task, W: np.ndarray, b: np.ndarray, U: np.ndarray) -> li
     lines = [dyadic(u) for u in U[:, keep]]
     finest = min(line.exponent for line in lines)
     table = [[m << (line.exponent - finest) for m in line.integers] for line in lines]
-    low = high = 0
-    for i, (k, weight) in enumerate(zip(y, c.integers, strict=True)):
-        table[k][i] = -sum(line[i] for j, line in enumerate(table) if j != k)  # as defined, not as stored
-        size = scaled(weight, c.exponent)
+
+    def entropy(i: int, k: int, size: Fraction) -> Pair:
         rest = [scaled(-line[i], finest) / size for j, line in enumerate(table) if j != k]
-        below, above = on_grid(shares_entropy_fractions([*rest, 1 - sum(rest, Fraction(0))]))
-        low += weight * below
-        high += weight * above
+        return shares_entropy_fractions([*rest, 1 - sum(rest, Fraction(0))])
+
+    for i, k in enumerate(y):
+        table[k][i] = -sum(line[i] for j, line in enumerate(table) if j != k)  # as defined, not as stored
+    sizes = (scaled(weight, c.exponent) for weight in c.integers)
+    low, high = weighted_sum(c, (entropy(i, k, size) for i, (k, size) in enumerate(zip(y, sizes, strict=True))))
     quadratic = sum((combined_square(matrix, exponent, Dyadic(line, finest)) for line in table), Fraction(0)) / 2
     sums = [scaled(sum(line), finest) for line in table]
     if task.offset == "penalised":
         quadratic += sum((r * r for r in sums), Fraction(0)) * Fraction(task.offset_scale) ** 2 / 2
-    ends = scaled(low, c.exponent - BITS) - quadratic, scaled(high, c.exponent - BITS) - quadratic
+    ends = low - quadratic, high - quadratic
     missed = sum(map(abs, sums), Fraction(0))
     if task.offset == "free" and missed:
         if bound is None:

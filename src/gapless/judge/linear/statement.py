@@ -43,7 +43,7 @@ def statement_claims(case: Case, *, penalty: bool = True) -> bool:
     stated = stated and (offset != "free" or penalised is True or number(scaling) == 1.0)  # it acts on a penalised one
     case.claim("offset", problem["offset"], offset, stated and problem["offset"] == offset)
     wanted_scale = number(scaling) if stated and offset == "penalised" else 1.0
-    case.claim("offset scale", scale, wanted_scale, scale == wanted_scale)
+    case.same_claim("offset scale", scale, wanted_scale)
     case.class_claims(problem["class_weight"])
     return good_C
 

@@ -28,8 +28,7 @@ from ..arithmetic.compare import at_most, between, capped, equal, worst
 from ..arithmetic.rounding import TINY, UNIT, gamma, total_of
 from ..case import Case, Rigour
 from ..form.entries import is_finite, number
-from ..form.schema import Kind
-from .document import TABLES, array_shapes, defect
+from ..rows import place
 
 
 class PerceptronCase(Case):
@@ -48,7 +47,7 @@ class PerceptronCase(Case):
             for k in range(len(self.parts)):
                 self._subproblem_claims(k)
         passes, stated = max(sub["passes"] for sub in self.parts), self.block["n_iter"]
-        self.claim("passes", stated, passes, stated == passes, "the most of a subproblem")
+        self.same_claim("passes", stated, passes, "the most of a subproblem")
         self.status_claim()
         self.unchecked.append("the order of visits")
         if self.variant in ("averaged", "voted"):
@@ -65,12 +64,12 @@ class PerceptronCase(Case):
         self.number_claim("rate", problem["rate"], "eta0")
         fit = p.get("fit_intercept")
         offset = ("constant" if fit else "none") if isinstance(fit, bool) else ""
-        self.claim("offset", problem["offset"], offset, problem["offset"] == offset)
-        self.claim("penalty", problem["penalty"], p.get("penalty"), problem["penalty"] == p.get("penalty"))
-        self.claim("variant", self.variant, p.get("variant"), self.variant == p.get("variant"))
+        self.same_claim("offset", problem["offset"], offset)
+        self.same_claim("penalty", problem["penalty"], p.get("penalty"))
+        self.same_claim("variant", self.variant, p.get("variant"))
         agree = self.class_claims(problem["class_weight"])
         positives, wanted = [sub["positive"] for sub in self.parts], [1] if self.K == 2 else list(range(self.K))
-        self.claim("subproblems", positives, wanted, positives == wanted)
+        self.same_claim("subproblems", positives, wanted)
         self.finite_claim("weights", *self.arrays.values())
         if not self.constant:
             self.no_offset_claim(self.arrays["intercept"], self.arrays["last"][:, -1])
@@ -98,16 +97,14 @@ class PerceptronCase(Case):
 
     def _subproblem_claims(self, k: int) -> None:
         sub, which = self.parts[k], self.which(k)
-
         y = np.where(self.index == sub["positive"], 1.0, -1.0)
         last, start = self.arrays["last"][k], self.arrays["start"][k]
         model = np.append(self.arrays["coef"][k], self.arrays["intercept"][k])
         updates = self.arrays["updates"][k]
         total, most = int(sum(updates.tolist())), int(updates.max(initial=0))
-        self.claim(which + "mistakes", sub["mistakes"], total, sub["mistakes"] == total, "the sum of those of the rows")
-        self.claim(
-            which + "visits", sub["passes"], most, at_most(most, sub["passes"] + 1), "a row is visited once a pass"
-        )
+        self.same_claim(which + "mistakes", sub["mistakes"], total, "the sum of those of the rows")
+        once = at_most(most, sub["passes"] + 1)
+        self.claim(which + "visits", sub["passes"], most, once, "a row is visited once a pass")
         plain = self.problem["penalty"] is None
         if plain:
             self._sum_claim(which, y, updates, start, last, total)
@@ -117,7 +114,7 @@ class PerceptronCase(Case):
             self.claim(which + "errors", sub["errors"], high, between(sub["errors"], low, high), "of the vote")
         else:
             errors = wrong if np.array_equal(model, last) else self._wrong(y, model)
-            self.claim(which + "errors", sub["errors"], errors, sub["errors"] == errors, "in exact arithmetic")
+            self.same_claim(which + "errors", sub["errors"], errors, "in exact arithmetic")
         status, witness = sub["status"], sub["witness"]
         if status == "converged":
             fine = plain and learned == 0 and at_most(wrong, self.held_out)
@@ -136,9 +133,8 @@ class PerceptronCase(Case):
         none = sub["bound"] is not None or not self.arrays["direction"][k].any()
         self.claim(which + "direction", "of the bound", None, none)
         if sub["bound"] is not None:
-            self.claim(
-                which + "bound applies", True, None, plain and alike and not self.held_out, "no penalty, no weights"
-            )
+            applies = plain and alike and not self.held_out
+            self.claim(which + "bound applies", True, None, applies, "no penalty, no weights")
             self._bound_claims(which, sub, y, self.arrays["direction"][k], start)
 
     def _sum_claim(
@@ -146,15 +142,15 @@ class PerceptronCase(Case):
     ) -> bool:
         """last = start + rate sum m c y x, up to what the additions of a run can be off by."""
         u = self.rate * updates * self.c
+        signed = u * y
         found, size = start.copy(), np.abs(start)
         for block in self.rows.blocks():
-            part = slice(block.start, block.start + block.n)
-            v = (u * y)[part]
-            for piece in block.combine(v[None, :]):
+            part = place(block)
+            for piece in block.combine(signed[None, part]):
                 found[: self.d] += piece[0]
-            for piece in block.absolute().combine(u[part][None, :]):
+            for piece in block.absolute().combine(u[None, part]):
                 size[: self.d] += piece[0]
-        found[self.d] += self.constant * total_of(u * y)
+        found[self.d] += self.constant * total_of(signed)
         size[self.d] += self.constant * total_of(u)
         # A mistake does not lengthen theta by more than its correction: |theta|^2 <= |start|^2 + rate^2 sum m c^2 |x|^2.
         steps = self.rate * self.c * self._row_lengths()
@@ -197,8 +193,7 @@ class PerceptronCase(Case):
         wrong = 0
         exact = [Fraction(v) for v in theta.tolist()]
         for block, z, off in self._scores(theta):
-            part = slice(block.start, block.start + block.n)
-            margin, counted = y[part] * z, chosen[part]
+            margin, counted = y[place(block)] * z, chosen[place(block)]
             sure = np.abs(margin) > off  # false where a score overflows
             wrong += int(np.count_nonzero(counted & sure & (margin < 0.0)))
             unsure = np.flatnonzero(counted & ~sure)
@@ -209,7 +204,7 @@ class PerceptronCase(Case):
                 score = exact[self.d] * int(self.constant)
                 for j, value in zip(*block.row(i), strict=True):
                     score += exact[j] * Fraction(value)
-                wrong += score * int(y[part][i]) <= 0
+                wrong += score * int(y[block.start + i]) <= 0
         return wrong
 
     def _outvoted(self, y: np.ndarray, k: int) -> tuple[int, int]:
@@ -220,7 +215,7 @@ class PerceptronCase(Case):
         low = high = 0
         W, b = voters[:, : self.d], self.constant * voters[:, self.d]
         for block in self.rows.blocks():
-            rows = slice(block.start, block.start + block.n)
+            rows = place(block)
             z = block.scores(W) + b
             off = 2.0 * gamma(block.depth + 8) * (block.absolute().scores(np.abs(W)) + np.abs(b))
             sure = np.where(np.abs(z) > off, np.sign(z), 0.0)
@@ -258,7 +253,7 @@ class PerceptronCase(Case):
         R2 = 0.0
         low = high = math.inf
         for block, z, off in self._scores(t):
-            part = slice(block.start, block.start + block.n)
+            part = place(block)
             counted = self.counted[part]
             if counted.any():
                 squares = (block.squares()[counted] + self.constant) * (1.0 + 2.0 * gamma(block.depth + 4))
@@ -307,9 +302,3 @@ def _length(v: np.ndarray) -> float:
     """|v|, also where its square is beyond the range of floats."""
     largest = float(np.abs(v).max(initial=0.0))
     return largest * float(np.linalg.norm(v / largest)) if 0.0 < largest < np.inf else largest
-
-
-KIND = Kind(
-    "Perceptrons", ("Perceptron",), ("bound",), TABLES, PerceptronCase, array_shapes, defect,
-    unchecked=("which ending, if not converged",),
-)  # fmt: skip

@@ -77,7 +77,6 @@ TABLES: dict[str, Table] = {
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
     subs, problem = document["certificate"]["subproblems"], document["problem"]
     K = len(document["classes"]["values"])
     for k, sub in enumerate(subs):
@@ -93,7 +92,6 @@ def defect(document: Any) -> str | None:
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     S, d = len(document["certificate"]["subproblems"]), document["n_features"]
     n, V = document["certificate"]["fingerprint"]["n_rows"], sum(document["problem"]["voters"])
     shapes: Arrays = {name: ("<f8", [S, d + 1]) for name in ("last", "start", "direction")}

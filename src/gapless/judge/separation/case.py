@@ -101,7 +101,7 @@ def _complete(case: SeparationCase) -> None:
         return
     below, at, above, _ = case.signs(lines)
     case.claim("rows strictly on their sides", below + at + above, above, below == at == 0)
-    case.claim("rows on the plane", block["on_plane"], at, block["on_plane"] == at)
+    case.same_claim("rows on the plane", block["on_plane"], at)
     margin = block["margin"]
     good, shown = (False, None) if margin is None else _kept_apart(case, lines, margin)
     case.claim("margin", margin, shown, good, "at most the smallest distance to the boundary")
@@ -228,7 +228,7 @@ def _quasi(case: SeparationCase) -> None:
     below, at, above, plane = case.signs(lines)
     case.claim("rows on the wrong side", 0, below, below == 0, f"of {below + at + above}")
     case.claim("rows strictly on their sides", "some", above, above > 0)
-    case.claim("rows on the plane", block["on_plane"], len(plane), block["on_plane"] == len(plane))
+    case.same_claim("rows on the plane", block["on_plane"], len(plane))
     _narrow(case, lines, strict=False)
 
 

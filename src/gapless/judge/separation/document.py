@@ -11,30 +11,22 @@ from ..form.document import SHARED, defect_of_blocks, defect_of_classes
 from ..form.entries import is_count, is_dict, is_flag, is_names, is_text, list_of, one_of, or_none, shown
 from ..form.schema import Entry, Test
 
-FORMAT = "gapless separation"
-
 
 def is_exact(value: Any) -> bool:
     """A finite float, or a ratio of integers."""
     if isinstance(value, str):
-        return (
-            re.fullmatch(r"-?[0-9]{1,200000}/[0-9]{1,200000}", value) is not None
-            and value.split("/")[1].strip("0") != ""
-        )
+        ratio = re.fullmatch(r"-?[0-9]{1,200000}/([0-9]{1,200000})", value)
+        return ratio is not None and ratio[1].strip("0") != ""
     return isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1e309 and value == value
 
 
-def is_lines(value: Any) -> bool:
-    return list_of(list_of(is_exact))(value)
-
-
-def _length(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and 0.0 <= value < 1e309)
+is_lines = list_of(list_of(is_exact))
+_is_length = or_none(lambda value: isinstance(value, float) and 0.0 <= value < 1e309)
 
 
 TABLES: dict[str, Mapping[str, Test | Entry]] = {
     "": {
-        "format": one_of(FORMAT),
+        "format": one_of("gapless separation"),
         "schema": is_count,
         "version": is_text,
         "classes": is_dict,
@@ -47,8 +39,8 @@ TABLES: dict[str, Mapping[str, Test | Entry]] = {
         "kind": one_of("separation"),
         "status": one_of("complete", "quasi", "overlap"),
         "offset": is_flag,
-        "margin": _length,
-        "margin_upper": _length,
+        "margin": _is_length,
+        "margin_upper": _is_length,
         "direction": or_none(is_lines),
         "rows": list_of(is_count),
         "rivals": list_of(is_count),
@@ -65,7 +57,7 @@ TABLES: dict[str, Mapping[str, Test | Entry]] = {
 
 def handles(document: Any) -> bool:
     """Whether a document is a proof of separation."""
-    return isinstance(document, Mapping) and document.get("format") == FORMAT
+    return isinstance(document, Mapping) and document.get("format") == "gapless separation"
 
 
 def defect(document: Any) -> str | None:
@@ -73,8 +65,7 @@ def defect(document: Any) -> str | None:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != 1:
         return f"the schema {shown(schema)} is unknown; this judge reads 1"
-    found = defect_of_blocks(document, TABLES) or defect_of_classes(document["classes"])
-    if found:
+    if found := defect_of_blocks(document, TABLES) or defect_of_classes(document["classes"]):
         return found
     block = document["certificate"]
     alike = len(block["rows"]) == len(block["rivals"]) == len(block["multipliers"])

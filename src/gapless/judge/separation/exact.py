@@ -29,16 +29,12 @@ class Lines:
         most = max((abs(v).bit_length() for line in self.whole for v in line), default=0)
         self.shift = max(0, most - 400)
         # One correct rounding each; what is lost to 0 is counted.
-        self.floats = np.array([[_float(v, self.shift) for v in line] for line in self.whole], dtype=np.float64)
+        self.floats = np.array([[v / (1 << self.shift) for v in line] for line in self.whole], dtype=np.float64)
         self.lost = any(
             v != 0 and abs(f) < 2.0**-400
             for line, floats in zip(self.whole, self.floats.tolist(), strict=True)
             for v, f in zip(line, floats, strict=True)
         )
-
-
-def _float(value: int, shift: int) -> float:
-    return value / (1 << shift)
 
 
 def differences(rows: Rows, index: np.ndarray, keep: np.ndarray, lines: Lines, offset: bool) -> Iterator[tuple]:

@@ -26,7 +26,6 @@ def read_proof(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ModelFileError(f"{where}: is no JSON text ({error})") from None
     if not handles(document):
         raise ModelFileError(f"{where}: is no proof of separation")
-    found = defect(document)
-    if found:
+    if found := defect(document):
         raise ModelFileError(f"{where}: cannot be read: {found}")
     return dict(document)

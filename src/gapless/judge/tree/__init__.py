@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from ..case import Rigour
 from ..form.entries import number
-from ..form.schema import Kind
 from .data import TreeData
-from .document import CLASSIFIER, REGRESSOR, TABLES, array_shapes, defect, defect_of_arrays
 from .splits import best_claims, reasons_known
 
 
@@ -29,9 +27,8 @@ class TreeCase(TreeData):
             if self.all_hold():
                 best_claims(self, exact)
         if not self.block["best"]:
-            self.unchecked.append(
-                "whether splits are the best: not all were tried (bins, drawn features or thresholds)"
-            )
+            told = "whether splits are the best: not all were tried (bins, drawn features or thresholds)"
+            self.unchecked.append(told)
             if not reasons_known(self):
                 told = "whether leaves could have been split: a drawn split may fail a limit, or fall in a bin"
                 self.unchecked.append(told)
@@ -40,9 +37,3 @@ class TreeCase(TreeData):
         if rigorous and not exact:
             told = "anything beyond float64: trees have fractions (rigorous='exact', not of entropies) or none"
             self.unchecked.append(told)
-
-
-KIND = Kind(
-    "Trees", (CLASSIFIER, REGRESSOR), ("heuristic",), TABLES, TreeCase, array_shapes, defect, defect_of_arrays,
-    unchecked=("which of equally good splits, and where between two values a threshold lies",),
-)  # fmt: skip

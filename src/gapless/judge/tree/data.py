@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -11,38 +12,30 @@ import numpy as np
 from ..arithmetic.compare import at_most, capped, equal
 from ..arithmetic.rounding import gamma
 from ..case import Case
-from ..classes import class_weights_agree, floats_of, label_index, sorted_unique
+from ..classes import as_array, class_weights_agree, floats_of, label_index, sorted_unique
 from ..errors import CertificateError
 from ..form.entries import is_count, is_number, number
-from ..rows import as_rows, filled
+from ..rows import as_rows, filled, place
 from ..same_data import same_rows, same_targets
 from .document import defect_of_arrays
-
-#: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
-SHARE = 1e-6
-#: Up to here a fit has no bins unless it is asked for them.
-EXACT_ROWS = 200_000
 
 
 class TreeData(Case):
     """X in float32, targets Y (n, P) as 0 and 1 of the classes or as numbers, weights, and the arrays of the tree."""
+
+    #: No room is wider than this share of what it excuses: of a weight, of a target's size, of an impurity.
+    share = 1e-6
 
     def read_data(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.X = rows_in_float32(X)
         self.given = same_rows(self.document, as_rows(self.X), sample_weight, gaps=True)
         self._read_targets(y, len(self.X))
         same_targets(self.document, self.marks, self.kind, "targets")
-        ends = np.cumsum([0, *self.problem["levels"]])
-        self.levels = [self.arrays["levels"][a:b] if b > a else None for a, b in pairwise(ends.tolist())]
+        self.levels = levels_of(self.document, self.arrays)
 
     def _read_targets(self, y: Any, n: int) -> None:
         outputs = self.problem["outputs"]
-        if hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):
-            y = y.to_numpy()
-        try:
-            table = np.asarray(y)
-        except (TypeError, ValueError) as error:
-            raise CertificateError(f"other targets: y cannot be read ({error})") from None
+        table = as_array(y, "other targets: y cannot be read")
         columns = outputs if isinstance(outputs, int) else len(outputs)
         if table.ndim not in (1, 2) or table.shape[0] != n or table.size != n * columns:
             told = f"y has shape {table.shape}, X has {n} rows and the tree {columns} outputs"
@@ -68,7 +61,7 @@ class TreeData(Case):
     def statement_claims(self) -> bool:
         p, problem, n = self.parameters, self.problem, self.X.shape[0]
         asked = "entropy" if p.get("criterion") == "log_loss" else p.get("criterion")
-        self.claim("criterion", problem["criterion"], asked, problem["criterion"] == asked)
+        self.same_claim("criterion", problem["criterion"], asked)
         if self.index is not None:
             values = [block["values"] for block in problem["outputs"]]
             good = all(map(sorted_unique, values))
@@ -83,26 +76,24 @@ class TreeData(Case):
         wanted_split = None if wanted_leaf is None else _count(split, n)
         if wanted_split is not None and wanted_leaf is not None:
             wanted_split = max(2, wanted_split, 2 * wanted_leaf)
-        self.claim("min_samples_leaf", problem["min_leaf"], wanted_leaf, problem["min_leaf"] == wanted_leaf)
-        kept = problem["min_split"] == wanted_split
-        self.claim("min_samples_split", problem["min_split"], wanted_split, kept)
+        self.same_claim("min_samples_leaf", problem["min_leaf"], wanted_leaf)
+        self.same_claim("min_samples_split", problem["min_split"], wanted_split)
         share = p.get("min_weight_fraction_leaf")
-        least, room = number(problem["min_weight"]), capped(gamma(2 * n + 8), total, SHARE)
+        least, room = number(problem["min_weight"]), capped(gamma(2 * n + 8), total, self.share)
         good = is_number(share) and equal(least, number(share) * total, room * total)
         self.claim("min_weight_fraction_leaf", least, share, good)
         all_tried = problem["exact"] and p.get("splitter") == "best" and problem["max_features"] >= self.d
-        self.claim("all splits tried", self.block["best"], all_tried, self.block["best"] == all_tried)
+        self.same_claim("all splits tried", self.block["best"], all_tried)
         bins, most = p.get("max_bins", "auto"), max(np.unique(self.X[:, j]).size for j in range(self.d))
-        few = most < bins if is_count(bins) else bins is None or n <= EXACT_ROWS
+        # Up to 200,000 rows a fit has no bins unless it is asked for them.
+        few = most < bins if is_count(bins) else bins is None or n <= 200_000
         self.claim("bins", problem["exact"], bins, problem["exact"] or not few, "none where values are few")
         features = _features(p.get("max_features"), self.d)
-        self.claim("max_features", problem["max_features"], features, problem["max_features"] == features)
+        self.same_claim("max_features", problem["max_features"], features)
         missing = np.flatnonzero(np.isnan(self.X).any(axis=0)).tolist()
-        self.claim("missing values", problem["missing"], missing, problem["missing"] == missing)
-        status = self.block["status"]
-        self.claim("status", status, "converged", status == "converged", "growth ends by itself")
-        known = p.get("splitter") in ("best", "random")
-        self.claim("splitter", p.get("splitter"), None, known, "best or random")
+        self.same_claim("missing values", problem["missing"], missing)
+        self.same_claim("status", self.block["status"], "converged", "growth ends by itself")
+        self.claim("splitter", p.get("splitter"), None, p.get("splitter") in ("best", "random"), "best or random")
         return self.all_hold()
 
     def _class_weight_claims(self) -> None:
@@ -125,7 +116,8 @@ class TreeData(Case):
         N, ends = left.size, left < 0
         inner, good = np.flatnonzero(~ends), defect_of_arrays(self.document, self.arrays) is None
         known = [(j, each) for j, each in enumerate(self.levels) if each is not None]
-        good = good and all(np.array_equal(each, _values(self.X[:, j])) for j, each in known)
+        present = [np.unique(self.X[~np.isnan(self.X[:, j]), j]) for j, _ in known]
+        good = good and all(np.array_equal(each, values) for (_, each), values in zip(known, present, strict=True))
         good = good and not self.arrays["threshold"][np.isin(feature, [j for j, _ in known])].any()
         self.claim("tree", f"{N} nodes", None, good, "every node but the root has one parent, above it")
         if not good:
@@ -135,8 +127,8 @@ class TreeData(Case):
             depth[left[t]] = depth[right[t]] = depth[t] + 1
         self.left, self.right, self.feature, self.ends, self.depth = left, right, feature, ends, depth
         deepest, leaves = int(depth.max()), int(ends.sum())
-        self.claim("depth", self.block["depth"], deepest, self.block["depth"] == deepest)
-        self.claim("leaves", self.block["leaves"], leaves, self.block["leaves"] == leaves)
+        self.same_claim("depth", self.block["depth"], deepest)
+        self.same_claim("leaves", self.block["leaves"], leaves)
         most, widest = self.parameters.get("max_depth"), self.parameters.get("max_leaf_nodes")
         self.claim("max_depth", most, deepest, most is None or at_most(deepest, most))
         self.claim("max_leaf_nodes", widest, leaves, widest is None or at_most(leaves, widest))
@@ -147,13 +139,7 @@ class TreeData(Case):
     def goes_left(self, node: int, rows: np.ndarray) -> np.ndarray:
         """Which of some rows go left at a node."""
         j = int(self.feature[node])
-        x, known = self.X[rows, j], self.levels[j]
-        to_left = bool(self.arrays["missing_left"][node])
-        if known is None:
-            return np.where(np.isnan(x), to_left, x <= self.arrays["threshold"][node])
-        rank = np.minimum(np.searchsorted(known, x), known.size - 1)
-        bits = (self.arrays["categories"][node, rank // 32] >> (rank % 32).astype(np.uint32)) & 1
-        return np.where(known[rank] == x, bits == 1, to_left)
+        return goes_left(self.arrays, self.levels[j], node, self.X[rows, j])
 
     def send_rows(self) -> None:
         """The rows of every node, those of weight 0 left out."""
@@ -182,7 +168,7 @@ class TreeData(Case):
             largest[t] = np.abs(Y).max()
             room[t] = gamma(8 * rows.size + 64)
         # What two ways of summing the same numbers can differ by.
-        room = capped(room, 1.0, SHARE)
+        room = capped(room, 1.0, self.share)
         self._same("weights of the nodes", self.arrays["weighted_n"], weight, room * weight)
         near = 4.0 * room * (np.maximum(largest, 1.0) if self.index is not None else largest)
         self._same("values of the nodes", self.arrays["value"], value, near[:, None] * np.ones(P))
@@ -192,7 +178,7 @@ class TreeData(Case):
         self._same("impurities of the nodes", self.arrays["impurity"], impurity, wide)
         error = self._error(weight, value, impurity)
         size = 1.0 if self.index is not None else float(impurity[0]) + float((largest[0] * room[0]) ** 2)
-        slack = capped(gamma(64 * N + 8 * self.X.shape[0]), 1.0, SHARE) * size
+        slack = capped(gamma(64 * N + 8 * self.X.shape[0]), 1.0, self.share) * size
         claimed = number(self.block["error"])
         self.claim("training error", claimed, error, equal(claimed, error, 4.0 * slack))
         ends = np.flatnonzero(self.ends)
@@ -244,12 +230,28 @@ class TreeData(Case):
         return wrong / float(weight[0])
 
 
+def levels_of(document: Mapping[str, Any], arrays: Mapping[str, Any]) -> list[np.ndarray | None]:
+    """The categories of each column, None of a column of numbers."""
+    ends = np.cumsum([0, *document["problem"]["levels"]])
+    return [np.asarray(arrays["levels"])[a:b] if b > a else None for a, b in pairwise(ends.tolist())]
+
+
+def goes_left(arrays: Mapping[str, Any], known: np.ndarray | None, node: int, x: np.ndarray) -> np.ndarray:
+    """Which of some values go left at a node, whose column has the categories ``known``."""
+    to_left = bool(arrays["missing_left"][node])
+    if known is None:
+        return np.where(np.isnan(x), to_left, x <= arrays["threshold"][node])
+    rank = np.minimum(np.searchsorted(known, x), known.size - 1)
+    bits = (np.asarray(arrays["categories"])[node, rank // 32] >> (rank % 32).astype(np.uint32)) & 1
+    return np.where(known[rank] == x, bits == 1, to_left)
+
+
 def rows_in_float32(X: Any) -> np.ndarray:
     """The values as a tree sees them: float32, with one NaN for all."""
     rows = as_rows(X)
     out = np.empty(rows.shape, dtype=np.float32)
     for block in rows.blocks():
-        out[block.start : block.start + block.n] = filled(block)
+        out[place(block)] = filled(block)
     if np.isinf(out).any():
         raise CertificateError("other data: X has a value that is infinite in float32; no fit was made on it")
     out[np.isnan(out)] = np.nan
@@ -271,8 +273,3 @@ def _features(value: Any, d: int) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if isinstance(value, int) else max(1, int(value * d))
-
-
-def _values(x: np.ndarray) -> np.ndarray:
-    """The values of a column, each once."""
-    return np.unique(x[~np.isnan(x)])

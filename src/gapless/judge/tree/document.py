@@ -11,7 +11,6 @@ from ..form.document import PARTS, SHARED, STATUSES, agree, defect_of_classes, f
 from ..form.entries import is_count, is_dict, is_flag, is_size, list_of, number, one_of, or_none
 from ..form.schema import Arrays, Table, derived, recomputed, unchecked
 
-CLASSIFIER, REGRESSOR = "DecisionTreeClassifier", "DecisionTreeRegressor"
 _PARAMETERS: Table = {
     **agree(
         *("criterion", "splitter", "max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf"),
@@ -25,12 +24,14 @@ TABLES: dict[str, Table] = {
     **SHARED,
     "": {
         **SHARED[""],
-        "estimator": derived(one_of(CLASSIFIER, REGRESSOR), "the criterion, the outputs, the parameters"),
+        "estimator": derived(
+            one_of("DecisionTreeClassifier", "DecisionTreeRegressor"), "the criterion, the outputs, the parameters"
+        ),
         "classes": derived(or_none(is_dict), "problem.outputs"),
         "dtype": unchecked(one_of("float64", "float32"), "a tree reads float32, whatever it was given"),
     },
-    f"{CLASSIFIER}.parameters.": agree("class_weight") | _PARAMETERS,
-    f"{REGRESSOR}.parameters.": _PARAMETERS,
+    "DecisionTreeClassifier.parameters.": agree("class_weight") | _PARAMETERS,
+    "DecisionTreeRegressor.parameters.": _PARAMETERS,
     "problem.": {
         "criterion": derived(one_of("gini", "entropy", "squared_error"), "parameter criterion"),
         "outputs": recomputed(
@@ -96,15 +97,13 @@ def defect_of_limits(p: dict[str, Any]) -> str | None:
 
 
 def defect(document: Any) -> str | None:
-    """The first thing wrong with the entries of a document taken together, in words; None where there is nothing."""
-    found = defect_of_limits(document["parameters"])
-    if found:
+    if found := defect_of_limits(document["parameters"]):
         return found
     problem, outputs = document["problem"], document["problem"]["outputs"]
-    criteria = ("squared_error",) if document["estimator"] == REGRESSOR else ("gini", "entropy")
+    criteria = ("squared_error",) if document["estimator"] == "DecisionTreeRegressor" else ("gini", "entropy")
     if problem["criterion"] not in criteria:
         return f"problem.criterion is not one of {document['estimator']}"
-    if isinstance(outputs, int) == (document["estimator"] == CLASSIFIER):
+    if isinstance(outputs, int) == (document["estimator"] == "DecisionTreeClassifier"):
         return "problem.outputs does not go with the estimator"
     single = outputs[0] if isinstance(outputs, list) and len(outputs) == 1 else None
     if document["classes"] != single or (single is not None and document["classes"]["type"] != single["type"]):
@@ -149,7 +148,6 @@ def defect_of_arrays(document: dict[str, Any], arrays: Mapping[str, Any]) -> str
 
 
 def array_shapes(document: dict[str, Any]) -> Arrays:
-    """Type and shape of the arrays that go with a document."""
     problem, N = document["problem"], document["certificate"]["nodes"]
     outputs = problem["outputs"]
     P = outputs if isinstance(outputs, int) else sum(len(block["values"]) for block in outputs)

@@ -117,8 +117,7 @@ def _gain(case: TreeData, rows: np.ndarray, left: np.ndarray) -> tuple[float, fl
     """What a split takes off W * impurity, and a bound on the rounding in it."""
     w, Y = case.weights[rows], case.Y[rows]
     whole = _spread(case, w, Y)
-    gain = whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left])
-    return gain, _room(case, rows)
+    return whole - _spread(case, w[left], Y[left]) - _spread(case, w[~left], Y[~left]), _room(case, rows)
 
 
 def _room(case: TreeData, rows: np.ndarray) -> float:
@@ -154,8 +153,7 @@ def _best(case: TreeData, node: int) -> float | None:
     for j, known in enumerate(case.levels):
         if known is not None:
             found.append(_sets(case, X[:, j], w, Y))
-    best = max((each for each in found if each is not None), default=None)
-    return best
+    return max((each for each in found if each is not None), default=None)
 
 
 def _score(case: TreeData, W: Any, S: np.ndarray) -> Any:
