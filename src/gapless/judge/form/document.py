@@ -200,8 +200,9 @@ def defect_of_entries(block: Mapping[str, Any], table: Mapping[str, Any], at: st
             if known and entry.optional:
                 continue
             return f"the entry {at}{key} is missing"
-        if not (entry.test if known else entry)(block[key]):
-            return f"the entry {at}{key} is {shown(block[key])}"
+        test = entry.test if known else entry
+        if not test(block[key]):
+            return f"the entry {at}{key} is {'no object' if test is is_dict and block[key] is not None else shown(block[key])}"
     beyond = [key for key in block if key not in table]
     return f"the entry {at}{shown(beyond[0])} is unknown" if beyond else None
 
