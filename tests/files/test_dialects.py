@@ -11,8 +11,8 @@ import pytest
 from gapless.files import Encoding, Expected, read_csv
 from gapless.files.cells.cells import Style
 from gapless.files.cells.dates import is_date, is_time, parts_of, read_both, read_date
+from gapless.files.cells.labels import known_spellings, merged_spellings
 from gapless.files.cells.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
-from gapless.files.labels import known_spellings, merged_spellings
 from gapless.judge.files import cells as judge_cells
 from gapless.judge.files import dates as judge_dates
 from gapless.judge.files import numerals as judge_numerals

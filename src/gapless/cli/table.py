@@ -41,8 +41,8 @@ def prepare(
 
     The test file is read by the same options as the table.
     """
+    from gapless.files.cells.identifiers import EMPTY, useless
     from gapless.files.encoding import Encoding
-    from gapless.files.identifiers import EMPTY, useless
 
     table, left_out = _without_useless(whole, path, reading, bool(scale))
     rows, tested, split = table, None, None
@@ -70,7 +70,7 @@ def prepare(
 
 def _without_useless(whole: Any, path: Path, reading: options.Reading, scale: bool) -> tuple[Any, list[str]]:
     """The table without the columns that no model can use, and a sentence for each of these."""
-    from gapless.files.identifiers import in_words, useless
+    from gapless.files.cells.identifiers import in_words, useless
 
     if hasattr(whole.X, "indptr"):
         return whole, []
@@ -91,7 +91,7 @@ def _is_plain(table: Any) -> bool:
 
 def _read_test(path: Path, table: Any, reading: options.Reading, encoding: Any) -> Any:
     """Test rows, their columns matched with the training file's. Weights are not used on test rows."""
-    from gapless.files.dataset import Expected
+    from gapless.files.expected import Expected
 
     kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(table.y.dtype.kind)
     texts = frozenset(j for j, each in enumerate(table.levels or []) if each is not None)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.files.cells.cells import DATE, Style
+from gapless.files.cells.cells import Style
 from gapless.files.cells.dates import PARTS, parts_of
-from gapless.files.dataset import Dataset, Reading, data_error, listed
+from gapless.files.dataset import Dataset, Reading
+from gapless.files.problems import data_error, listed
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
 LARGEST = 1e150  # numbers beyond cannot be squared and added up
@@ -92,7 +93,7 @@ class Encoding:
             if column["kind"] == "category":
                 styles.append(None)
             elif column["kind"] == "date":
-                styles.append(Style(DATE, column["order"], missing=words))
+                styles.append(Style("date", column["order"], missing=words))
             else:
                 styles.append(_style(column))
         return Reading(styles, _style(self.target or {}), words)

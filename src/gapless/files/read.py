@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gapless.files.csv.columns import Column
+from gapless.files.arrow import read_arrow
+from gapless.files.csv.columns import Asked, Column
 from gapless.files.csv.read import read_csv
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.dataset import Dataset, Labels
+from gapless.files.expected import Expected
 from gapless.files.npz import read_npz
+from gapless.files.problems import check_file, data_error
 from gapless.files.svmlight import looks_like_svmlight, read_svmlight
 
 Format = Literal["auto", "csv", "parquet", "arrow", "svmlight", "npz"]
-FORMATS = ("auto", "csv", "parquet", "arrow", "svmlight", "npz")
 ENDINGS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -77,31 +79,20 @@ def read_data(
     """
     place = check_file(path)
     kind = format_of(place) if format == "auto" else format
-    table: dict[str, Any] = {
-        "target": target, "weights": weights, "drop": drop, "labels": labels,
-        "expected": expected, "typed": typed, "categories": categories, "numbers": numbers, "decimal": decimal,
-        "date_order": date_order, "missing": missing, "dtype": dtype,
-    }  # fmt: skip
+    asked = Asked(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
     if kind == "csv":
-        return read_csv(place, header=header, separator=separator, encoding=encoding, **table)
+        return read_csv(place, header=header, separator=separator, encoding=encoding, dtype=dtype, **asked._asdict())
     if kind in ("parquet", "arrow"):
-        from gapless.files.arrow import read_arrow
-
-        return read_arrow(place, format=kind, **table)
-    for name, given in (
-        ("target", target is not None),
-        ("weights", weights is not None),
-        ("drop", bool(drop)),
-        ("categories", bool(categories)),
-        ("numbers", bool(numbers)),
-    ):
-        if given:
-            raise data_error(f"{name}= names a column of a CSV file; this is {kind}", place)
+        return read_arrow(place, format=kind, dtype=dtype, **asked._asdict())
+    named = [name for name in ("target", "weights") if getattr(asked, name) is not None]
+    named += [name for name in ("drop", "categories", "numbers") if getattr(asked, name)]
+    if named:
+        raise data_error(f"{named[0]}= names a column of a CSV file; this is {kind}", place)
     if kind == "svmlight":
         return read_svmlight(place, zero_based=zero_based, labels=labels, expected=expected, dtype=dtype)
     if kind == "npz":
         return read_npz(place, labels=labels, expected=expected)
-    raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, FORMATS))}")
+    raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, get_args(Format)))}")
 
 
 def format_of(path: str) -> Format:

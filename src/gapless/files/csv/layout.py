@@ -9,55 +9,19 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from gapless.files.cells.labels import is_number
 from gapless.files.csv.columns import Column
 from gapless.files.csv.sniff import Sample, has_header
-from gapless.files.dataset import listed
-from gapless.files.labels import is_number
+from gapless.files.problems import listed
 
 MOST_TITLES = 30  # records above a header
-SUMS = frozenset(
-    (
-        *(
-            "total",
-            "totals",
-            "sum",
-            "sums",
-            "subtotal",
-            "grand total",
-            "overall",
-            "summe",
-            "gesamt",
-            "gesamtsumme",
-            "insgesamt",
-        ),
-        *(
-            "totale",
-            "somme",
-            "suma",
-            "total général",
-            "total general",
-            "soma",
-            "totaal",
-            "average",
-            "avg",
-            "mean",
-            "median",
-        ),
-        *(
-            "durchschnitt",
-            "mittelwert",
-            "mittel",
-            "schnitt",
-            "moyenne",
-            "moy",
-            "média",
-            "media",
-            "promedio",
-            "gemiddelde",
-        ),
-        *("count", "anzahl", "min", "max", "minimum", "maximum", "std", "stddev", "std dev", "st.dev", "average/total"),
-    )
-)
+#: What a line of sums below a table begins with, in lower case.
+SUMS = frozenset((
+    "total", "totals", "sum", "sums", "subtotal", "grand total", "overall", "summe", "gesamt", "gesamtsumme", "insgesamt",
+    "totale", "somme", "suma", "total général", "total general", "soma", "totaal", "average", "avg", "mean", "median",
+    "durchschnitt", "mittelwert", "mittel", "schnitt", "moyenne", "moy", "média", "media", "promedio", "gemiddelde", "count",
+    "anzahl", "min", "max", "minimum", "maximum", "std", "stddev", "std dev", "st.dev", "average/total",
+))  # fmt: skip
 
 
 class Layout(NamedTuple):

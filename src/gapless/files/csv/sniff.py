@@ -9,20 +9,14 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from gapless.files.cells.dates import is_date
-from gapless.files.cells.notation import is_any_number, is_bare_number
+from gapless.files.cells.labels import is_number
+from gapless.files.cells.notation import NOTHING, is_any_number, is_bare_number
 from gapless.files.csv.columns import LABEL_NAMES, Column
-from gapless.files.dataset import data_error
-from gapless.files.labels import is_number
+from gapless.files.problems import data_error
 from gapless.files.text_blocks import open_text
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
-FIRST_BYTES, SAMPLE_BYTES, SAMPLE_ROWS = 1 << 15, 1 << 17, 100
-#: Texts that stand for no value (and the empty cell).
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
-NOTHING = frozenset(("", *MISSING))
-NUMBER_BEGINS = frozenset("0123456789+-.iInN")
-SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
+SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 100
 
 
 class Sample(NamedTuple):
@@ -49,14 +43,14 @@ class Sample(NamedTuple):
 def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     """Read the first records; errors in them are left to the scanner, which names them."""
     sample_lines = 150  # enough for them unless many are blank
-    sniffed_lines = 20
+    sniffed_lines, first_bytes = 20, 1 << 15
     stream, found = open_text(path, encoding)
     with stream:
-        start = stream.read(FIRST_BYTES)
-        whole = len(start) < FIRST_BYTES
+        start = stream.read(first_bytes)
+        whole = len(start) < first_bytes
         if not whole and len(start.split(b"\n", sample_lines)) <= sample_lines:
             start += stream.read(SAMPLE_BYTES)
-            whole = len(start) < FIRST_BYTES + SAMPLE_BYTES
+            whole = len(start) < first_bytes + SAMPLE_BYTES
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
         mark = newline.encode()
         while not whole and len(start.split(mark, 3)) < 4:  # long lines
@@ -79,7 +73,7 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     plain = '"' not in text and "\r" not in text
     lines = text.split(newline, sample_lines)
     rest = lines.pop() if len(lines) > sample_lines else None
-    declared = SEP_LINE.fullmatch(lines[0].strip("\r\ufeff"))
+    declared = re.fullmatch(r'"?sep=(.)"?', lines[0].strip("\r\ufeff"), re.IGNORECASE)
     if declared:  # how spreadsheets are told the separator
         lines[0] = "\r" if lines[0].endswith("\r") else ""
     sep = separator or (declared.group(1) if declared else sniff_separator(lines[:sniffed_lines]))
@@ -102,7 +96,7 @@ def _binary(start: bytes) -> bool:
     """Bytes that no text has: two zeros, or one in a hundred of the first that are no printable sign."""
     binary_bytes = 1 << 12
     head = start[:binary_bytes]
-    strange = len(head) - len(head.translate(None, STRANGE))
+    strange = len(head) - len(head.translate(None, bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))))
     return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(head))
 
 
@@ -182,7 +176,7 @@ def textual(cells: Sequence[str]) -> bool:
     if text.isascii() and text.isdigit():
         return False
     present = {*map(str.strip, present)} - NOTHING
-    numbers = {cell for cell in present if cell[0] in NUMBER_BEGINS}
+    numbers = {cell for cell in present if cell[0] in "0123456789+-.iInN"}
     if len(numbers) < len(present) or not numeric(present):
         numbers = {cell for cell in numbers if is_number(cell)}
     if not numbers or len(numbers) == len(present):

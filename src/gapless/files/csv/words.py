@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import csv
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from gapless.files.labels import is_number
+from gapless.files.cells.labels import is_number
+from gapless.files.csv.codes import END, MOST_TEXTS
+from gapless.files.csv.plan import Plan
 from gapless.files.text_blocks import open_text
 
-if TYPE_CHECKING:
-    from gapless.files.csv.blocks import Plan
-
 SHOWN = 40  # characters of a cell in a message
-
-
-def name(plan: Plan, j: int) -> str | int:
-    return j + 1 if plan.names is None else plan.names[j]
 
 
 def not_finite(text: str) -> str:
@@ -43,16 +37,12 @@ def no_number(text: str, plan: Plan, first: bool) -> str:
 
 def wrong(plan: Plan, what: int, cells: int) -> str:
     """What stopped the cut into cells."""
-    from gapless.files.csv.scan_cells import RAGGED
-
-    if what == RAGGED:
+    if what == END.ragged:
         return f"expected {plan.kinds.size} columns, found {cells}"
     return "cannot be read as CSV (a quote is opened and not closed, or something stands after the closing one)"
 
 
 def too_many(plan: Plan, column: int) -> str:
-    from gapless.files.csv.scan_columns import MOST_TEXTS
-
     if column == plan.roles.label:
         return f"more than {MOST_TEXTS} different labels; of numbers, one for each value, it would be a regression"
     if column in plan.all_texts:

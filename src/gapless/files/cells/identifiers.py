@@ -8,13 +8,9 @@ from collections.abc import Collection
 import numpy as np
 
 from gapless.files.dataset import Dataset
+from gapless.files.problems import listed
 
 FEW_ROWS = 20  # of fewer rows nobody can say that a column counts them
-_NAMES = re.compile(
-    r"(.*[_\-. ])?(id|ids|uuid|guid|key|index|idx|rowid|row|rownum|rownames|recordid|nr|no|lfd)([_\-. ]?(nr|no|number|num))?\.?"
-    r"|\w*(nummer|number|kennung|identifier|identifiant|matricule|numero|número|numéro)|\w{3,}nr"
-    r"|unnamed: ?\d+|column \d+|\w*[a-z](Id|ID)|#",
-)
 EMPTY, CONSTANT = "no row has a value", "one value in all rows"
 
 
@@ -51,7 +47,13 @@ def _row_number(x: np.ndarray, name: str | None) -> str | None:
         return None
     if x[-1] - x[0] == n - 1 and (np.diff(x) == 1).all():
         return "it counts the rows"
-    named = name is not None and _NAMES.fullmatch(name if re.search("[a-z](Id|ID)$", name) else name.lower())
+    names = (
+        r"(.*[_\-. ])?(id|ids|uuid|guid|key|index|idx|rowid|row|rownum|rownames|recordid|nr|no|lfd)"
+        r"([_\-. ]?(nr|no|number|num))?\.?"
+        r"|\w*(nummer|number|kennung|identifier|identifiant|matricule|numero|número|numéro)|\w{3,}nr"
+        r"|unnamed: ?\d+|column \d+|\w*[a-z](Id|ID)|#"
+    )
+    named = name is not None and re.fullmatch(names, name if re.search("[a-z](Id|ID)$", name) else name.lower())
     if named and (x == np.trunc(x)).all() and len(np.unique(x)) == n:
         return "a number of the row, by its name and without a value that occurs twice"
     return None
@@ -62,7 +64,5 @@ def in_words(found: dict[int, str], names: list[str]) -> list[str]:
     told = [f"{names[j]!r}: {reason}" for j, reason in found.items() if reason != CONSTANT]
     alike = [names[j] for j, reason in found.items() if reason == CONSTANT]
     if alike:
-        from gapless.files.dataset import listed
-
         told.append(f"{listed(alike)}: {CONSTANT}")
     return told
