@@ -12,8 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-INFINITE = ("inf", "+inf", "infinity", "+infinity")
-
 
 def number(text: str) -> float:
     """A number as typed; a ValueError for NaN, and for infinity unless inf is written."""
@@ -23,7 +21,7 @@ def number(text: str) -> float:
         value = math.nan
     if math.isnan(value):
         raise ValueError(f"{text!r} is not a number")
-    if math.isinf(value) and text.strip().lower().lstrip("-") not in INFINITE:
+    if math.isinf(value) and text.strip().lower().lstrip("-") not in ("inf", "+inf", "infinity", "+infinity"):
         raise ValueError(f"{text} is beyond the largest number, 1.8e308; write inf for infinity")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
         raise ValueError(f"{text} is below the smallest number, 4.9e-324, and would be read as 0")

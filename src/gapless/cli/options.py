@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers
 from gapless.cli.guard import say
 
@@ -85,15 +86,13 @@ Seed = Annotated[int, typer.Option(help="Draws the rows of --holdout.", min=0, m
 
 def parse_column(text: str) -> str | int:
     """A column as typed: a number from 1 (negative: from the end) becomes a position, any other text is a name."""
-    from gapless.files.csv.columns import Numbered
-
     try:
         number = int(text)
     except ValueError:
         return text
     if number == 0:
         raise typer.BadParameter("columns count from 1 (or from the end: -1 is the last)")
-    return Numbered(number - 1 if number > 0 else number, text.strip())
+    return gapless.files.csv.columns.Numbered(number - 1 if number > 0 else number, text.strip())
 
 
 @dataclass(frozen=True)
@@ -158,14 +157,12 @@ def read(
     path: Path, reading: Reading | None = None, *, labels: str = "required", expected: Any = None, typed: bool = False
 ) -> Any:
     """Read a Dataset by the options of the command line; for a model with an encoding, its features."""
-    from gapless.files.read import read_data
-
     reading = Reading() if reading is None else reading
     arguments = reading.arguments()
     dtype = "float32" if reading.float32 or (expected and expected.dtype == "float32") else "float64"
     with _regular_file(path) as place:
         try:
-            data = read_data(
+            data = gapless.read_data(
                 place, labels=labels, expected=expected, typed=typed, dtype=dtype, **arguments  # type: ignore[arg-type]
             )  # fmt: skip
         except ValueError as error:

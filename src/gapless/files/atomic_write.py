@@ -13,9 +13,6 @@ from typing import BinaryIO
 
 __all__ = ["beside", "sync_folder", "told", "write_whole"]
 
-
-#: The name of a file that is being written: that of its place, the process that writes it, and a random part.
-PART = re.compile(r"\..+\.(?:(?P<process>\d+)-)?[0-9a-f]{12}\.part")
 #: Seconds after which an unlocked part whose writer cannot be looked up on this machine is taken for left behind.
 ABANDONED_SECONDS = 3600.0
 
@@ -57,9 +54,11 @@ def _sweep(folder: str, now: float) -> None:
 
     ``now`` is the file system's own time: that of a file just made there.
     """
+    # The name of a file that is being written: that of its place, the process that writes it, and a random part.
+    part = re.compile(r"\..+\.(?:(?P<process>\d+)-)?[0-9a-f]{12}\.part")
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
-            found = PART.fullmatch(entry.name)
+            found = part.fullmatch(entry.name)
             if found is None:
                 continue
             with contextlib.suppress(OSError):

@@ -20,7 +20,6 @@ from gapless.files.dataset import Dataset, Reading
 from gapless.files.problems import data_error, listed
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
-LARGEST = 1e150  # numbers beyond cannot be squared and added up
 
 
 @result
@@ -286,8 +285,9 @@ def _moments(
     if not scale:
         return fills, np.zeros(size), np.ones(size)
     block = np.where(np.isnan(block), fills, block)
+    largest = 1e150  # numbers beyond cannot be squared and added up
     most = np.abs(block).max(axis=0, initial=0.0)
-    for k in np.flatnonzero(most > LARGEST)[:1].tolist():
+    for k in np.flatnonzero(most > largest)[:1].tolist():
         raise data_error(
             f"values of {most[k]:.1e}, whose squares are beyond float64; divide the column by a number of their size",
             data.path or "the table",

@@ -11,10 +11,10 @@ import numpy as np
 
 from gapless.files.cells.cells import How, Style, Tally, facts, sentences
 from gapless.files.cells.dates import EPOCH
-from gapless.files.cells.kinds import MANY_LABELS
 from gapless.files.cells.labels import as_labels, known_spellings, merged_spellings, no_labels, strings
 from gapless.files.cells.notation import numbers_among
 from gapless.files.cells.texts import as_values, usual_mark
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.columns import Asked, Column, Options, Roles, assign
 from gapless.files.dataset import Dataset, Labels, Reading, labelled
 from gapless.files.expected import Expected
@@ -314,7 +314,7 @@ def _label(
     ]
     if kind not in ("str", "bool") and column.dtype == nw.String:
         found = as_values(texts, options, False, None if expected is None else expected.label_style)
-        few = found is not None and found[1].unit is not None and len({*texts}) <= MANY_LABELS  # 1 star, 2 stars
+        few = found is not None and found[1].unit is not None and len({*texts}) <= LIMIT.many_labels  # 1 star, 2 stars
         if (
             found is not None
             and found[1].kind != "date"

@@ -18,20 +18,6 @@ from gapless.files.problems import check_file, data_error
 from gapless.files.svmlight import looks_like_svmlight, read_svmlight
 
 Format = Literal["auto", "csv", "parquet", "arrow", "svmlight", "npz"]
-ENDINGS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-MAGICS: dict[bytes, Format] = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 def read_data(
@@ -97,14 +83,19 @@ def read_data(
 
 def format_of(path: str) -> Format:
     """The format by the ending of the name, else by what the file starts with."""
-    by_name = ENDINGS.get(os.path.splitext(path)[1].lower())
+    endings: dict[str, Format] = {
+        ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+        ".feather": "arrow", ".ipc": "arrow", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
+    }  # fmt: skip
+    magics: dict[bytes, Format] = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
+    by_name = endings.get(os.path.splitext(path)[1].lower())
     with open(path, "rb") as stream:
         start = stream.read(1 << 16)
     if by_name == "csv" and start.startswith(b"PK\x03\x04"):
         raise data_error("is a zip archive or an Excel workbook; export the sheet as CSV", path)
     if by_name is not None:
         return by_name
-    for magic, kind in MAGICS.items():
+    for magic, kind in magics.items():
         if start.startswith(magic):
             return kind
     for line in start.decode("utf-8-sig", errors="replace").splitlines():

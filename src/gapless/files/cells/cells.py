@@ -11,8 +11,6 @@ from gapless.files.cells.labels import says_yes, strict_float
 from gapless.files.cells.notation import COMMA, POINT, is_missing, read_both_marks, signs_and_groups, without_unit
 from gapless.files.problems import listed
 
-SHOWN = 3  # texts that are shown of many
-
 
 class How:
     """How a cell was read."""
@@ -132,7 +130,7 @@ class Tally:
     def shown(self, how: str) -> str:
         """Some texts that were read so, the commonest first."""
         texts = [text for text, _ in self.examples.get(how, Counter()).most_common()]
-        return listed([text[:40] for text in texts], SHOWN)
+        return listed([text[:40] for text in texts], 3)
 
 
 def facts(
@@ -214,8 +212,9 @@ def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str
         words: Counter[str] = Counter()
         for tally in gone.values():
             words.update(tally.examples[How.missing])
-        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(2 * SHOWN))
-        more = "" if len(words) <= 2 * SHOWN else f" and {len(words) - 2 * SHOWN} others"
+        most = 6  # words that are shown
+        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(most))
+        more = "" if len(words) <= most else f" and {len(words) - most} others"
         total = sum(tally.counts[How.missing] for tally in gone.values())
         cells = "cell" if total == 1 else "cells"
         found.append(f"{listed([*gone], 4)}: {total} {cells} for no value ({shown}{more})")

@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import numpy as np
 
+from gapless.files.csv.codes import LIMIT
 from gapless.files.dataset import Dataset
 from gapless.files.problems import listed
 
-FEW_ROWS = 20  # of fewer rows nobody can say that a column counts them
 EMPTY, CONSTANT = "no row has a value", "one value in all rows"
 
 
@@ -27,9 +27,11 @@ def useless(data: Dataset, keep: Collection[int] = (), constant: bool = False) -
             found[j] = EMPTY
         elif j in keep:
             continue
-        elif known is not None and len(known) > FEW_ROWS and (2 * len(known) > present or len(known) > most_levels):
+        elif (
+            known is not None and len(known) > LIMIT.few_rows and (2 * len(known) > present or len(known) > most_levels)
+        ):
             texts = len(np.unique(x[~np.isnan(x)]))  # rows without a label are gone
-            if texts > most_levels or (texts > FEW_ROWS and 2 * texts > present):
+            if texts > most_levels or (texts > LIMIT.few_rows and 2 * texts > present):
                 found[j] = f"{texts} different texts in {present} rows"
         elif known is None and not (data.reading is not None and data.reading.dated(j)):
             name = None if data.names is None else data.names[j]
@@ -43,7 +45,7 @@ def useless(data: Dataset, keep: Collection[int] = (), constant: bool = False) -
 def _row_number(x: np.ndarray, name: str | None) -> str | None:
     """Why a column of numbers is a number of the row: it counts the rows, or is called so and has no value twice."""
     n = len(x)
-    if n < FEW_ROWS or x[0] != np.trunc(x[0]) or x[0] == x[1]:
+    if n < LIMIT.few_rows or x[0] != np.trunc(x[0]) or x[0] == x[1]:
         return None
     if x[-1] - x[0] == n - 1 and (np.diff(x) == 1).all():
         return "it counts the rows"

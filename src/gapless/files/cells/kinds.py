@@ -23,13 +23,10 @@ from gapless.files.cells.notation import (
     unit_among,
     without_unit,
 )
-from gapless.files.csv.codes import KIND
+from gapless.files.csv.codes import KIND, LIMIT
 from gapless.files.csv.columns import Options, Roles
 from gapless.files.csv.sniff import numeric, textual
 from gapless.files.expected import Expected
-
-MANY_LABELS = 20  # different ones, nearly all of them numbers: the others are no labels
-FEW_GROUPS = 3  # cells like 1.234 that make thousands of points, where others are whole numbers below 1000
 
 
 class Guess(NamedTuple):
@@ -74,7 +71,7 @@ def guess(
         words = {*map(str.strip, columns[roles.label])}
         counted = _counted(words, options, expected)
         kinds[roles.label] = KIND.number if counted else KIND.label
-        many = counted and len(words) > MANY_LABELS
+        many = counted and len(words) > LIMIT.many_labels
         if expected and expected.label_style != Style():
             styles[roles.label] = expected.label_style
     if roles.weights is not None:
@@ -158,15 +155,17 @@ def _unit(cells: Sequence[str], missing: Collection[str]) -> str | None:
 def _numbers(words: Collection[str], missing: frozenset[str]) -> bool:
     """Whether all labels that are there are numbers, or nearly all of many different ones."""
     present = [word for word in words if not is_missing(word, missing)]
-    unit = unit_among(present) if len(present) > MANY_LABELS else None
+    unit = unit_among(present) if len(present) > LIMIT.many_labels else None
     numbers = sum(is_number(word) or is_any_number(without_unit(word, unit)) for word in present)
-    return bool(present) and (numbers == len(present) or (len(present) > MANY_LABELS and numbers >= 0.9 * len(present)))
+    return bool(present) and (
+        numbers == len(present) or (len(present) > LIMIT.many_labels and numbers >= 0.9 * len(present))
+    )
 
 
 def _open(cells: Sequence[str]) -> bool:
     """Whether all points of a column could part thousands: 1.234."""
     dotted = [text for text in {cell.strip().lstrip("-") for cell in cells} if "." in text]
-    return len(dotted) >= FEW_GROUPS and all(is_ambiguous(text) for text in dotted)
+    return len(dotted) >= LIMIT.few_groups and all(is_ambiguous(text) for text in dotted)
 
 
 def _choices(cells: Sequence[str], style: Style) -> Counter[str]:
@@ -221,4 +220,4 @@ def _usual_mark(cells: Sequence[str], separator: str) -> str:
     thousands = bool(whole) and all(len(text) <= 3 for text in whole)
     if comma:
         return POINT if thousands else COMMA
-    return COMMA if thousands and separator == ";" and len(parted) >= FEW_GROUPS else POINT
+    return COMMA if thousands and separator == ";" and len(parted) >= LIMIT.few_groups else POINT

@@ -21,15 +21,15 @@ from gapless.files.cells.notation import (
     unit_among,
     without_unit,
 )
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.columns import Options
-from gapless.files.csv.settle import FEW_VALUES, LOOKED_AT
 
 
 def usual_mark(columns: Iterable[Sequence[str | None]]) -> str | None:
     """The decimal mark that some cells of these columns insist on, if it is the same for all columns that insist on one."""
     found = set()
     for cells in columns:
-        marks = {mark_of(cell.strip()) for cell in [*{*cells}][:LOOKED_AT] if isinstance(cell, str)} - {None}
+        marks = {mark_of(cell.strip()) for cell in [*{*cells}][: LIMIT.looked_at] if isinstance(cell, str)} - {None}
         found |= marks if len(marks) == 1 else set()
     return found.pop() if len(found) == 1 else None
 
@@ -59,7 +59,7 @@ def as_values(
         known is None
         and not asked
         and tally.counts[How.bad]
-        and len(present) - len(tally.examples[How.bad]) <= FEW_VALUES
+        and len(present) - len(tally.examples[How.bad]) <= LIMIT.few_values
     ):
         return None
     found = {cell: style.read(cell)[0] for cell in times}

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 PAD = 64  # bytes that may be read before the first one and behind the last
-MOST_TEXTS = 1 << 16  # different texts of a column
 WHOLE = 9007199254740992.0  # 2^53: whole numbers up to here are themselves as float64
 
 
@@ -50,7 +49,22 @@ class Ends(NamedTuple):
     too_large: int = 6
 
 
-BYTE, KIND, END = Bytes(), Kinds(), Ends()
+class Limits(NamedTuple):
+    """Where a reader changes its mind. None of these sizes is measured: beyond each the other answer looks right."""
+
+    most_texts: int = 1 << 16  # different texts of a column; with more it is a name of the row
+    sample_bytes: int = 1 << 17  # of the beginning of a file, by which it is judged
+    sample_rows: int = 100
+    most_titles: int = 30  # records above a header
+    few_values: int = 12  # numbers with a text among them are texts where there are no more values: nothing is lost
+    looked_at: int = 2000  # texts of a column
+    many_labels: int = 20  # different ones, nearly all of them numbers: the others are no labels
+    few_groups: int = 3  # cells like 1.234 that make thousands of points, where others are whole numbers below 1000
+    few_rows: int = 20  # of fewer nobody can say that a column counts them
+    shown: int = 40  # characters of a cell in a message
+
+
+BYTE, KIND, END, LIMIT = Bytes(), Kinds(), Ends(), Limits()
 
 
 class Cells(NamedTuple):

@@ -9,10 +9,10 @@ import numpy as np
 
 from gapless._runtime.threads import run_in_parts, thread_team
 from gapless.files.cells.labels import as_labels, is_number, known_spellings, merged_spellings, no_labels
-from gapless.files.csv.codes import MOST_TEXTS
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.plain_scan import scanner
 from gapless.files.csv.plan import Plan, Table
-from gapless.files.csv.words import SHOWN, line_of, too_many
+from gapless.files.csv.words import line_of, too_many
 from gapless.files.dataset import Labels
 from gapless.files.expected import Expected
 from gapless.files.problems import data_error
@@ -25,7 +25,7 @@ def merged(plan: Plan, table: Table) -> dict[int, list[str]]:
         known = dict.fromkeys(chain.from_iterable(told[t] for told in table.texts))
         known.pop(None, None)
         texts[j] = [text for text in known if text is not None]
-        if len(known) > MOST_TEXTS and j == plan.roles.label:
+        if len(known) > LIMIT.most_texts and j == plan.roles.label:
             raise data_error(too_many(plan, j), plan.path, column=plan.name(j))
     return texts
 
@@ -90,7 +90,7 @@ def label_of(
     alone = plan.names is None and first and others and bool((codes == codes[0]).sum() == 1)
     if alone and not is_number(first) and all(map(is_number, others)):
         raise data_error(
-            f"the label {first[:SHOWN]!r} is no number, and all the others are"
+            f"the label {first[: LIMIT.shown]!r} is no number, and all the others are"
             " (if the first line holds names, say so: header)",
             plan.path,
             line_of(plan, 0),

@@ -13,7 +13,7 @@ import numpy as np
 
 from gapless._compile.jit import kept
 from gapless.files.csv import scan_cells, scan_columns
-from gapless.files.csv.codes import BYTE, END, KIND, MOST_TEXTS, WHOLE, Cells, Columns, Known
+from gapless.files.csv.codes import BYTE, END, KIND, LIMIT, WHOLE, Cells, Columns, Known
 
 #: Bytes of the largest file that is read this way: about a second.
 SMALL = 1 << 20
@@ -119,7 +119,7 @@ def scan_plainly(
             stopped = _texts(data, spans, start, out, slot, n_texts, known)
             if stopped < rows:
                 facts[3], facts[4] = j, stopped
-                return END.too_many_texts if known.counts[slot] >= MOST_TEXTS else END.full
+                return END.too_many_texts if known.counts[slot] >= LIMIT.most_texts else END.full
     return END.fine
 
 
@@ -190,7 +190,7 @@ def _texts(data: bytes, spans: Any, start: int, out: np.ndarray, slot: int, n_te
         code = codes.get((tag, cell), -1)
         if code < 0:
             n, used = int(state[0]), int(state[1])
-            if n == known.shape[0] or used + len(cell) + 8 > pool.size or counts[slot] >= MOST_TEXTS:
+            if n == known.shape[0] or used + len(cell) + 8 > pool.size or counts[slot] >= LIMIT.most_texts:
                 return row
             code = codes[tag, cell] = int(counts[slot])
             known[n, 3:6] = used, tag, code

@@ -20,14 +20,14 @@ from gapless.files.cells.cells import How, Style
 from gapless.files.cells.kinds import Guess, guess
 from gapless.files.cells.notation import numbers_among
 from gapless.files.csv.blocks import scan_blocks
-from gapless.files.csv.codes import KIND
+from gapless.files.csv.codes import KIND, LIMIT
 from gapless.files.csv.columns import Asked, Options, assign
 from gapless.files.csv.layout import end_of, layout
 from gapless.files.csv.levels import label_of, levels_of, merged
 from gapless.files.csv.plan import Change, Plan, Problem, Table, places
 from gapless.files.csv.settle import reading_of, settled, words_of
-from gapless.files.csv.sniff import SAMPLE_BYTES, SEPARATORS, Sample, sample
-from gapless.files.csv.words import SHOWN, line_at, too_many
+from gapless.files.csv.sniff import SEPARATORS, Sample, sample
+from gapless.files.csv.words import line_at, too_many
 from gapless.files.dataset import Dataset, labelled
 from gapless.files.expected import Expected
 from gapless.files.memory import too_large
@@ -170,7 +170,7 @@ def _begin(path: str, found: Sample, header: bool | None, asked: Asked) -> _Begu
     end, below = end_of(path, found, width, frame.first)
     if below:
         lines = f"{len(below)} line{'s' * (len(below) > 1)}"
-        told.append(f"{lines} below the table left out ({listed([each[:SHOWN] for each in below], 2)})")
+        told.append(f"{lines} below the table left out ({listed([each[: LIMIT.shown] for each in below], 2)})")
     roles = assign(names, width, path, asked._replace(drop=[*asked.drop, *frame.skipped]))
     typed, options = asked.with_texts, asked.options(names, width, path)
     rows = [[cell.strip() for cell in cells] for _, cells in found.records[frame.first :] if len(cells) == width]
@@ -204,7 +204,7 @@ def _estimate(plan: Plan, dtype: Any) -> float:
     size = os.path.getsize(plan.path)
     rows = size / max(plan.record, 1.0)
     item = np.dtype(dtype).itemsize
-    if size > SAMPLE_BYTES and (large := too_large(rows, len(plan.roles.features) + 1, item)):
+    if size > LIMIT.sample_bytes and (large := too_large(rows, len(plan.roles.features) + 1, item)):
         raise data_error(large, plan.path)
     return rows
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.files.csv.codes import BYTE, END, KIND, MOST_TEXTS, WHOLE
+from gapless.files.csv.codes import BYTE, END, KIND, LIMIT, WHOLE
 from gapless.files.csv.scan_bytes import hits, trailing_zeros, word
 from gapless.files.csv.scan_number import EXACT_TENS, SMALLEST_POWER, number, scaled
 
@@ -44,7 +44,7 @@ def scan_columns(cells, columns, X, extra, missing, odd, facts, known, fives, tw
                 stopped = _texts(cells, columns, start, _U(j), out, at, _U(slot), known)
                 if stopped < cells.rows:
                     facts[3], facts[4] = j, stopped
-                    return END.too_many_texts if known.counts[slot] >= MOST_TEXTS else END.full
+                    return END.too_many_texts if known.counts[slot] >= LIMIT.most_texts else END.full
         slot += kind >= KIND.text
     return END.fine
 
@@ -235,7 +235,7 @@ def _texts(cells, columns, start, column, out, to, slot, texts):
             at = (at + one) & mask
         if code < 0:
             n, used = state[0], state[1]
-            if n == known.shape[0] or used + np.int64(length + eight) > pool.size or counts[slot] >= MOST_TEXTS:
+            if n == known.shape[0] or used + np.int64(length + eight) > pool.size or counts[slot] >= LIMIT.most_texts:
                 return np.int64(r)
             code = counts[slot]
             known[n, 0], known[n, 1], known[n, 2], known[n, 3], known[n, 4] = h, first, second, _U(used), tag

@@ -11,16 +11,13 @@ from gapless.files.cells.dates import is_date
 from gapless.files.cells.kinds import Guess
 from gapless.files.cells.labels import is_number
 from gapless.files.cells.notation import COMMA, POINT, is_any_number, unit_among, without_unit
-from gapless.files.csv.codes import KIND, MOST_TEXTS
+from gapless.files.csv.codes import KIND, LIMIT
 from gapless.files.csv.columns import Options
 from gapless.files.csv.plan import Plan, Table
 from gapless.files.csv.words import line_at, too_many
 from gapless.files.dataset import Reading
 from gapless.files.expected import Expected
 from gapless.files.problems import data_error, listed
-
-FEW_VALUES = 12  # numbers with a text among them are texts, where there are no more values than that: nothing is lost
-LOOKED_AT = 2000  # texts of a column
 
 
 def settled(
@@ -109,7 +106,7 @@ def _texts(j: int, plan: Plan, table: Table, tally: Tally, options: Options, exp
         return False
     if tally.counts[How.bad] > fine:
         return True
-    return plan.style_of(j).kind == "number" and len(np.unique(values[np.isfinite(values)])) <= FEW_VALUES
+    return plan.style_of(j).kind == "number" and len(np.unique(values[np.isfinite(values)])) <= LIMIT.few_values
 
 
 def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> dict[int, int]:
@@ -120,19 +117,19 @@ def _values(plan: Plan, table: Table, options: Options, changed: set[int]) -> di
             continue
         # Each thread has seen fewer than that, or it would have said so; all of them together may have seen more.
         parts = [worker[slot] for worker in table.texts]
-        if sum(map(len, parts)) > MOST_TEXTS and len({*chain.from_iterable(parts)}) > MOST_TEXTS:
+        if sum(map(len, parts)) > LIMIT.most_texts and len({*chain.from_iterable(parts)}) > LIMIT.most_texts:
             if j in plan.all_texts:
                 raise data_error(too_many(plan, j), plan.path, column=plan.name(j))
             change[j] = KIND.skip
         if j in changed or j in change or j in options.texts:
             continue
-        texts = {text for worker in table.texts for text in worker[slot][:LOOKED_AT] if text}
+        texts = {text for worker in table.texts for text in worker[slot][: LIMIT.looked_at] if text}
         some = [text for text in texts if any(map(str.isdigit, text))]
         if 2 * len(some) <= len(texts):
             continue
         dates = sum(map(is_date, some))
         numbers = sum(map(is_any_number, some))
-        if 2 * max(dates, numbers) > len(texts) and len(texts) > FEW_VALUES:
+        if 2 * max(dates, numbers) > len(texts) and len(texts) > LIMIT.few_values:
             plan.styles[j] = Style("date", "dmy") if dates > numbers else Style()
             plan.styles[j] = plan.styles[j]._replace(missing=plan.missing)
             change[j] = KIND.number
@@ -160,8 +157,8 @@ def words_of(plan: Plan, table: Table, guessed: Guess, levels: list[list[str] | 
         j = plan.roles.features[k]
         if each is None or j in plan.all_texts:
             continue
-        numbers = [text for text in each[:LOOKED_AT] if is_number(text) or is_any_number(text)]
-        if 10 * len(numbers) >= min(len(each), LOOKED_AT):
+        numbers = [text for text in each[: LIMIT.looked_at] if is_number(text) or is_any_number(text)]
+        if 10 * len(numbers) >= min(len(each), LIMIT.looked_at):
             some = f"{len(numbers)} of {len(each)} different texts are numbers ({listed(numbers, 3)})"
             said.append(f"{plan.name(j)!r}: {some}, read as texts (--number reads them as numbers)")
     return said

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from gapless.files.cells.dates import is_date
 from gapless.files.cells.labels import is_number
 from gapless.files.cells.notation import NOTHING, is_any_number, is_bare_number
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.columns import LABEL_NAMES, Column
 from gapless.files.problems import data_error
 from gapless.files.text_blocks import open_text
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
-SAMPLE_BYTES, SAMPLE_ROWS = 1 << 17, 100
 
 
 class Sample(NamedTuple):
@@ -49,8 +49,8 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
         start = stream.read(first_bytes)
         whole = len(start) < first_bytes
         if not whole and len(start.split(b"\n", sample_lines)) <= sample_lines:
-            start += stream.read(SAMPLE_BYTES)
-            whole = len(start) < first_bytes + SAMPLE_BYTES
+            start += stream.read(LIMIT.sample_bytes)
+            whole = len(start) < first_bytes + LIMIT.sample_bytes
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
         mark = newline.encode()
         while not whole and len(start.split(mark, 3)) < 4:  # long lines
@@ -78,10 +78,14 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
         lines[0] = "\r" if lines[0].endswith("\r") else ""
     sep = separator or (declared.group(1) if declared else sniff_separator(lines[:sniffed_lines]))
     records = _records(lines, sep or ",", plain)
-    if rest is not None and len(records) < SAMPLE_ROWS:  # blank lines, or line ends in quotes
+    if rest is not None and len(records) < LIMIT.sample_rows:  # blank lines, or line ends in quotes
         lines += rest.split(newline)
         records = _records(lines, sep or ",", plain)
-    size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
+    size = (
+        len(start) / max(len(records), 1)
+        if len(records) < LIMIT.sample_rows
+        else _length(lines[: records[-1][0]], found)
+    )
     if declared:
         lines[0] = text.split(newline, 1)[0]
     return Sample(sep, newline, found, records, lines, size, whole)
@@ -89,7 +93,7 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
 
 def _length(lines: Sequence[str], encoding: str) -> float:
     wide = 2 if encoding.startswith("utf-16") else 1
-    return wide * (len("\n".join(lines).encode("utf-8")) + 1) / SAMPLE_ROWS
+    return wide * (len("\n".join(lines).encode("utf-8")) + 1) / LIMIT.sample_rows
 
 
 def _binary(start: bytes) -> bool:
@@ -126,7 +130,7 @@ def _share(found: Sequence[int]) -> float:
 def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, list[str]]]:
     """(line of its first character, cells) of the first records that are not blank; `plain`: without quotes."""
     if plain:  # no reader needed
-        some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
+        some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][: LIMIT.sample_rows]
         return [(start, lines[start - 1].split(sep)) for start in some]
     records: list[tuple[int, list[str]]] = []
     reader = csv.reader((line + "\n" for line in lines), delimiter=sep, skipinitialspace=True)
@@ -135,7 +139,7 @@ def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, lis
         for cells in reader:
             if len(cells) > 1 or (cells and cells[0].strip()):
                 records.append((start, cells))
-                if len(records) >= SAMPLE_ROWS:
+                if len(records) >= LIMIT.sample_rows:
                     break
             start = reader.line_num + 1
     except csv.Error:
