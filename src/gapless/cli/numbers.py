@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -48,12 +49,13 @@ above_0_or_inf = _within(lambda value: value > 0.0, "a number above 0")
 from_0 = _within(lambda value: 0.0 <= value < math.inf, "a finite number of 0 or more")
 between_0_and_1 = _within(lambda value: 0.0 < value < 1.0, "strictly between 0 and 1")
 
+#: An option whose default is nothing, which the help does not show; the same for a number.
+optional = partial(typer.Option, show_default=False)
+optional_number = partial(optional, metavar="NUMBER")
+
 Delta = Annotated[
     float, typer.Option(help="Probability that any of the bounds fails.", parser=between_0_and_1, metavar="NUMBER")
 ]
 SearchSeconds = Annotated[
-    float | None,
-    typer.Option(
-        help="Most seconds of the search, compiling apart.", parser=above_0, metavar="NUMBER", show_default=False
-    ),
+    float | None, optional_number(help="Most seconds of the search, compiling apart.", parser=above_0)
 ]

@@ -99,13 +99,9 @@ def _forms() -> _Forms:
 _FORMS = _forms()
 
 
-def read_date(text: str, order: str) -> float | None:
-    """Days since 1970-01-01 of a date or a time (whose day is the first one); None where the text is none."""
-    return read_both(text)[order != DAY_FIRST]
-
-
 def read_both(text: str) -> tuple[float | None, float | None]:
-    """The same for the day first, and for the month first."""
+    """Days since 1970-01-01 of a date or a time (whose day is the first one), read with the day first and with the month first;
+    None where the text is none."""
     day_seconds = 86400
     if _SIGNS.isdisjoint(text) and (len(text) < 7 or text.isdigit() or not text[:1].isdigit()):
         return None, None

@@ -89,16 +89,11 @@ def numbers_among(words: Iterable[str]) -> list[float]:
     return [value for pair in found for value in {*pair} if value is not None]
 
 
-def read_number(text: str, mark: str) -> float | None:
-    """The number that a text writes with this decimal mark; None where it writes none.
+def read_both_marks(text: str) -> tuple[float | None, float | None]:
+    """The number that a text writes with a decimal point, and with a decimal comma; None where it writes none.
 
     Signs of currencies and of per cents are left out (12 % is 12), parentheses and a minus behind the number are negative.
     """
-    return read_both_marks(text)[mark == COMMA]
-
-
-def read_both_marks(text: str) -> tuple[float | None, float | None]:
-    """The same with a decimal point, and with a decimal comma."""
     parts = _parts(text)
     if parts is None:
         return None, None
