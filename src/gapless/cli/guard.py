@@ -110,10 +110,7 @@ def run_line(command: Any, arguments: list[str]) -> int:
         return result if isinstance(result, int) else Code.ok
     except typer.Exit as ending:
         return ending.exit_code
-    except typer.Abort:
-        say("interrupted")
-        return Code.interrupted
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
         say("interrupted")
         return Code.interrupted
     except SystemExit as ending:  # click's own end where the reader of the help has gone

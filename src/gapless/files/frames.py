@@ -215,6 +215,9 @@ class _Column:
         self.nw, self.column, self.place, self.name, self.options = nw, column, place, name, options
         self.tally: Tally | None = None
 
+    def _error(self, problem: str) -> DataError:
+        return data_error(problem, self.place, column=self.name)
+
     def values(
         self, out: np.ndarray, text: bool, asked: bool, known: Style | None
     ) -> tuple[list[str] | None, Style | None]:
@@ -229,9 +232,7 @@ class _Column:
             values = _floats(nw, column)
             if np.isinf(values).any():
                 row = int(np.argmax(np.isinf(values)))
-                raise data_error(
-                    f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name
-                )
+                raise self._error(f"row {row}: the value is {values[row]}; it must be finite")
             out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, Style()
         cells = column.to_list()
@@ -248,9 +249,7 @@ class _Column:
             if tally.counts or style != Style(missing=style.missing):
                 self.tally = tally
             if tally.counts[How.bad] > np.isfinite(values).sum():
-                raise data_error(
-                    f"the model has numbers, the column texts ({tally.shown(How.bad)})", self.place, column=self.name
-                )
+                raise self._error(f"the model has numbers, the column texts ({tally.shown(How.bad)})")
             out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, style
         levels = sorted({cell for cell in told if cell is not None})

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
-from gapless.files.atomic_write import beside, sync_folder, told
+from gapless.files.atomic_write import put
 from gapless.files.encoding import Encoding
 from gapless.judge.errors import ModelFileError
 from gapless.judge.kinds import array_shapes
@@ -59,14 +59,8 @@ def save(
     folder = os.path.dirname(place)
     if not os.path.isdir(folder):
         raise ModelFileError(f"{place}: the folder {folder} does not exist")
-    with told(os.fspath(path)), beside(place) as (stream, temporary):
+    with put(os.fspath(path), place, judge.read) as stream:
         _write(stream, document, arrays)
-        stream.flush()
-        os.fsync(stream.fileno())
-        stream.close()
-        judge.read(temporary)
-        os.replace(temporary, place)
-    sync_folder(folder)
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -39,7 +39,22 @@ def open_text(path: str, encoding: str | None = None, end: int | None = None) ->
         raise
 
 
-class _Beginning:
+class _Wrapped:
+    """A stream that is read otherwise than it stands."""
+
+    stream: Any
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def __enter__(self) -> _Wrapped:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+
+
+class _Beginning(_Wrapped):
     """The first bytes of a stream."""
 
     def __init__(self, stream: Any, size: int) -> None:
@@ -55,17 +70,8 @@ class _Beginning:
         self.left -= found
         return found
 
-    def close(self) -> None:
-        self.stream.close()
 
-    def __enter__(self) -> _Beginning:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-
-
-class _Transcoded:
+class _Transcoded(_Wrapped):
     """Any encoding, read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
@@ -86,12 +92,6 @@ class _Transcoded:
         found = self.read(len(view))
         view[: len(found)] = found
         return len(found)
-
-    def __enter__(self) -> _Transcoded:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
 
 
 def block_size(path: str, threads: int) -> int:
