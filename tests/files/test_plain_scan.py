@@ -44,7 +44,7 @@ def _said(scanner: Scanner, data: bytes, width: int, kinds: Any, place: Any, las
             powers_of_five(), powers_of_two(),
         )
     ) == END.full:  # fmt: skip
-        known = known.larger()
+        known = known.grow()
         known.table[:] = 0
         scanner.place_texts(known.table, known.words, int(known.state[0]))
     values = [array.view(np.int64).tolist() for array in (X, extra)]

@@ -50,12 +50,12 @@ from_0 = _within(lambda value: 0.0 <= value < math.inf, "a finite number of 0 or
 between_0_and_1 = _within(lambda value: 0.0 < value < 1.0, "strictly between 0 and 1")
 
 #: An option whose default is nothing, which the help does not show; the same for a number.
-optional = partial(typer.Option, show_default=False)
-optional_number = partial(optional, metavar="NUMBER")
+bare_option = partial(typer.Option, show_default=False)
+number_option = partial(bare_option, metavar="NUMBER")
 
 Delta = Annotated[
     float, typer.Option(help="Probability that any of the bounds fails.", parser=between_0_and_1, metavar="NUMBER")
 ]
 SearchSeconds = Annotated[
-    float | None, optional_number(help="Most seconds of the search, compiling apart.", parser=above_0)
+    float | None, number_option(help="Most seconds of the search, compiling apart.", parser=above_0)
 ]

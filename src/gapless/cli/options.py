@@ -23,9 +23,9 @@ Data = Annotated[
     typer.Argument(help="CSV, TSV, Parquet, Arrow, svmlight or npz file; - is standard input.", show_default=False),
 ]
 Model = Annotated[Path, typer.Argument(help="Model file written by `gapless train`.", show_default=False)]
-Target = Annotated[str | None, numbers.optional(help="Label column: its name, or its number from 1 (-1: the last).")]
-Weights = Annotated[str | None, numbers.optional(help="Column of sample weights (name or number).")]
-Drop = Annotated[list[str] | None, numbers.optional(help="Column to leave out (name or number); repeat it.")]
+Target = Annotated[str | None, numbers.bare_option(help="Label column: its name, or its number from 1 (-1: the last).")]
+Weights = Annotated[str | None, numbers.bare_option(help="Column of sample weights (name or number).")]
+Drop = Annotated[list[str] | None, numbers.bare_option(help="Column to leave out (name or number); repeat it.")]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line holds names; found if not said."),
@@ -35,18 +35,19 @@ Format = Annotated[
     typer.Option("--format", help="csv, parquet, arrow, svmlight or npz; auto looks at the name and the first line."),
 ]
 Category = Annotated[
-    list[str] | None, numbers.optional(help="Column of texts, whatever it holds (name or number); repeat it.")
+    list[str] | None, numbers.bare_option(help="Column of texts, whatever it holds (name or number); repeat it.")
 ]
 Number = Annotated[
-    list[str] | None, numbers.optional(help="Column of numbers, whatever else it holds (name or number); repeat it.")
+    list[str] | None, numbers.bare_option(help="Column of numbers, whatever else it holds (name or number); repeat it.")
 ]
 Keep = Annotated[
-    list[str] | None, numbers.optional(help="Column that stays in though it looks like a name of the row; repeat it.")
+    list[str] | None,
+    numbers.bare_option(help="Column that stays in though it looks like a name of the row; repeat it."),
 ]
-Decimal = Annotated[str | None, numbers.optional(help="Decimal mark, . or , [default: found for each column].")]
-DateOrder = Annotated[str | None, numbers.optional(help="3/4/2020: dmy or mdy [default: found for each column].")]
-Missing = Annotated[str | None, numbers.optional(help="Words for no value besides the usual ones, as -999,refused.")]
-Encoding = Annotated[str | None, numbers.optional(help="Of the text, as cp1252 [default: found].")]
+Decimal = Annotated[str | None, numbers.bare_option(help="Decimal mark, . or , [default: found for each column].")]
+DateOrder = Annotated[str | None, numbers.bare_option(help="3/4/2020: dmy or mdy [default: found for each column].")]
+Missing = Annotated[str | None, numbers.bare_option(help="Words for no value besides the usual ones, as -999,refused.")]
+Encoding = Annotated[str | None, numbers.bare_option(help="Of the text, as cp1252 [default: found].")]
 Float32 = Annotated[bool, typer.Option("--float32", help="Half the memory: numbers as float32.")]
 IndexBase = Annotated[
     int | None, typer.Option(help="svmlight indices count from 0 or 1; found if not said.", min=0, max=1)
@@ -55,11 +56,11 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, a
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Holdout = Annotated[
     float | None,
-    numbers.optional_number(
+    numbers.number_option(
         help="Share of the rows kept out of training, drawn by --seed.", parser=numbers.between_0_and_1
     ),
 ]
-Test = Annotated[Path | None, numbers.optional(help="File of rows that were not trained on, read as the data are.")]
+Test = Annotated[Path | None, numbers.bare_option(help="File of rows that were not trained on, read as the data are.")]
 Seed = Annotated[int, typer.Option(help="Draws the rows of --holdout.", min=0, max=2**32 - 1)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gapless.files.csv.columns import Asked
+from gapless.files.csv.columns import Request
 from gapless.files.dataset import Dataset
 from gapless.files.frames import from_frame
 from gapless.files.memory import too_large
@@ -19,7 +19,7 @@ from gapless.judge.errors import DataError
 def read_arrow(
     path: str | os.PathLike[str], *, format: str = "parquet", dtype: Any = np.float64, **asked: Any
 ) -> Dataset:
-    """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`); `asked` are the fields of `Asked`."""
+    """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`); `asked` are the fields of `Request`."""
     place = check_file(path)
     try:
         import pyarrow as pa
@@ -43,7 +43,7 @@ def read_arrow(
     from narwhals.exceptions import NarwhalsError
 
     try:
-        return from_frame(table, dtype=dtype, path=place, notes=(format,), **Asked(**asked)._asdict())
+        return from_frame(table, dtype=dtype, path=place, notes=(format,), **Request(**asked)._asdict())
     except (
         pa.ArrowException,
         NarwhalsError,

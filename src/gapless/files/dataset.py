@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.files.cells.cells import Style
+
+if TYPE_CHECKING:  # Style is no public name: what resolves at run time would have to stand in docs/api.md
+    from gapless.files.cells.cells import Style
 
 Labels = Literal["required", "optional"]
 
@@ -109,7 +111,7 @@ class Dataset:
         return f"{self.n_rows:,} rows and {self.n_features:,} columns{where}{target}"
 
 
-def labelled(data: Dataset, kept: np.ndarray, name: str | int, labels: Labels) -> Dataset:
+def keep_labelled(data: Dataset, kept: np.ndarray, name: str | int, labels: Labels) -> Dataset:
     """The rows that have a label; where labels are optional: all rows, without any. What is left out is told."""
     without = f"{name!r}: the label is missing in {data.n_rows - len(kept)} of {data.n_rows} rows"
     if labels == "optional":

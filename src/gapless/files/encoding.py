@@ -104,13 +104,13 @@ class Encoding:
         for k, column in enumerate(self.columns):
             name = column["name"] if column["name"] is not None else f"column {k + 1}"
             if column["kind"] == "number":
-                told += [name, *([f"{name} is missing"] if column["indicator"] else [])]
+                told.append(name)
             elif column["kind"] == "date":
                 told += [f"{name} {each['part']}" for each in column["parts"]]
-                told += [f"{name} is missing"] if column["indicator"] else []
             else:
                 told += [f"{name}={level}" for level in column["levels"]]
-                told += [f"{name} is missing"] if column["missing"] else []
+            if column["missing" if column["kind"] == "category" else "indicator"]:
+                told.append(f"{name} is missing")
         return told
 
     @property

@@ -15,8 +15,8 @@ from gapless.files.cells.labels import as_labels, known_spellings, merged_spelli
 from gapless.files.cells.notation import numbers_among
 from gapless.files.cells.texts import as_values, usual_mark
 from gapless.files.csv.codes import LIMIT
-from gapless.files.csv.columns import Asked, Column, Options, Roles, assign
-from gapless.files.dataset import Dataset, Labels, Reading, labelled
+from gapless.files.csv.columns import Column, Options, Request, Roles, assign
+from gapless.files.dataset import Dataset, Labels, Reading, keep_labelled
 from gapless.files.expected import Expected
 from gapless.files.problems import data_error
 from gapless.judge.errors import DataError
@@ -70,7 +70,7 @@ def from_frame(
     table = nw.from_native(frame, eager_only=True)
     names = [str(name) for name in table.columns]
     _refuse_twice(names, place)
-    asked = Asked(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
+    asked = Request(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
     read = _Table(nw, table, names, place, asked, assign(names, len(names), place, asked))
     roles = read.roles
     X, levels, styles = read.features(dtype)
@@ -98,13 +98,13 @@ def from_frame(
         return data
     if labels == "required" and not len(kept):
         raise data_error("no row has a label", place, column=data.target)
-    return labelled(data, kept, str(data.target), labels)
+    return keep_labelled(data, kept, str(data.target), labels)
 
 
 class _Table:
     """A frame, the roles of its columns, and what is said of them while they are read."""
 
-    def __init__(self, nw: Any, table: Any, names: list[str], place: str, asked: Asked, roles: Roles) -> None:
+    def __init__(self, nw: Any, table: Any, names: list[str], place: str, asked: Request, roles: Roles) -> None:
         self.nw, self.table, self.names, self.place, self.asked, self.roles = nw, table, names, place, asked, roles
         self.options = asked.options(names, len(names), place)
         self.tallies: dict[str, Tally] = {}

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
+from gapless.certificates.verify import arrays_now
 from gapless.files.atomic_write import put
 from gapless.files.encoding import Encoding
 from gapless.judge.errors import ModelFileError
@@ -157,8 +158,6 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
         if why := getattr(model, "stop_reason_", ""):
             raise ModelFileError(f"cannot save this {name}, it has no certificate: {why}")
         raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
-    from gapless.certificates.verify import arrays_now
-
     document = dict(certificate.document())
     arrays = dict(certificate.arrays)
     for key, mine in arrays_now(model, arrays).items():

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gapless.files.csv.columns import Asked, assign
+from gapless.files.csv.columns import Request, assign
 from gapless.files.dataset import Dataset, Labels
 from gapless.files.expected import Expected
 from gapless.files.problems import check_file, data_error
@@ -86,7 +86,7 @@ def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: 
     """Columns in the model's order, where both have names."""
     if expected is None or expected.names is None or names is None or names == expected.names:
         return X, names
-    roles = assign(names, len(names), path, Asked(labels="optional", expected=expected))
+    roles = assign(names, len(names), path, Request(labels="optional", expected=expected))
     return X[:, roles.features], list(expected.names)
 
 

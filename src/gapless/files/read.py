@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gapless.files.arrow import read_arrow
-from gapless.files.csv.columns import Asked, Column
+from gapless.files.csv.columns import Column, Request
 from gapless.files.csv.read import read_csv
 from gapless.files.dataset import Dataset, Labels
 from gapless.files.expected import Expected
@@ -65,7 +65,7 @@ def read_data(
     """
     place = check_file(path)
     kind = format_of(place) if format == "auto" else format
-    asked = Asked(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
+    asked = Request(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
     if kind == "csv":
         return read_csv(place, header=header, separator=separator, encoding=encoding, dtype=dtype, **asked._asdict())
     if kind in ("parquet", "arrow"):

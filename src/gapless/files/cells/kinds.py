@@ -69,7 +69,7 @@ def guess(
     many = False
     if roles.label is not None:
         words = {*map(str.strip, columns[roles.label])}
-        counted = _counted(words, options, expected)
+        counted = _are_numbers(words, options, expected)
         kinds[roles.label] = KIND.number if counted else KIND.label
         many = counted and len(words) > LIMIT.many_labels
         if expected and expected.label_style != Style():
@@ -84,7 +84,7 @@ def guess(
     return Guess(kinds, styles, sure, absent, many, doubts)
 
 
-def _counted(words: Collection[str], options: Options, expected: Expected | None) -> bool:
+def _are_numbers(words: Collection[str], options: Options, expected: Expected | None) -> bool:
     """Whether labels are numbers."""
     wanted = expected.label_kind if expected else None
     return wanted not in ("str", "bool") and (numeric(words) or _numbers(words, options.missing) or wanted == "float")

@@ -83,7 +83,7 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
         source.extra.whole(),
         all(block.whole for block in done),
         [(block.rows, block.worker) for block in done],
-        [_told(worker.texts, plan) for worker in workers],
+        [_texts_of(worker.texts, plan) for worker in workers],
         tallies,
         bad,
     )
@@ -170,7 +170,7 @@ class _Source:
         return _Task(self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells)
 
 
-def _told(known: Known, plan: Plan) -> list[list[str | None]]:
+def _texts_of(known: Known, plan: Plan) -> list[list[str | None]]:
     """For each column of texts, what its codes stand for."""
     columns = plan.texts
     told: list[list[str | None]] = [[] for _ in columns]
@@ -287,7 +287,7 @@ class _Worker:
             if status != END.full:
                 return status
             n_words = len(self.texts.words)
-            self.texts = self.texts.larger()
+            self.texts = self.texts.grow()
             if len(self.texts.words) > n_words:
                 scan.place_texts(self.texts.table, self.texts.words, n_words)
 

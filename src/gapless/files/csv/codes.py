@@ -103,7 +103,7 @@ class Known(NamedTuple):
             np.empty(size, dtype=np.uint8),
         )  # fmt: skip
 
-    def larger(self) -> Known:
+    def grow(self) -> Known:
         """Four times the room for what is full: the texts, whose places in the new table are to be found, or their bytes."""
         n, used = self.state.tolist()
         if n < len(self.words):

@@ -26,7 +26,7 @@ class Options(NamedTuple):
     numbers: frozenset[int] = frozenset()
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What a caller asks of a table, columns by their names or numbers: the parameters of `read_data` of these names."""
 
     target: Column | None = None
@@ -112,7 +112,7 @@ def _near(column: str, names: Sequence[str]) -> list[str]:
     return [folded[match] for match in close]
 
 
-def assign(names: Sequence[str] | None, width: int, path: str, asked: Asked) -> Roles:
+def assign(names: Sequence[str] | None, width: int, path: str, asked: Request) -> Roles:
     """Settle every column's role, or say which column is missing or one too many."""
     target, weights, drop, labels, expected = asked[:5]
     known = None if expected is None or expected.weights not in (names or ()) else expected.weights

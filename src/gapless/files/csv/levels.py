@@ -18,7 +18,7 @@ from gapless.files.expected import Expected
 from gapless.files.problems import data_error
 
 
-def merged(plan: Plan, table: Table) -> dict[int, list[str]]:
+def merge_texts(plan: Plan, table: Table) -> dict[int, list[str]]:
     """The texts of each column that any worker knows."""
     texts: dict[int, list[str]] = {}
     for t, j in enumerate(plan.texts):

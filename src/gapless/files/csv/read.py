@@ -21,14 +21,14 @@ from gapless.files.cells.kinds import Guess, guess
 from gapless.files.cells.notation import numbers_among
 from gapless.files.csv.blocks import scan_blocks
 from gapless.files.csv.codes import KIND, LIMIT
-from gapless.files.csv.columns import Asked, Options, assign
+from gapless.files.csv.columns import Options, Request, assign
 from gapless.files.csv.layout import end_of, layout
-from gapless.files.csv.levels import label_of, levels_of, merged
+from gapless.files.csv.levels import label_of, levels_of, merge_texts
 from gapless.files.csv.plan import Change, Plan, Problem, Table, places
 from gapless.files.csv.settle import reading_of, settled, words_of
 from gapless.files.csv.sniff import SEPARATORS, Sample, sample
 from gapless.files.csv.words import line_at, too_many
-from gapless.files.dataset import Dataset, labelled
+from gapless.files.dataset import Dataset, keep_labelled
 from gapless.files.expected import Expected
 from gapless.files.memory import too_large
 from gapless.files.problems import check_file, data_error, listed, undecodable
@@ -43,7 +43,7 @@ def read_csv(
     dtype: Any = np.float64,
     **asked: Any,
 ) -> Dataset:
-    """Read a table; `asked` are the fields of `Asked`. An option that is None is found out, and said in `notes` and `told`.
+    """Read a table; `asked` are the fields of `Request`. An option that is None is found out, and said in `notes` and `told`.
 
     The label is `target`, else the last column called y, label, target or class, else the last column; rows without a label are
     left out. With `expected` (of a model) the columns are matched by the model's names. Features have to be finite numbers unless
@@ -51,7 +51,7 @@ def read_csv(
     cells may be missing. `decimal` is "." or ",", `date_order` "dmy" or "mdy", `missing` are words for no value besides the
     usual ones.
     """
-    place, request = check_file(path), Asked(**asked)
+    place, request = check_file(path), Request(**asked)
     if request.decimal not in (None, ".", ","):
         raise ValueError(f"decimal={request.decimal!r} is not '.' or ','")
     if request.date_order not in (None, "dmy", "mdy"):
@@ -96,23 +96,23 @@ def _other_encoding(path: str) -> str:
 
 
 def _read(
-    path: str, asked: Asked, header: bool | None, separator: str | None, encoding: str | None, dtype: Any
+    path: str, asked: Request, header: bool | None, separator: str | None, encoding: str | None, dtype: Any
 ) -> Dataset:
     found = _first_records(path, encoding, separator)
-    begun = _begin(path, found, header, asked)
-    rows, told = _estimate(begun.plan, dtype), [*begun.told]
+    start = _start_of(path, found, header, asked)
+    rows, told = _estimate(start.plan, dtype), [*start.told]
     threads = available_cores() if os.path.getsize(path) > blocks.CELLS else 1
-    plan, table, more = _scanned(begun, asked.expected, threads, int(1.03 * rows) + 1000, dtype)
+    plan, table, more = _scanned(start, asked.expected, threads, int(1.03 * rows) + 1000, dtype)
     if not len(table.X):
-        raise data_error("there is a header and no row below it", path, begun.line)
+        raise data_error("there is a header and no row below it", path, start.line)
     _refuse_second_header(plan, table)
     told += [*more, *_emptied(plan, table)]
-    texts = merged(plan, table)
+    texts = merge_texts(plan, table)
     levels: list[list[str] | None] | None = None
     flags: list[str] = []
     if plan.typed:
-        levels, flags = levels_of(plan, table, texts, threads, asked.expected, begun.options.texts)
-    told += [*words_of(plan, table, begun.guessed, levels), *flags]
+        levels, flags = levels_of(plan, table, texts, threads, asked.expected, start.options.texts)
+    told += [*words_of(plan, table, start.guessed, levels), *flags]
     y, kept, words = label_of(plan, table, texts, threads, asked.expected, asked.labels)
     roles, names = plan.roles, plan.names
     sep = f"{SEPARATORS.get(found.separator, repr(found.separator))}-separated" if found.separator else "one column"
@@ -132,7 +132,7 @@ def _read(
         reading=reading_of(plan, table, levels, frozenset(asked.missing)),
         weights_name=None if names is None or roles.weights is None else names[roles.weights],
     )
-    return data if kept is None else labelled(data, kept, plan.name(roles.label or 0), asked.labels)
+    return data if kept is None else keep_labelled(data, kept, plan.name(roles.label or 0), asked.labels)
 
 
 def _first_records(path: str, encoding: str | None, separator: str | None) -> Sample:
@@ -146,7 +146,7 @@ def _first_records(path: str, encoding: str | None, separator: str | None) -> Sa
     return found
 
 
-class _Begun(NamedTuple):
+class _Start(NamedTuple):
     """What the first records say."""
 
     plan: Plan
@@ -156,7 +156,7 @@ class _Begun(NamedTuple):
     line: int  # of the header
 
 
-def _begin(path: str, found: Sample, header: bool | None, asked: Asked) -> _Begun:
+def _start_of(path: str, found: Sample, header: bool | None, asked: Request) -> _Start:
     """Where the table lies, the roles of its columns, and what they hold."""
     expected = asked.expected
     given = (asked.target, asked.weights, *asked.drop, *asked.categories, *asked.numbers)
@@ -196,7 +196,7 @@ def _begin(path: str, found: Sample, header: bool | None, asked: Asked) -> _Begu
         all_texts=options.texts if expected is None else frozenset(roles.features),
         regression=guessed.many_labels if expected is None else expected.label_kind == "float" and not expected.classes,
     )
-    return _Begun(plan, guessed, options, told, line)
+    return _Start(plan, guessed, options, told, line)
 
 
 def _estimate(plan: Plan, dtype: Any) -> float:
@@ -259,11 +259,11 @@ def _emptied(plan: Plan, table: Table) -> list[str]:
 
 
 def _scanned(
-    begun: _Begun, expected: Expected | None, threads: int, size: int, dtype: Any
+    start: _Start, expected: Expected | None, threads: int, size: int, dtype: Any
 ) -> tuple[Plan, Table, list[str]]:
     """All rows; again where a column turns out to be another than its first cells said."""
     most_scans = 12
-    plan = begun.plan
+    plan = start.plan
     told: list[str] = []
     changed: set[int] = set()
     for _ in range(most_scans):
@@ -273,7 +273,7 @@ def _scanned(
             raise data_error(table.words, plan.path, line_at(plan, table.offset), whose)
         if isinstance(table, Change):
             change = table.kinds
-        elif not (change := settled(plan, table, begun.guessed, begun.options, expected, changed)):
+        elif not (change := settled(plan, table, start.guessed, start.options, expected, changed)):
             return plan, table, told
         for j, kind in change.items():
             plan.kinds[j] = kind
