@@ -10,9 +10,9 @@ import pytest
 
 from gapless.files import Encoding, Expected, read_csv
 from gapless.files.cells.cells import Style
-from gapless.files.cells.dates import is_date, is_time, parts_of, read_both, read_date
-from gapless.files.cells.notation import is_missing, read_both_marks, read_number, unit_among, without_unit
-from gapless.files.labels import known_spellings, merged_spellings
+from gapless.files.cells.dates import is_date, is_time, parts_of, read_both
+from gapless.files.cells.labels import known_spellings, merged_spellings
+from gapless.files.cells.notation import is_missing, read_both_marks, unit_among, without_unit
 from gapless.judge.files import cells as judge_cells
 from gapless.judge.files import dates as judge_dates
 from gapless.judge.files import numerals as judge_numerals
@@ -21,6 +21,14 @@ from tests.cli.messy import Dialect, Table
 
 WORDS = ["red", "light blue", "grün", "a;b", "x,y", 'say "hi"', "10 Downing St.", "1st", "N.Y."]
 NO_VALUE = ["", "-", "--", "?", "unknown", "#N/A", "n/a", "NULL", "k.A.", ".", "nan", "\u2014", "missing"]
+
+
+def read_date(text, order):
+    return read_both(text)[order != "dmy"]
+
+
+def read_number(text, mark):
+    return read_both_marks(text)[mark == ","]
 
 
 def a_table(draw):

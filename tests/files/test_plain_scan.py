@@ -10,10 +10,9 @@ import pytest
 
 from gapless import read_data
 from gapless.files.csv import plain_scan
-from gapless.files.csv.blocks import PACKED
+from gapless.files.csv.blocks import packed_words
+from gapless.files.csv.codes import END, PAD, Cells, Columns, Known
 from gapless.files.csv.plain_scan import Scanner
-from gapless.files.csv.scan_bytes import PAD
-from gapless.files.csv.scan_columns import FULL
 from gapless.files.csv.scan_number import powers_of_five, powers_of_two
 
 NUMBERS = [
@@ -36,24 +35,22 @@ def _said(scanner: Scanner, data: bytes, width: int, kinds: Any, place: Any, las
     rows, *rest = scanner.cut(text, PAD, PAD + len(data), width, ord(","), ord("\n"), last, ends, begins)
     said: list[Any] = [rows, rest, ends[: rows * width].tolist(), begins[:rows].tolist()]
     X, extra = np.full((rows, width), -7.0), np.full((rows, 2), -7.0)
-    odd, facts, state = np.zeros((rows * width + 1, 4), np.uint32), np.zeros(5, np.int64), np.zeros(2, np.int64)
+    odd, facts = np.zeros((rows * width + 1, 4), np.uint32), np.zeros(5, np.int64)
     n_texts = int((kinds >= 2).sum())
-    counts, table = np.zeros(n_texts, np.int64), np.zeros(64, np.int32)
-    known, pool = np.zeros((8, 6), np.uint64), np.zeros(512, np.uint8)
+    columns, known = Columns(kinds, place, n_texts), Known.of(n_texts, texts=8, size=512)
     while (
         status := scanner.scan_columns(
-            text, ends, begins, rows, kinds, place, n_texts, X, extra, PACKED, odd, facts, state, counts, table, known, pool,
+            Cells(text, ends, begins, rows), columns, X, extra, packed_words(), odd, facts, known,
             powers_of_five(), powers_of_two(),
         )
-    ) == FULL:  # fmt: skip
-        pool = np.concatenate((pool, np.zeros(3 * pool.size, np.uint8)))
-        known = np.concatenate((known, np.zeros((3 * len(known), 6), np.uint64)))
-        table = np.zeros(8 * len(known), np.int32)
-        scanner.place_texts(table, known, int(state[0]))
+    ) == END.full:  # fmt: skip
+        known = known.grow()
+        known.table[:] = 0
+        scanner.place_texts(known.table, known.words, int(known.state[0]))
     values = [array.view(np.int64).tolist() for array in (X, extra)]
     return [
-        *said, status, *values, odd[: facts[0]].tolist(), facts[:3].tolist(), counts.tolist(),
-        known[: state[0], 3:6].tolist(), pool[: state[1]].tolist(),
+        *said, status, *values, odd[: facts[0]].tolist(), facts[:3].tolist(), known.counts.tolist(),
+        known.words[: known.state[0], 3:6].tolist(), known.pool[: known.state[1]].tolist(),
     ]  # fmt: skip
 
 

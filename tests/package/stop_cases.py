@@ -271,7 +271,7 @@ def of_files(folder: Path, X: np.ndarray, y: np.ndarray, model: Any) -> Iterator
     )
 
     from gapless.cli.app import main
-    from gapless.cli.guard import INTERRUPTED
+    from gapless.cli.guard import Code
 
     def command(*arguments: str) -> int:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -287,7 +287,7 @@ def of_files(folder: Path, X: np.ndarray, y: np.ndarray, model: Any) -> Iterator
         line = (*map(str, given), "--target", "answer", "-o", str(made))
         # How far a comparison comes in a second depends on the machine: it ends well, that is all.
         yield Case(name, f"gapless {' '.join(map(str, given[2:]))}", partial(command, *line), lambda code: [code],
-                   partial(reloaded, made), lambda code: code in (0, INTERRUPTED))  # fmt: skip
+                   partial(reloaded, made), lambda code: code in (0, Code.interrupted))  # fmt: skip
 
 
 def cases() -> list[Case]:

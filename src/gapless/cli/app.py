@@ -24,7 +24,7 @@ from gapless.cli.commands.train import train
 from gapless.cli.commands.tune import tune
 from gapless.cli.commands.verify import verify
 from gapless.cli.commands.warmup import warmup
-from gapless.cli.guard import NOT_WRITTEN, OK, drop_output, lost_output, opened_streams, run_line, say
+from gapless.cli.guard import Code, drop_output, lost_output, opened_streams, run_line, say
 
 app = typer.Typer(
     name="gapless",
@@ -66,13 +66,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:  # as of a command: who read the help has enough
         drop_output()
-        return OK
+        return Code.ok
     except OSError as error:  # of the help or the version, which no command guards
         lost = lost_output(error)
         if lost is None:
             raise
         say(lost)
-        return NOT_WRITTEN
+        return Code.not_written
 
 
 def run() -> int:

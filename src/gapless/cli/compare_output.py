@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from gapless.cli.commands.compare import CONFIDENCE, Comparison, Tried
+from gapless.cli.commands.compare import Comparison, Tried
+from gapless.cli.interval import CONFIDENCE
 from gapless.cli.output import print_line
 from gapless.cli.scoring import CHANCE
 

@@ -12,7 +12,7 @@ def without_copies(rows: Any, tested: Any, name: str) -> Any:
     """The rows of a test file that are no copies of training rows, or None where all are; what was left out is told."""
     import numpy as np
 
-    from gapless.readings.training_rows import RowHashes, copies
+    from gapless.readings.training_rows import RowHashes, copies  # with numpy, which the help does without
 
     found = copies(RowHashes.of("", rows.X), tested.X)
     k, n = int(found.mask.sum()), tested.n_rows

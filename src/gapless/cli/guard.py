@@ -12,7 +12,12 @@ from typing import Any, NoReturn, TypeVar
 
 import typer
 
-OK, FALSE, BAD_INPUT, INTERNAL, NOT_WRITTEN, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+class Code:
+    """The exit codes."""
+
+    ok, false, bad_input, internal, not_written, interrupted = 0, 1, 2, 3, 4, 130
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,7 +65,7 @@ def drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def stop(text: str, code: int = BAD_INPUT) -> NoReturn:
+def stop(text: str, code: int = Code.bad_input) -> NoReturn:
     """One line on stderr, and out."""
     say(text)
     raise typer.Exit(code)
@@ -78,20 +83,20 @@ def guarded(command: F) -> F:
         except KeyboardInterrupt:
             if debug:
                 raise
-            stop("interrupted", INTERRUPTED)
+            stop("interrupted", Code.interrupted)
         except BrokenPipeError:
             # The reader of our output has gone (| head): nothing to say, and nobody to say it to.
             drop_output()
-            raise typer.Exit(OK) from None
+            raise typer.Exit(Code.ok) from None
         except Exception as error:
             if debug or _is_clicks(error):
                 raise
             lost = lost_output(error)
             if lost is not None:
-                stop(lost, NOT_WRITTEN)
+                stop(lost, Code.not_written)
             if isinstance(error, ValueError | OSError | NotImplementedError | MemoryError):
-                stop(words(error), BAD_INPUT)
-            stop(f"internal error: {type(error).__name__}: {one_line(error)} (--debug shows where)", INTERNAL)
+                stop(words(error), Code.bad_input)
+            stop(f"internal error: {type(error).__name__}: {one_line(error)} (--debug shows where)", Code.internal)
 
     return run  # type: ignore[return-value]
 
@@ -102,15 +107,12 @@ def run_line(command: Any, arguments: list[str]) -> int:
     usage_error: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     try:
         result = command.main(args=arguments, prog_name="gapless", standalone_mode=False)
-        return result if isinstance(result, int) else OK
+        return result if isinstance(result, int) else Code.ok
     except typer.Exit as ending:
         return ending.exit_code
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         say("interrupted")
-        return INTERRUPTED
-    except KeyboardInterrupt:
-        say("interrupted")
-        return INTERRUPTED
+        return Code.interrupted
     except SystemExit as ending:  # click's own end where the reader of the help has gone
         if not isinstance(ending.__context__, BrokenPipeError):
             raise
@@ -119,11 +121,11 @@ def run_line(command: Any, arguments: list[str]) -> int:
         name = type(error).__name__
         if name == "NoArgsIsHelpError":  # the help itself is the answer to `gapless` alone
             typer.echo(error.format_message())
-            return BAD_INPUT
+            return Code.bad_input
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "gapless"
         say(f"{one_line(error.format_message())} (see {path} --help)")
-        return BAD_INPUT
+        return Code.bad_input
 
 
 def _is_clicks(error: BaseException) -> bool:

@@ -122,7 +122,7 @@ class Split:
     def from_model(cls, model: Any, X: Any, y: Any, predicted: Any = None) -> Split:
         import numpy as np
 
-        from gapless.readings.training_rows import trained_on
+        from gapless.readings.training_rows import trained_on  # with numpy, which the help does without
 
         predicted = np.asarray(model.predict(X) if predicted is None else predicted)
         labels, y, found = hasattr(model, "classes_"), np.asarray(y), trained_on(model, X)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
-
-INFINITE = ("inf", "+inf", "infinity", "+infinity")
 
 
 def number(text: str) -> float:
@@ -23,7 +22,7 @@ def number(text: str) -> float:
         value = math.nan
     if math.isnan(value):
         raise ValueError(f"{text!r} is not a number")
-    if math.isinf(value) and text.strip().lower().lstrip("-") not in INFINITE:
+    if math.isinf(value) and text.strip().lower().lstrip("-") not in ("inf", "+inf", "infinity", "+infinity"):
         raise ValueError(f"{text} is beyond the largest number, 1.8e308; write inf for infinity")
     if value == 0.0 and any(digit in "123456789" for digit in text.lower().partition("e")[0]):
         raise ValueError(f"{text} is below the smallest number, 4.9e-324, and would be read as 0")
@@ -50,12 +49,13 @@ above_0_or_inf = _within(lambda value: value > 0.0, "a number above 0")
 from_0 = _within(lambda value: 0.0 <= value < math.inf, "a finite number of 0 or more")
 between_0_and_1 = _within(lambda value: 0.0 < value < 1.0, "strictly between 0 and 1")
 
+#: An option whose default is nothing, which the help does not show; the same for a number.
+bare_option = partial(typer.Option, show_default=False)
+number_option = partial(bare_option, metavar="NUMBER")
+
 Delta = Annotated[
     float, typer.Option(help="Probability that any of the bounds fails.", parser=between_0_and_1, metavar="NUMBER")
 ]
 SearchSeconds = Annotated[
-    float | None,
-    typer.Option(
-        help="Most seconds of the search, compiling apart.", parser=above_0, metavar="NUMBER", show_default=False
-    ),
+    float | None, number_option(help="Most seconds of the search, compiling apart.", parser=above_0)
 ]

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+import gapless
 from gapless.cli import numbers
 from gapless.cli.guard import say
 
@@ -22,15 +23,9 @@ Data = Annotated[
     typer.Argument(help="CSV, TSV, Parquet, Arrow, svmlight or npz file; - is standard input.", show_default=False),
 ]
 Model = Annotated[Path, typer.Argument(help="Model file written by `gapless train`.", show_default=False)]
-Target = Annotated[
-    str | None,
-    typer.Option(help="Label column: its name, or its number from 1 (-1: the last).", show_default=False),
-]
-Weights = Annotated[str | None, typer.Option(help="Column of sample weights (name or number).", show_default=False)]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(help="Column to leave out (name or number); repeat it.", show_default=False),
-]
+Target = Annotated[str | None, numbers.bare_option(help="Label column: its name, or its number from 1 (-1: the last).")]
+Weights = Annotated[str | None, numbers.bare_option(help="Column of sample weights (name or number).")]
+Drop = Annotated[list[str] | None, numbers.bare_option(help="Column to leave out (name or number); repeat it.")]
 Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether the first line holds names; found if not said."),
@@ -40,28 +35,19 @@ Format = Annotated[
     typer.Option("--format", help="csv, parquet, arrow, svmlight or npz; auto looks at the name and the first line."),
 ]
 Category = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of texts, whatever it holds (name or number); repeat it.", show_default=False),
+    list[str] | None, numbers.bare_option(help="Column of texts, whatever it holds (name or number); repeat it.")
 ]
 Number = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of numbers, whatever else it holds (name or number); repeat it.", show_default=False),
+    list[str] | None, numbers.bare_option(help="Column of numbers, whatever else it holds (name or number); repeat it.")
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option(help="Column that stays in though it looks like a name of the row; repeat it.", show_default=False),
+    numbers.bare_option(help="Column that stays in though it looks like a name of the row; repeat it."),
 ]
-Decimal = Annotated[
-    str | None, typer.Option(help="Decimal mark, . or , [default: found for each column].", show_default=False)
-]
-DateOrder = Annotated[
-    str | None, typer.Option(help="3/4/2020: dmy or mdy [default: found for each column].", show_default=False)
-]
-Missing = Annotated[
-    str | None,
-    typer.Option(help="Words for no value besides the usual ones, as -999,refused.", show_default=False),
-]
-Encoding = Annotated[str | None, typer.Option(help="Of the text, as cp1252 [default: found].", show_default=False)]
+Decimal = Annotated[str | None, numbers.bare_option(help="Decimal mark, . or , [default: found for each column].")]
+DateOrder = Annotated[str | None, numbers.bare_option(help="3/4/2020: dmy or mdy [default: found for each column].")]
+Missing = Annotated[str | None, numbers.bare_option(help="Words for no value besides the usual ones, as -999,refused.")]
+Encoding = Annotated[str | None, numbers.bare_option(help="Of the text, as cp1252 [default: found].")]
 Float32 = Annotated[bool, typer.Option("--float32", help="Half the memory: numbers as float32.")]
 IndexBase = Annotated[
     int | None, typer.Option(help="svmlight indices count from 0 or 1; found if not said.", min=0, max=1)
@@ -70,30 +56,23 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, a
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Holdout = Annotated[
     float | None,
-    typer.Option(
-        help="Share of the rows kept out of training, drawn by --seed.",
-        parser=numbers.between_0_and_1,
-        metavar="NUMBER",
-        show_default=False,
+    numbers.number_option(
+        help="Share of the rows kept out of training, drawn by --seed.", parser=numbers.between_0_and_1
     ),
 ]
-Test = Annotated[
-    Path | None, typer.Option(help="File of rows that were not trained on, read as the data are.", show_default=False)
-]
+Test = Annotated[Path | None, numbers.bare_option(help="File of rows that were not trained on, read as the data are.")]
 Seed = Annotated[int, typer.Option(help="Draws the rows of --holdout.", min=0, max=2**32 - 1)]
 
 
 def parse_column(text: str) -> str | int:
     """A column as typed: a number from 1 (negative: from the end) becomes a position, any other text is a name."""
-    from gapless.files.csv.columns import Numbered
-
     try:
         number = int(text)
     except ValueError:
         return text
     if number == 0:
         raise typer.BadParameter("columns count from 1 (or from the end: -1 is the last)")
-    return Numbered(number - 1 if number > 0 else number, text.strip())
+    return gapless.files.csv.columns.Numbered(number - 1 if number > 0 else number, text.strip())
 
 
 @dataclass(frozen=True)
@@ -158,14 +137,12 @@ def read(
     path: Path, reading: Reading | None = None, *, labels: str = "required", expected: Any = None, typed: bool = False
 ) -> Any:
     """Read a Dataset by the options of the command line; for a model with an encoding, its features."""
-    from gapless.files.read import read_data
-
     reading = Reading() if reading is None else reading
     arguments = reading.arguments()
     dtype = "float32" if reading.float32 or (expected and expected.dtype == "float32") else "float64"
     with _regular_file(path) as place:
         try:
-            data = read_data(
+            data = gapless.read_data(
                 place, labels=labels, expected=expected, typed=typed, dtype=dtype, **arguments  # type: ignore[arg-type]
             )  # fmt: skip
         except ValueError as error:

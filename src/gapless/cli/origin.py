@@ -61,7 +61,10 @@ def _word(value: Any) -> str:
 
 def remember(model: Any, context: typer.Context, rows: Rows) -> None:
     """Put it into the certificate's statement, which the model file carries; and the hashes of the training rows."""
-    from gapless.readings.training_rows import is_training_data, keep_row_hashes
+    from gapless.readings.training_rows import (  # with numpy, which the help does without
+        is_training_data,
+        keep_row_hashes,
+    )
 
     dtype = "float32" if str(rows.data.X.dtype) == "float32" else "float64"
     origin = {"command": typed(context), "dtype": dtype, "split": rows.split}

@@ -40,7 +40,7 @@ class _Line:
         """Asked for by rich several times a second."""
         from rich.text import Text
 
-        from gapless._compile.kernel_cache import under_way
+        from gapless._compile.kernel_cache import under_way  # with numpy, which the help does without
 
         return Text(": ".join(filter(None, (self.text, under_way(named=False)))))
 

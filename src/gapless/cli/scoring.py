@@ -76,13 +76,17 @@ def _aligned(values: np.ndarray, model: Any, classes: np.ndarray, absent: float)
 def _judged(scorer: Any, model: Any, X: Any, y: np.ndarray) -> float:
     """A scorer's value; NaN where it is not defined, as for a part without rows of a class."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return float(scorer(model, X, y))
+        return _ask(scorer, model, X, y)
     except AttributeError:
         raise ValueError(f"{type(model).__name__} gives no probabilities, which the score needs") from None
     except ValueError:
         return math.nan
+
+
+def _ask(scorer: Any, model: Any, X: Any, y: np.ndarray) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(scorer(model, X, y))
 
 
 # ------------------------------------------------------------------ figures
@@ -270,9 +274,7 @@ def check_defined(scoring: Scoring, model: Any, X: Any, y: np.ndarray) -> None:
     if scoring.scorer is None:
         return
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            value = float(scoring.scorer(model, X, y))
+        value = _ask(scoring.scorer, model, X, y)
     except (ValueError, TypeError) as error:
         raise ValueError(f"--scoring {scoring.name}: {error}") from None
     if math.isnan(value):

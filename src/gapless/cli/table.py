@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import gapless
 from gapless._runtime.written import written
 from gapless.cli import options
 from gapless.cli.copies import without_copies
@@ -41,8 +42,7 @@ def prepare(
 
     The test file is read by the same options as the table.
     """
-    from gapless.files.encoding import Encoding
-    from gapless.files.identifiers import EMPTY, useless
+    from gapless.files.cells.identifiers import EMPTY, useless  # with numpy, which the help does without
 
     table, left_out = _without_useless(whole, path, reading, bool(scale))
     rows, tested, split = table, None, None
@@ -59,7 +59,7 @@ def prepare(
             raise ValueError(
                 f"{os.fspath(path)}: a column has values in the held-out rows alone; give another --seed, or drop it"
             )
-        encoding = Encoding.fit(rows, scale=scale)
+        encoding = gapless.Encoding.fit(rows, scale=scale)
         rows = encoding.applied(rows)
     if test is not None:
         tested = without_copies(rows, _read_test(test, table, reading, encoding), os.fspath(test))
@@ -70,7 +70,7 @@ def prepare(
 
 def _without_useless(whole: Any, path: Path, reading: options.Reading, scale: bool) -> tuple[Any, list[str]]:
     """The table without the columns that no model can use, and a sentence for each of these."""
-    from gapless.files.identifiers import in_words, useless
+    from gapless.files.cells.identifiers import in_words, useless  # as above
 
     if hasattr(whole.X, "indptr"):
         return whole, []
@@ -91,12 +91,10 @@ def _is_plain(table: Any) -> bool:
 
 def _read_test(path: Path, table: Any, reading: options.Reading, encoding: Any) -> Any:
     """Test rows, their columns matched with the training file's. Weights are not used on test rows."""
-    from gapless.files.dataset import Expected
-
     kind = {"U": "str", "i": "int", "f": "float", "b": "bool"}.get(table.y.dtype.kind)
     texts = frozenset(j for j, each in enumerate(table.levels or []) if each is not None)
     how = None if table.reading is None else table.reading
-    expected = Expected(
+    expected = gapless.files.Expected(
         table.n_features, table.names, table.target, kind, texts, typed=encoding is not None, encoding=encoding,
         styles={} if how is None else {k: style for k, style in enumerate(how.styles) if style is not None},
         target_style=None if how is None else how.target,

@@ -16,7 +16,7 @@ def tell(request: Request, whole: Any, rows: Any, result: Result) -> None:
     """Print what was found."""
     model, certificate = result.model, result.model.certificate_
     if result.comparison is not None:
-        from gapless.cli.compare_output import show
+        from gapless.cli.compare_output import show  # with numpy, which the help does without
 
         show(result.comparison)
     if getattr(model, "objective_", None):
@@ -34,7 +34,7 @@ def tell(request: Request, whole: Any, rows: Any, result: Result) -> None:
 
 def tell_json(request: Request, whole: Any, rows: Any, result: Result) -> None:
     """Print one JSON object."""
-    from gapless.readings.explain import coefficients
+    from gapless.readings.explain import coefficients  # with numpy, which the help does without
 
     model, comparison, certificate = result.model, result.comparison, result.model.certificate_
     chance = None if comparison is None else comparison.chance

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gapless.files.csv.columns import Column
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.csv.columns import Request
+from gapless.files.dataset import Dataset
 from gapless.files.frames import from_frame
 from gapless.files.memory import too_large
 from gapless.files.parquet_footer import read_row_groups
+from gapless.files.problems import check_file, data_error
 from gapless.judge.errors import DataError
 
 
 def read_arrow(
-    path: str | os.PathLike[str],
-    *,
-    format: str = "parquet",
-    target: Column | None = None,
-    weights: Column | None = None,
-    drop: Sequence[Column] = (),
-    labels: Labels = "required",
-    expected: Expected | None = None,
-    typed: bool = False,
-    categories: Sequence[Column] = (),
-    numbers: Sequence[Column] = (),
-    decimal: str | None = None,
-    date_order: str | None = None,
-    missing: Sequence[str] = (),
-    dtype: Any = np.float64,
+    path: str | os.PathLike[str], *, format: str = "parquet", dtype: Any = np.float64, **asked: Any
 ) -> Dataset:
-    """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`), with the options of `read_csv`."""
+    """Read a Parquet file (`format="parquet"`) or an Arrow file or stream (`"arrow"`); `asked` are the fields of `Request`."""
     place = check_file(path)
     try:
         import pyarrow as pa
@@ -57,27 +43,11 @@ def read_arrow(
     from narwhals.exceptions import NarwhalsError
 
     try:
-        return from_frame(
-            table,
-            target=target,
-            weights=weights,
-            drop=drop,
-            labels=labels,
-            expected=expected,
-            categories=categories,
-            numbers=numbers,
-            decimal=decimal,
-            date_order=date_order,
-            missing=missing,
-            typed=typed,
-            dtype=dtype,
-            path=place,
-            notes=(format,),
-        )
+        return from_frame(table, dtype=dtype, path=place, notes=(format,), **Request(**asked)._asdict())
     except (
         pa.ArrowException,
         NarwhalsError,
-    ) as error:  # a type that has no meaning, as a decimal of more places than digits
+    ) as error:  # a type that has no meaning: a decimal of more places than digits
         raise data_error(f"holds what cannot be read as numbers and texts ({_first_line(error)})", place) from None
 
 

@@ -8,14 +8,11 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-__all__ = ["beside", "sync_folder", "told", "write_whole"]
+__all__ = ["beside", "put", "write_whole"]
 
-
-#: The name of a file that is being written: that of its place, the process that writes it, and a random part.
-PART = re.compile(r"\..+\.(?:(?P<process>\d+)-)?[0-9a-f]{12}\.part")
 #: Seconds after which an unlocked part whose writer cannot be looked up on this machine is taken for left behind.
 ABANDONED_SECONDS = 3600.0
 
@@ -57,9 +54,11 @@ def _sweep(folder: str, now: float) -> None:
 
     ``now`` is the file system's own time: that of a file just made there.
     """
+    # The name of a file that is being written: that of its place, the process that writes it, and a random part.
+    part = re.compile(r"\..+\.(?:(?P<process>\d+)-)?[0-9a-f]{12}\.part")
     with contextlib.suppress(OSError):
         for entry in os.scandir(folder):
-            found = PART.fullmatch(entry.name)
+            found = part.fullmatch(entry.name)
             if found is None:
                 continue
             with contextlib.suppress(OSError):
@@ -97,14 +96,23 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> str:
     folder = os.path.dirname(place)
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"{given}: the folder {os.path.dirname(given) or '.'} does not exist")
-    with told(given), beside(place) as (stream, temporary):
+    with put(given, place) as stream:
         stream.write(content)
+    return given
+
+
+@contextlib.contextmanager
+def put(given: str, place: str, check: Callable[[str], object] | None = None) -> Iterator[BinaryIO]:
+    """A stream whose file moves to its place when it is whole on the disk and ``check`` has read it back."""
+    with told(given), beside(place) as (stream, temporary):
+        yield stream
         stream.flush()
         os.fsync(stream.fileno())
         stream.close()
+        if check is not None:
+            check(temporary)
         os.replace(temporary, place)
-    sync_folder(folder)
-    return given
+    sync_folder(os.path.dirname(place))
 
 
 @contextlib.contextmanager

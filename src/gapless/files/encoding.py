@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.files.cells.cells import DATE, Style
+from gapless.files.cells.cells import Style
 from gapless.files.cells.dates import PARTS, parts_of
-from gapless.files.dataset import Dataset, Reading, data_error, listed
+from gapless.files.dataset import Dataset, Reading
+from gapless.files.problems import data_error, listed
 
 SPARSE_FROM = 1000  # features from which one-hot columns are kept as CSR
-LARGEST = 1e150  # numbers beyond cannot be squared and added up
 
 
 @result
@@ -92,7 +92,7 @@ class Encoding:
             if column["kind"] == "category":
                 styles.append(None)
             elif column["kind"] == "date":
-                styles.append(Style(DATE, column["order"], missing=words))
+                styles.append(Style("date", column["order"], missing=words))
             else:
                 styles.append(_style(column))
         return Reading(styles, _style(self.target or {}), words)
@@ -104,13 +104,13 @@ class Encoding:
         for k, column in enumerate(self.columns):
             name = column["name"] if column["name"] is not None else f"column {k + 1}"
             if column["kind"] == "number":
-                told += [name, *([f"{name} is missing"] if column["indicator"] else [])]
+                told.append(name)
             elif column["kind"] == "date":
                 told += [f"{name} {each['part']}" for each in column["parts"]]
-                told += [f"{name} is missing"] if column["indicator"] else []
             else:
                 told += [f"{name}={level}" for level in column["levels"]]
-                told += [f"{name} is missing"] if column["missing"] else []
+            if column["missing" if column["kind"] == "category" else "indicator"]:
+                told.append(f"{name} is missing")
         return told
 
     @property
@@ -285,8 +285,9 @@ def _moments(
     if not scale:
         return fills, np.zeros(size), np.ones(size)
     block = np.where(np.isnan(block), fills, block)
+    largest = 1e150  # numbers beyond cannot be squared and added up
     most = np.abs(block).max(axis=0, initial=0.0)
-    for k in np.flatnonzero(most > LARGEST)[:1].tolist():
+    for k in np.flatnonzero(most > largest)[:1].tolist():
         raise data_error(
             f"values of {most[k]:.1e}, whose squares are beyond float64; divide the column by a number of their size",
             data.path or "the table",

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from gapless.files.cells.cells import BAD, DATE, Style, Tally, facts, sentences
+from gapless.files.cells.cells import How, Style, Tally, facts, sentences
 from gapless.files.cells.dates import EPOCH
-from gapless.files.cells.kinds import MANY_LABELS, Options
+from gapless.files.cells.labels import as_labels, known_spellings, merged_spellings, no_labels, strings
 from gapless.files.cells.notation import numbers_among
 from gapless.files.cells.texts import as_values, usual_mark
-from gapless.files.csv.columns import Column, assign, position
-from gapless.files.dataset import Dataset, Expected, Labels, Reading, data_error
-from gapless.files.labels import as_labels, known_spellings, merged_spellings, no_labels, strings
+from gapless.files.csv.codes import LIMIT
+from gapless.files.csv.columns import Column, Options, Request, Roles, assign
+from gapless.files.dataset import Dataset, Labels, Reading, keep_labelled
+from gapless.files.expected import Expected
+from gapless.files.problems import data_error
 from gapless.judge.errors import DataError
 
 
@@ -69,64 +70,15 @@ def from_frame(
     table = nw.from_native(frame, eager_only=True)
     names = [str(name) for name in table.columns]
     _refuse_twice(names, place)
-    roles = assign(
-        names, len(names), place, target=target, weights=weights, drop=drop, labels=labels, expected=expected
-    )
-    typed = typed or (expected is not None and expected.typed)
-    texts, counted = (
-        frozenset(position(column, names, len(names), what, place) for column in columns)
-        for what, columns in (("categories", categories), ("numbers", numbers))
-    )
-    words = frozenset(missing) | (frozenset() if expected is None else expected.missing)
-    options = Options(decimal, date_order, words, texts, counted)
-    X = np.empty((len(table), len(roles.features)), dtype=dtype)
-    levels: list[list[str] | None] = []
-    styles: list[Style | None] = []
-    tallies: dict[str, Tally] = {}
-    told: list[str] = []
-    written = [table[:, j].to_list() for j in roles.features if table[:, j].dtype == nw.String and j not in texts]
-    usual = usual_mark(written)
-    for k, j in enumerate(roles.features):
-        text = j in texts or (expected is not None and typed and k in expected.categories)
-        column = _Column(nw, table[:, j], place, names[j], options, usual)
-        known = None if expected is None or not typed or text else expected.styles.get(k, Style())
-        with _cells_of(place, names[j]):
-            found, style = column.values(X[:, k], text, j in counted or not typed, known)
-        if found is not None and expected is not None and expected.encoding is not None and text:
-            found = column.renamed(X[:, k], found, known_spellings(found, expected.encoding.columns[k]["levels"]))
-        elif found is not None and expected is None and not text:
-            flags, sentence = merged_spellings(found, names[j])
-            if flags:
-                told.append(sentence)
-                found = column.renamed(X[:, k], found, flags)
-        levels.append(found)
-        styles.append(style)
-        if column.tally is not None:
-            tallies[names[j]] = column.tally
-        if not typed:
-            if found is not None:
-                raise data_error("the column holds texts, not numbers", place, column=names[j])
-            if not np.isfinite(X[:, k]).all():
-                row = int(np.argmax(~np.isfinite(X[:, k])))
-                raise data_error(f"row {row}: the value is {X[row, k]}; it must be finite", place, column=names[j])
-    y, kept, target_style = None, None, Style()
-    if roles.label is not None:
-        with _cells_of(place, names[roles.label]):
-            y, kept, target_style = _label(
-                nw, table[:, roles.label], place, names[roles.label], expected, options, told
-            )
-    w = None
-    if roles.weights is not None:
-        w = np.empty(len(table))
-        column = _Column(nw, table[:, roles.weights], place, names[roles.weights], options)
-        with _cells_of(place, names[roles.weights]):
-            if column.values(w, False, True, None)[0] is not None:
-                raise data_error("the weights are no numbers", place, column=names[roles.weights])
-        if not (np.isfinite(w).all() and (w >= 0).all()):
-            raise data_error("a weight is negative or missing", place, column=names[roles.weights])
-    odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(tallies)
+    asked = Request(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
+    read = _Table(nw, table, names, place, asked, assign(names, len(names), place, asked))
+    roles = read.roles
+    X, levels, styles = read.features(dtype)
+    y, kept, target_style = read.labels()
+    w = read.weights()
+    odd = any(style is not None and style[:3] != Style()[:3] for style in (*styles, target_style)) or bool(read.tallies)
     about = {
-        names[j]: _facts(style, tallies.get(names[j]), len(table), usual, expected is not None)
+        names[j]: _facts(style, read.tallies.get(names[j]), len(table), read.usual, expected is not None)
         for j, style in zip(roles.features, styles)
     }
     data = Dataset(
@@ -138,18 +90,82 @@ def from_frame(
         notes=(*notes, *roles.notes),
         path=path,
         levels=levels if any(each is not None for each in levels) else None,
-        told=(*sentences(about, tallies), *told),
+        told=(*sentences(about, read.tallies), *read.told),
         reading=Reading(styles, target_style, frozenset(missing)) if odd or missing else None,
         weights_name=None if roles.weights is None else names[roles.weights],
     )
     if kept is None:
         return data
-    without = f"{data.target!r}: the label is missing in {len(table) - len(kept)} of {len(table)} rows"
-    if labels == "optional":
-        return replace(data, y=None, told=(*data.told, f"{without}: no error is given"))
-    if not len(kept):
+    if labels == "required" and not len(kept):
         raise data_error("no row has a label", place, column=data.target)
-    return replace(data.rows(kept), told=(*data.told, f"{without}, which are left out"))
+    return keep_labelled(data, kept, str(data.target), labels)
+
+
+class _Table:
+    """A frame, the roles of its columns, and what is said of them while they are read."""
+
+    def __init__(self, nw: Any, table: Any, names: list[str], place: str, asked: Request, roles: Roles) -> None:
+        self.nw, self.table, self.names, self.place, self.asked, self.roles = nw, table, names, place, asked, roles
+        self.options = asked.options(names, len(names), place)
+        self.tallies: dict[str, Tally] = {}
+        self.told: list[str] = []
+        texts = [j for j in roles.features if table[:, j].dtype == nw.String and j not in self.options.texts]
+        self.usual = usual_mark([table[:, j].to_list() for j in texts])
+
+    def features(self, dtype: Any) -> tuple[np.ndarray, list[list[str] | None], list[Style | None]]:
+        """X, the levels of each column of texts, the styles of the others."""
+        X = np.empty((len(self.table), len(self.roles.features)), dtype=dtype)
+        read = [self._feature(k, j, X[:, k]) for k, j in enumerate(self.roles.features)]
+        return X, [levels for levels, _ in read], [style for _, style in read]
+
+    def _feature(self, k: int, j: int, out: np.ndarray) -> tuple[list[str] | None, Style | None]:
+        """Write feature ``k``, column ``j`` of the frame; its levels, or its style."""
+        expected, options, name, typed = self.asked.expected, self.options, self.names[j], self.asked.with_texts
+        text = j in options.texts or (expected is not None and typed and k in expected.categories)
+        column = _Column(self.nw, self.table[:, j], self.place, name, options, self.usual)
+        known = None if expected is None or not typed or text else expected.styles.get(k, Style())
+        with _cells_of(self.place, name):
+            found, style = column.values(out, text, j in options.numbers or not typed, known)
+        if found is not None and expected is not None and expected.encoding is not None and text:
+            found = column.renamed(out, found, known_spellings(found, expected.encoding.columns[k]["levels"]))
+        elif found is not None and expected is None and not text:
+            flags, sentence = merged_spellings(found, name)
+            if flags:
+                self.told.append(sentence)
+                found = column.renamed(out, found, flags)
+        if column.tally is not None:
+            self.tallies[name] = column.tally
+        if not typed:
+            if found is not None:
+                raise data_error("the column holds texts, not numbers", self.place, column=name)
+            if not np.isfinite(out).all():
+                row = int(np.argmax(~np.isfinite(out)))
+                raise data_error(f"row {row}: the value is {out[row]}; it must be finite", self.place, column=name)
+        return found, style
+
+    def labels(self) -> tuple[np.ndarray | None, np.ndarray | None, Style]:
+        """The labels, the rows that have one (None: all), and how they are written."""
+        j = self.roles.label
+        if j is None:
+            return None, None, Style()
+        with _cells_of(self.place, self.names[j]):
+            return _label(
+                self.nw, self.table[:, j], self.place, self.names[j], self.asked.expected, self.options, self.told
+            )
+
+    def weights(self) -> np.ndarray | None:
+        """A weight for each row."""
+        j = self.roles.weights
+        if j is None:
+            return None
+        w, name = np.empty(len(self.table)), self.names[j]
+        column = _Column(self.nw, self.table[:, j], self.place, name, self.options)
+        with _cells_of(self.place, name):
+            if column.values(w, False, True, None)[0] is not None:
+                raise data_error("the weights are no numbers", self.place, column=name)
+        if not (np.isfinite(w).all() and (w >= 0).all()):
+            raise data_error("a weight is negative or missing", self.place, column=name)
+        return w
 
 
 def _refuse_twice(names: Iterable[Any], place: str) -> None:
@@ -186,7 +202,7 @@ def _floats(nw: Any, column: Any) -> np.ndarray:
 def _facts(
     style: Style | None, tally: Tally | None, rows: int, usual: str | None = None, fixed: bool = False
 ) -> list[str]:
-    if style is None or (tally is None and style.kind != DATE):
+    if style is None or (tally is None and style.kind != "date"):
         return []
     return facts(style, tally or Tally(), rows, style.choice == usual, fixed=fixed)
 
@@ -199,6 +215,9 @@ class _Column:
         self.nw, self.column, self.place, self.name, self.options = nw, column, place, name, options
         self.tally: Tally | None = None
 
+    def _error(self, problem: str) -> DataError:
+        return data_error(problem, self.place, column=self.name)
+
     def values(
         self, out: np.ndarray, text: bool, asked: bool, known: Style | None
     ) -> tuple[list[str] | None, Style | None]:
@@ -207,15 +226,13 @@ class _Column:
         kind = column.dtype
         if kind.is_temporal() and not text:
             out[:] = _days(nw, column)
-            return None, Style() if kind == nw.Duration else Style(DATE, "dmy")
+            return None, Style() if kind == nw.Duration else Style("date", "dmy")
         missing = column.is_null().to_numpy()
         if (kind.is_numeric() or kind == nw.Boolean) and not text:
             values = _floats(nw, column)
             if np.isinf(values).any():
                 row = int(np.argmax(np.isinf(values)))
-                raise data_error(
-                    f"row {row}: the value is {values[row]}; it must be finite", self.place, column=self.name
-                )
+                raise self._error(f"row {row}: the value is {values[row]}; it must be finite")
             out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, Style()
         cells = column.to_list()
@@ -231,10 +248,8 @@ class _Column:
             values, style, tally = found
             if tally.counts or style != Style(missing=style.missing):
                 self.tally = tally
-            if tally.counts[BAD] > np.isfinite(values).sum():
-                raise data_error(
-                    f"the model has numbers, the column texts ({tally.shown(BAD)})", self.place, column=self.name
-                )
+            if tally.counts[How.bad] > np.isfinite(values).sum():
+                raise self._error(f"the model has numbers, the column texts ({tally.shown(How.bad)})")
             out[:] = np.where(np.isin(values, numbers_among(self.options.missing)), np.nan, values)
             return None, style
         levels = sorted({cell for cell in told if cell is not None})
@@ -298,11 +313,11 @@ def _label(
     ]
     if kind not in ("str", "bool") and column.dtype == nw.String:
         found = as_values(texts, options, False, None if expected is None else expected.label_style)
-        few = found is not None and found[1].unit is not None and len({*texts}) <= MANY_LABELS  # 1 star, 2 stars
+        few = found is not None and found[1].unit is not None and len({*texts}) <= LIMIT.many_labels  # 1 star, 2 stars
         if (
             found is not None
-            and found[1].kind != DATE
-            and not found[2].counts[BAD]
+            and found[1].kind != "date"
+            and not found[2].counts[How.bad]
             and not (few or np.isnan(found[0]).all())
         ):
             values = found[0]

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from gapless import judge
-from gapless.files.atomic_write import beside, sync_folder, told
+from gapless.certificates.verify import arrays_now
+from gapless.files.atomic_write import put
 from gapless.files.encoding import Encoding
 from gapless.judge.errors import ModelFileError
 from gapless.judge.kinds import array_shapes
@@ -59,14 +60,8 @@ def save(
     folder = os.path.dirname(place)
     if not os.path.isdir(folder):
         raise ModelFileError(f"{place}: the folder {folder} does not exist")
-    with told(os.fspath(path)), beside(place) as (stream, temporary):
+    with put(os.fspath(path), place, judge.read) as stream:
         _write(stream, document, arrays)
-        stream.flush()
-        os.fsync(stream.fileno())
-        stream.close()
-        judge.read(temporary)
-        os.replace(temporary, place)
-    sync_folder(folder)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -163,8 +158,6 @@ def _statement(model: Any, target: str | None) -> tuple[dict[str, Any], dict[str
         if why := getattr(model, "stop_reason_", ""):
             raise ModelFileError(f"cannot save this {name}, it has no certificate: {why}")
         raise NotFittedError(f"this {name} is not fitted yet: call fit before save")
-    from gapless.certificates.verify import arrays_now
-
     document = dict(certificate.document())
     arrays = dict(certificate.arrays)
     for key, mine in arrays_now(model, arrays).items():

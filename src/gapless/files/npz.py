@@ -9,57 +9,71 @@ from typing import Any, cast
 
 import numpy as np
 
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.csv.columns import Request, assign
+from gapless.files.dataset import Dataset, Labels
+from gapless.files.expected import Expected
+from gapless.files.problems import check_file, data_error
 from gapless.judge.errors import DataError
 
 CSR_PARTS = ("X_data", "X_indices", "X_indptr", "X_shape")
-KNOWN = ("X", *CSR_PARTS, "y", "sample_weight", "feature_names")
 
 
 def read_npz(path: str | os.PathLike[str], *, labels: Labels = "required", expected: Expected | None = None) -> Dataset:
     """Read arrays saved by `numpy.savez` or `savez_compressed`; pickled objects are refused."""
     place = check_file(path)
     arrays = _load(place)
-    if "X" in arrays:
-        X: Any = arrays["X"]
-        if X.ndim != 2:
-            raise data_error(f"X has {X.ndim} dimensions, it needs 2 (rows, features)", place)
-    elif all(part in arrays for part in CSR_PARTS):
-        X = _csr(arrays, place)
-    else:
-        found = ", ".join(arrays) or "nothing known"
-        raise data_error(f"no array X (or {', '.join(CSR_PARTS)}); found: {found}", place)
-    if X.dtype.kind not in "fiub":
-        raise data_error(f"X holds {X.dtype}, not numbers", place)
+    X = _rows(arrays, place)
     n, d = X.shape
-    if n == 0 or d == 0:
-        raise data_error(f"X is empty ({n} rows, {d} features)", place)
-    if not np.isfinite(X.data if hasattr(X, "indptr") else X).all():
-        raise data_error("X has values that are not finite", place)
     if expected is not None and d != expected.n_features:
         raise data_error(f"the model has {expected.n_features} features, X has {d}", place)
-    y = arrays.get("y")
+    y, weights, names = (arrays.get(name) for name in ("y", "sample_weight", "feature_names"))
     if y is None and labels == "required":
         raise data_error("no array y (the labels)", place)
-    weights = arrays.get("sample_weight")
     for name, vector in (("y", y), ("sample_weight", weights)):
         if vector is not None and vector.shape != (n,):
             raise data_error(f"{name} has shape {vector.shape}, X has {n} rows", place)
     if weights is not None:
-        if weights.dtype.kind not in "fiub":
-            raise data_error(f"sample_weight holds {weights.dtype}, not numbers", place)
-        weights = weights.astype(np.float64)
-        if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise data_error("sample_weight has values that are negative or not finite", place)
-    for name in ("y", "feature_names"):
-        if name in arrays and arrays[name].dtype.kind == "U" and not _is_text(arrays[name]):
+        weights = _weights(weights, place)
+    for name, texts in (("y", y), ("feature_names", names)):
+        if texts is not None and texts.dtype.kind == "U" and not _is_text(texts):
             raise data_error(f"{name} holds signs that Unicode does not have", place)
-    names = arrays.get("feature_names")
     if names is not None and (names.shape != (d,) or names.dtype.kind != "U"):
         raise data_error(f"feature_names must be {d} strings", place)
-    listed = None if names is None else [str(name) for name in names]
-    X, listed = _in_order(X, listed, expected, place)
+    X, listed = _in_order(X, None if names is None else names.tolist(), expected, place)
     return Dataset(X=X, y=y, names=listed, weights=weights, notes=("npz",), path=place)
+
+
+def _rows(arrays: dict[str, np.ndarray], path: str) -> Any:
+    """X, dense or of its parts: finite numbers."""
+    if "X" in arrays:
+        X: Any = arrays["X"]
+        if X.ndim != 2:
+            raise data_error(f"X has {X.ndim} dimensions, it needs 2 (rows, features)", path)
+    elif all(part in arrays for part in CSR_PARTS):
+        X = _csr(arrays, path)
+    else:
+        found = ", ".join(arrays) or "nothing known"
+        raise data_error(f"no array X (or {', '.join(CSR_PARTS)}); found: {found}", path)
+    _refuse_no_numbers("X", X, path)
+    n, d = X.shape
+    if n == 0 or d == 0:
+        raise data_error(f"X is empty ({n} rows, {d} features)", path)
+    if not np.isfinite(X.data if hasattr(X, "indptr") else X).all():
+        raise data_error("X has values that are not finite", path)
+    return X
+
+
+def _weights(weights: np.ndarray, path: str) -> np.ndarray:
+    _refuse_no_numbers("sample_weight", weights, path)
+    weights = weights.astype(np.float64)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise data_error("sample_weight has values that are negative or not finite", path)
+    return weights
+
+
+def _refuse_no_numbers(name: str, array: Any, path: str) -> None:
+    if array.dtype.kind not in "fiub":
+        raise data_error(f"{name} holds {array.dtype}, not numbers", path)
 
 
 def _is_text(array: np.ndarray) -> bool:
@@ -72,9 +86,7 @@ def _in_order(X: Any, names: list[str] | None, expected: Expected | None, path: 
     """Columns in the model's order, where both have names."""
     if expected is None or expected.names is None or names is None or names == expected.names:
         return X, names
-    from gapless.files.csv.columns import assign
-
-    roles = assign(names, len(names), path, labels="optional", expected=expected)
+    roles = assign(names, len(names), path, Request(labels="optional", expected=expected))
     return X[:, roles.features], list(expected.names)
 
 
@@ -84,7 +96,7 @@ def _load(path: str) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(path) as archive:
             arrays = {}
-            for name in KNOWN:
+            for name in ("X", *CSR_PARTS, "y", "sample_weight", "feature_names"):
                 if f"{name}.npy" not in archive.namelist():
                     continue
                 info = archive.getinfo(f"{name}.npy")
@@ -135,8 +147,7 @@ def _csr(arrays: dict[str, np.ndarray], path: str) -> Any:
             raise data_error(f"{name} must be a list of whole numbers", path)
     if shape.shape != (2,) or (shape < 0).any() or indptr.shape != (int(shape[0]) + 1,):
         raise data_error("X_shape and X_indptr do not fit together", path)
-    if data.dtype.kind not in "fiub":
-        raise data_error(f"X_data holds {data.dtype}, not numbers", path)
+    _refuse_no_numbers("X_data", data, path)
     try:
         X = csr_matrix((data, indices, indptr), shape=(int(shape[0]), int(shape[1])))
         X.check_format(full_check=True)

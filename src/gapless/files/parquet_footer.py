@@ -32,19 +32,22 @@ def read_row_groups(path: str | os.PathLike[str]) -> list[RowGroup]:
             raise ValueError("the file does not end with a Parquet footer")
         stream.seek(size - 8 - length)
         footer = _Thrift(stream.read(length))
+    chunk: _Kept = {3: (_Type.struct, {5: (_Type.i64, None)})}
     try:
-        groups = footer.struct(_FILE).get(4, [])
+        groups = footer.struct({4: (_Type.list, {1: (_Type.list, chunk), 3: (_Type.i64, None)})}).get(4, [])
     except (IndexError, RecursionError):
         raise ValueError("the footer of the Parquet file ends within a field") from None
     return [RowGroup(group.get(3, 0), [chunk.get(3, {}).get(5, 0) for chunk in group.get(1, [])]) for group in groups]
 
 
-#: Types of the compact protocol: a field of type 1 or 2 is true or false and has no bytes.
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
+class _Type:
+    """Types of the compact protocol: a field of type 1 or 2 is true or false and has no bytes."""
+
+    true, false, byte, i64, double, binary, list, set, map, struct = 1, 2, 3, 6, 7, 8, 9, 10, 11, 12
+
+
 #: Field -> its type, and the fields of the structs in it that are kept.
 _Kept = dict[int, tuple[int, Any]]
-_CHUNK: _Kept = {3: (_STRUCT, {5: (6, None)})}
-_FILE: _Kept = {4: (_LIST, {1: (_LIST, _CHUNK), 3: (6, None)})}
 
 
 class _Thrift:
@@ -84,31 +87,31 @@ class _Thrift:
             wanted = kept.get(field)
             if wanted is not None and wanted[0] == kind:
                 found[field] = self.value(kind, wanted[1])
-            elif kind not in (_TRUE, _FALSE):
+            elif kind not in (_Type.true, _Type.false):
                 self.value(kind, None)
         return found
 
     def value(self, kind: int, kept: Any) -> Any:
         """One value. Structs keep the fields named in ``kept``; a value that nobody asked for is passed over."""
-        if _BYTE < kind < _DOUBLE:
+        if _Type.byte < kind < _Type.double:
             return _signed(self.varint())
-        if kind <= _BYTE:  # a truth value in a list has a byte of its own
+        if kind <= _Type.byte:  # a truth value in a list has a byte of its own
             return self.byte()
-        if kind == _BINARY:
+        if kind == _Type.binary:
             return self.skip(self.varint())
-        if kind == _DOUBLE:
+        if kind == _Type.double:
             return self.skip(8)
-        if kind in (_LIST, _SET):
+        if kind in (_Type.list, _Type.set):
             header = self.byte()
             size = self.varint() if header >> 4 == 15 else header >> 4
-            if kept is not None and header & 0x0F != _STRUCT:
+            if kept is not None and header & 0x0F != _Type.struct:
                 raise ValueError("the footer of the Parquet file lists row groups or columns of another type")
             return [self.value(header & 0x0F, kept) for _ in range(size)]
-        if kind == _MAP:
+        if kind == _Type.map:
             size = self.varint()
             kinds = self.byte() if size else 0
             return [(self.value(kinds >> 4, None), self.value(kinds & 0x0F, None)) for _ in range(size)]
-        if kind == _STRUCT:
+        if kind == _Type.struct:
             return self.struct(kept or {})
         raise ValueError(f"the footer of the Parquet file has a value of the unknown type {kind}")
 

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from gapless.files.csv.columns import Column
+from gapless.files.arrow import read_arrow
+from gapless.files.csv.columns import Column, Request
 from gapless.files.csv.read import read_csv
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error
+from gapless.files.dataset import Dataset, Labels
+from gapless.files.expected import Expected
 from gapless.files.npz import read_npz
+from gapless.files.problems import check_file, data_error
 from gapless.files.svmlight import looks_like_svmlight, read_svmlight
 
 Format = Literal["auto", "csv", "parquet", "arrow", "svmlight", "npz"]
-FORMATS = ("auto", "csv", "parquet", "arrow", "svmlight", "npz")
-ENDINGS: dict[str, Format] = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".npz": "npz",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
-MAGICS: dict[bytes, Format] = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 def read_data(
@@ -77,43 +65,37 @@ def read_data(
     """
     place = check_file(path)
     kind = format_of(place) if format == "auto" else format
-    table: dict[str, Any] = {
-        "target": target, "weights": weights, "drop": drop, "labels": labels,
-        "expected": expected, "typed": typed, "categories": categories, "numbers": numbers, "decimal": decimal,
-        "date_order": date_order, "missing": missing, "dtype": dtype,
-    }  # fmt: skip
+    asked = Request(target, weights, drop, labels, expected, typed, categories, numbers, decimal, date_order, missing)
     if kind == "csv":
-        return read_csv(place, header=header, separator=separator, encoding=encoding, **table)
+        return read_csv(place, header=header, separator=separator, encoding=encoding, dtype=dtype, **asked._asdict())
     if kind in ("parquet", "arrow"):
-        from gapless.files.arrow import read_arrow
-
-        return read_arrow(place, format=kind, **table)
-    for name, given in (
-        ("target", target is not None),
-        ("weights", weights is not None),
-        ("drop", bool(drop)),
-        ("categories", bool(categories)),
-        ("numbers", bool(numbers)),
-    ):
-        if given:
-            raise data_error(f"{name}= names a column of a CSV file; this is {kind}", place)
+        return read_arrow(place, format=kind, dtype=dtype, **asked._asdict())
+    named = [name for name in ("target", "weights") if getattr(asked, name) is not None]
+    named += [name for name in ("drop", "categories", "numbers") if getattr(asked, name)]
+    if named:
+        raise data_error(f"{named[0]}= names a column of a CSV file; this is {kind}", place)
     if kind == "svmlight":
         return read_svmlight(place, zero_based=zero_based, labels=labels, expected=expected, dtype=dtype)
     if kind == "npz":
         return read_npz(place, labels=labels, expected=expected)
-    raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, FORMATS))}")
+    raise ValueError(f"format={format!r} is not one of {', '.join(map(repr, get_args(Format)))}")
 
 
 def format_of(path: str) -> Format:
     """The format by the ending of the name, else by what the file starts with."""
-    by_name = ENDINGS.get(os.path.splitext(path)[1].lower())
+    endings: dict[str, Format] = {
+        ".csv": "csv", ".tsv": "csv", ".npz": "npz", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+        ".feather": "arrow", ".ipc": "arrow", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
+    }  # fmt: skip
+    magics: dict[bytes, Format] = {b"PK\x03\x04": "npz", b"PAR1": "parquet", b"ARROW1": "arrow"}
+    by_name = endings.get(os.path.splitext(path)[1].lower())
     with open(path, "rb") as stream:
         start = stream.read(1 << 16)
     if by_name == "csv" and start.startswith(b"PK\x03\x04"):
         raise data_error("is a zip archive or an Excel workbook; export the sheet as CSV", path)
     if by_name is not None:
         return by_name
-    for magic, kind in MAGICS.items():
+    for magic, kind in magics.items():
         if start.startswith(magic):
             return kind
     for line in start.decode("utf-8-sig", errors="replace").splitlines():

@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._runtime.threads import available_cores
+from gapless.files.cells.labels import as_labels, strict_float
+from gapless.files.csv.codes import BYTE, END
+from gapless.files.csv.scan_number import powers_of_five, powers_of_two
 from gapless.files.csv.words import not_finite
-from gapless.files.dataset import Dataset, Expected, Labels, check_file, data_error, undecodable
-from gapless.files.labels import as_labels, strict_float
+from gapless.files.dataset import Dataset, Labels
+from gapless.files.expected import Expected
+from gapless.files.problems import check_file, data_error, undecodable
+from gapless.files.scan_svmlight import Facts, scan_svmlight
 from gapless.files.text_blocks import Text, block_size, in_order, joined, open_text, records
-
-LINE = re.compile(r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)")  # of " " + a stripped line
 
 
 def read_svmlight(
@@ -40,7 +44,8 @@ def read_svmlight(
 
 def looks_like_svmlight(line: str) -> bool:
     """Whether a line is a label and at least one index:value."""
-    found = LINE.fullmatch(" " + line.split("#", 1)[0].strip())
+    form = r"(?:\s+(?P<label>[^\s:]+))?(?P<rest>(?:\s+(?:[0-9]+|qid):[^\s:]+)*)"
+    found = re.fullmatch(form, " " + line.split("#", 1)[0].strip())
     return found is not None and ":" in found["rest"]
 
 
@@ -51,62 +56,76 @@ class _Block(NamedTuple):
     labels: np.ndarray
     texts: list[str | None] | None
     lines: np.ndarray
-    facts: np.ndarray
+    facts: Facts
     problem: tuple[int, str] | None  # line of the block, and what is wrong with it
 
 
 def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected | None, dtype: Any) -> Dataset:
-    from scipy.sparse import csr_matrix
-
-    from gapless._runtime.threads import available_cores
-
-    threads = available_cores()
-    texts_expected = expected is not None and expected.label_kind == "str"
-    for textual in (True,) if texts_expected else (False, True):
-        blocks: list[_Block] = []
-        stream, encoding = open_text(path)
-        newline = _newline(path)
-        line = 0
-        spare: deque[bytearray] = deque()
-
-        def work(text: Text, textual: bool = textual, spare: deque[bytearray] = spare) -> _Block:
-            block = _scan(text, textual)
-            spare.append(text.buffer)
-            return block
-
-        with stream:
-            for block in in_order(work, records(stream, block_size(path, threads), spare, newline), threads):
-                if block.problem is not None:
-                    raise data_error(block.problem[1], path, line + block.problem[0] + 1)
-                line += int(block.facts[0])
-                blocks.append(block)
-        if not any(block.facts[8] for block in blocks):
+    for textual in (True,) if expected is not None and expected.label_kind == "str" else (False, True):
+        blocks, encoding = _blocks(path, textual)
+        if not any(block.facts.no_number for block in blocks):
             break  # each label is a number; one that is not makes texts of all of them
-    rows = sum(len(block.ends) for block in blocks)
-    if not rows:
+    if not any(block.facts.rows for block in blocks):
         raise data_error("the file has only blank lines and comments", path)
     y = _labels(blocks, textual, labels, expected, path)
-    facts = np.array([block.facts for block in blocks])
-    smallest, largest = int(facts[:, 4].min()), int(facts[:, 5].max())
+    base, width = _columns(blocks, zero_based, expected, path)
+    X = _matrix(blocks, base, width, dtype)
+    said = ("svmlight", f"indices count from {base}", *(() if encoding == "utf-8" else (encoding,)))
+    return Dataset(X=X, y=y, notes=said, path=path)
+
+
+def _blocks(path: str, textual: bool) -> tuple[list[_Block], str]:
+    """All blocks of a file, scanned side by side, and its encoding. `textual`: labels are texts."""
+    blocks: list[_Block] = []
+    stream, encoding = open_text(path)
+    newline, threads = _newline(path), available_cores()
+    spare: deque[bytearray] = deque()
+    line = 0
+
+    def work(text: Text) -> _Block:
+        block = _scan(text, textual)
+        spare.append(text.buffer)
+        return block
+
+    with stream:
+        for block in in_order(work, records(stream, block_size(path, threads), spare, newline), threads):
+            if block.problem is not None:
+                raise data_error(block.problem[1], path, line + block.problem[0] + 1)
+            line += block.facts.lines
+            blocks.append(block)
+    return blocks, encoding
+
+
+def _columns(blocks: list[_Block], zero_based: bool | None, expected: Expected | None, path: str) -> tuple[int, int]:
+    """The index of the first column, and how many columns there are."""
+    smallest, largest = min(block.facts.smallest for block in blocks), max(block.facts.largest for block in blocks)
     smallest = smallest if largest >= 0 else (0 if zero_based else 1)
     base = (0 if smallest == 0 else 1) if zero_based is None else (0 if zero_based else 1)
     if base == 1 and smallest == 0:
-        first = next(k for k, block in enumerate(blocks) if block.facts[4] == 0)
+        first = next(k for k, block in enumerate(blocks) if block.facts.smallest == 0)
         row = int(np.searchsorted(blocks[first].ends, int(np.argmax(blocks[first].indices == 0)), side="right"))
         raise data_error("index 0 in a file said to count from 1", path, _line(blocks, first, row))
     width = largest + 1 - base
     if expected is not None:
         if width > expected.n_features:
-            k = int(np.argmax(facts[:, 5]))
+            k = next(k for k, block in enumerate(blocks) if block.facts.largest == largest)
             raise data_error(
                 f"the index {largest} is beyond the model's {expected.n_features} features (indices count from {base})",
                 path,
-                int(facts[:k, 0].sum() + facts[k, 6]) + 1,
+                sum(block.facts.lines for block in blocks[:k]) + blocks[k].facts.largest_line + 1,
             )
         width = expected.n_features
     if width < 1:
         raise data_error("there is no feature in the file", path)
-    total = int(facts[:, 2].sum())
+    return base, width
+
+
+def _matrix(blocks: list[_Block], base: int, width: int, dtype: Any) -> Any:
+    """All rows, as CSR. The blocks are emptied on the way, so that memory holds little more than one copy."""
+    from scipy.sparse import csr_matrix
+
+    rows = sum(block.facts.rows for block in blocks)
+    total = sum(block.facts.entries for block in blocks)
     index_type = np.int64 if total > np.iinfo(np.int32).max else np.int32
     starts = np.zeros(rows + 1, dtype=index_type)
     at, before = 1, 0
@@ -114,14 +133,12 @@ def _read(path: str, zero_based: bool | None, labels: Labels, expected: Expected
         starts[at : at + len(block.ends)] = block.ends + before
         at, before = at + len(block.ends), before + len(block.values)
     values, indices = [block.values for block in blocks], [block.indices for block in blocks]
-    del blocks
+    blocks.clear()
     data = joined(values, dtype)
     column = joined(indices, index_type)
     if base:
         column -= 1
-    X = csr_matrix((data, column, starts), shape=(rows, width))
-    said = ("svmlight", f"indices count from {base}", *(() if encoding == "utf-8" else (encoding,)))
-    return Dataset(X=X, y=y, notes=said, path=path)
+    return csr_matrix((data, column, starts), shape=(rows, width))
 
 
 def _newline(path: str) -> bytes:
@@ -133,21 +150,16 @@ def _newline(path: str) -> bytes:
 
 def _scan(text: Text, textual: bool) -> _Block:
     """One block; what is wrong with it is kept until its turn, because lines before it are not counted yet."""
-    from gapless.files import scan_svmlight as scan
-    from gapless.files.csv.scan_bytes import CR, LF
-    from gapless.files.csv.scan_number import powers_of_five, powers_of_two
-
     array = text.array
     if text.count(b"\r") and not text.count(b"\n"):
-        array[array == CR] = LF
-    values, indices, ends, labels, spans, lines, odd, facts = scan.scan_svmlight(
-        array, powers_of_five(), powers_of_two()
-    )
-    n_rows, n_entries, n_odd = (int(k) for k in facts[1:4])
+        array[array == BYTE.cr] = BYTE.lf
+    found = scan_svmlight(array, powers_of_five(), powers_of_two())
+    facts = Facts(*found.facts.tolist())
+    values, indices, ends, lines = found.values, found.indices, found.ends[: facts.rows], found.lines[: facts.rows]
     problem = None
-    for k, begin, end in odd[:n_odd].tolist():
-        row = int(np.searchsorted(ends[:n_rows], k, side="right"))
-        where = int(lines[row]) if row < n_rows else int(facts[11])
+    for k, begin, end in found.odd[: facts.odd].tolist():
+        row = int(np.searchsorted(ends, k, side="right"))
+        where = int(lines[row]) if row < facts.rows else facts.wrong_line
         token = text.decoded(begin, end)
         try:
             values[k] = strict_float(token)
@@ -157,34 +169,26 @@ def _scan(text: Text, textual: bool) -> _Block:
         if not np.isfinite(values[k]):
             problem = (where, f"index {indices[k]}: {not_finite(token)}")
             break
-    wrong, line, begin = (int(k) for k in facts[10:13])
-    if wrong and (problem is None or line < problem[0]):
-        told = text.line(begin)
-        problem = (line, _bad_line(told))
-        if wrong == scan.TOO_LARGE:
-            found = [index.lstrip("0") for index in re.findall(r"\b([0-9]+):", told)]
-            problem = (line, f"the index {max(found, key=lambda index: (len(index), index))[:40]} is too large")
-    if facts[13] and n_rows:
-        double = _sort_rows(values, indices, ends[:n_rows])
+    if facts.wrong and (problem is None or facts.wrong_line < problem[0]):
+        told = text.line(facts.wrong_at)
+        problem = (facts.wrong_line, _bad_line(told))
+        if facts.wrong == END.too_large:
+            large = [index.lstrip("0") for index in re.findall(r"\b([0-9]+):", told)]
+            problem = (
+                facts.wrong_line,
+                f"the index {max(large, key=lambda index: (len(index), index))[:40]} is too large",
+            )
+    if facts.unsorted and facts.rows:
+        double = _sort_rows(values, indices, ends)
         if double is not None and (problem is None or lines[double] < problem[0]):
-            begin, end = int(ends[double - 1]) if double else 0, int(ends[double])
-            inside = indices[begin:end]
+            inside = indices[int(ends[double - 1]) if double else 0 : int(ends[double])]
             twice = int(inside[:-1][np.diff(inside) == 0][0])
             problem = (int(lines[double]), f"the index {twice} stands twice")
     texts: list[str | None] | None = None
     if textual and problem is None:
-        texts = [None if a < 0 else text.decoded(a, b) for a, b in spans[:n_rows].tolist()]
-    # Copies of what is used: the arrays were made for the most that could be there.
-    return _Block(
-        values[:n_entries],
-        indices[:n_entries],
-        ends[:n_rows],
-        labels[:n_rows],
-        texts,
-        lines[:n_rows],
-        facts,
-        problem,
-    )
+        texts = [None if a < 0 else text.decoded(a, b) for a, b in found.spans[: facts.rows].tolist()]
+    labels = found.labels[: facts.rows]
+    return _Block(values[: facts.entries], indices[: facts.entries], ends, labels, texts, lines, facts, problem)
 
 
 def _sort_rows(values: np.ndarray, indices: np.ndarray, ends: np.ndarray) -> int | None:
@@ -206,18 +210,18 @@ def _sort_rows(values: np.ndarray, indices: np.ndarray, ends: np.ndarray) -> int
 
 def _line(blocks: list[_Block], k: int, row: int) -> int:
     """The line of a row of a block, from 1, in the file."""
-    return int(sum(int(block.facts[0]) for block in blocks[:k])) + int(blocks[k].lines[row]) + 1
+    return sum(block.facts.lines for block in blocks[:k]) + int(blocks[k].lines[row]) + 1
 
 
 def _labels(
     blocks: list[_Block], textual: bool, labels: Labels, expected: Expected | None, path: str
 ) -> np.ndarray | None:
-    rows, without = sum(len(block.ends) for block in blocks), sum(int(block.facts[9]) for block in blocks)
+    rows, without = sum(len(block.ends) for block in blocks), sum(block.facts.unlabelled for block in blocks)
     if without == rows and labels == "optional":
         return None
     if without:
         for k, block in enumerate(blocks):
-            if block.facts[9]:
+            if block.facts.unlabelled:
                 empty = np.isnan(block.labels) if block.texts is None else [text is None for text in block.texts]
                 raise data_error("there is no label", path, _line(blocks, k, int(np.argmax(empty))))
     if not textual:
@@ -225,7 +229,7 @@ def _labels(
         kind = expected.label_kind if expected else None
         if kind == "bool" or (kind == "int" and (y == np.trunc(y)).all()):
             return y.astype(np.int64) != 0 if kind == "bool" and np.isin(y, (0, 1)).all() else y.astype(np.int64)
-        whole = not any(int(block.facts[7]) for block in blocks)
+        whole = not any(block.facts.not_whole for block in blocks)
         return y.astype(np.int64) if whole and kind != "float" else y
     for k, block in enumerate(blocks):
         for row, text in enumerate(block.texts or []):

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 
-LARGE, SMALL, MORE = 1 << 22, 1 << 19, 1 << 16  # bytes of a block
+from gapless.files.csv.scan_bytes import count_of
+
 CELLS = 1 << 18  # bytes of one that is read column by column: it stays in a core's cache
-BOMS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -22,11 +22,12 @@ R = TypeVar("R")
 def open_text(path: str, encoding: str | None = None, end: int | None = None) -> tuple[Any, str]:
     """A stream of UTF-8 bytes and the encoding of the file: by its byte-order mark, else `encoding`, else UTF-8. `end`: only
     so many bytes of the file."""
+    marks = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
     stream = open(path, "rb", buffering=0)  # noqa: SIM115 (the caller closes it)
     try:
         start = stream.read(3)
-        mark = next((mark for mark in BOMS if start.startswith(mark)), b"")
-        found = BOMS.get(mark) or encoding or "utf-8"
+        mark = next((mark for mark in marks if start.startswith(mark)), b"")
+        found = marks.get(mark) or encoding or "utf-8"
         stream.seek(len(mark))
         if end is not None:
             stream = _Beginning(stream, end - len(mark))  # type: ignore[assignment]
@@ -38,7 +39,22 @@ def open_text(path: str, encoding: str | None = None, end: int | None = None) ->
         raise
 
 
-class _Beginning:
+class _Wrapped:
+    """A stream that is read otherwise than it stands."""
+
+    stream: Any
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def __enter__(self) -> _Wrapped:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+
+
+class _Beginning(_Wrapped):
     """The first bytes of a stream."""
 
     def __init__(self, stream: Any, size: int) -> None:
@@ -54,17 +70,8 @@ class _Beginning:
         self.left -= found
         return found
 
-    def close(self) -> None:
-        self.stream.close()
 
-    def __enter__(self) -> _Beginning:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-
-
-class _Transcoded:
+class _Transcoded(_Wrapped):
     """Any encoding, read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
@@ -86,16 +93,11 @@ class _Transcoded:
         view[: len(found)] = found
         return len(found)
 
-    def __enter__(self) -> _Transcoded:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-
 
 def block_size(path: str, threads: int) -> int:
     """Of a small file each thread gets one block, a little more than its share, so that no rest makes another."""
-    return min(LARGE, max(SMALL, os.path.getsize(path) // threads + MORE))
+    least, most, more = 1 << 19, 1 << 22, 1 << 16  # bytes
+    return min(most, max(least, os.path.getsize(path) // threads + more))
 
 
 class Text(NamedTuple):
@@ -113,8 +115,6 @@ class Text(NamedTuple):
         return self.buffer[self.begin + begin : min(self.begin + end, self.end)].decode("utf-8")
 
     def count(self, mark: bytes) -> int:
-        from gapless.files.csv.scan_bytes import count_of
-
         return int(count_of(self.array, mark[0]))
 
     def ends(self, mark: bytes) -> bool:

@@ -17,11 +17,9 @@ import numpy as np
 
 import gapless
 from gapless._runtime.clock import now
-from gapless.cli.interval import Errors, errors_of, upper_bound
+from gapless.cli.interval import CONFIDENCE, Errors, errors_of, upper_bound
 from gapless.cli.scoring import Answers, Chance, Scoring, against_baseline, auc, balanced_error, check_defined, recalls
 from gapless.tuning.search.folds import deal
-
-CONFIDENCE = 0.95
 
 
 class Setting(NamedTuple):

@@ -20,29 +20,32 @@ import typer
 import gapless
 from gapless._runtime.clock import Stopwatch
 from gapless.cli import options
-from gapless.cli.guard import FALSE, INTERRUPTED, guarded, run_line, say
+from gapless.cli.guard import Code, guarded, run_line, say
 from gapless.cli.output import LABEL, WIDTH, print_line, print_title
 
-FOLDER = Path("gapless-demo")
-TABLE, MODEL, PAGE, STOPPED = "cancer.csv", "cancer.gapless", "cancer.html", "stopped.gapless"
-#: Claims of the judge's table that the demo repeats; the judge itself prints every claim.
-SHOWN_CLAIMS = ("data", "dual feasible", "primal", "dual", "gap", "relative gap", "status")
+
+class Names:
+    """The demo's files."""
+
+    table, model, page, stopped = "cancer.csv", "cancer.gapless", "cancer.html", "stopped.gapless"
 
 
 @guarded
 def demo(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table, the model and the report.")] = FOLDER,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the table, the model and the report.")] = Path(
+        "gapless-demo"
+    ),
     debug: options.Debug = False,
 ) -> None:
     """Make a CSV of data that scikit-learn ships; choose, prove, save, load, check and forge a model of it."""
     print_title(f"gapless {gapless.__version__}: each model says how far it can be from the best one, and proves it")
     watch = Stopwatch()
     home = _folder(out)
-    table = _write_table(home / TABLE)
-    print_title(f"1. One command: gapless train {TABLE} --target diagnosis")
+    table = _write_table(home / Names.table)
+    print_title(f"1. One command: gapless train {Names.table} --target diagnosis")
     good = _train(home, context)
-    print_title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {MODEL} {TABLE}")
+    print_title(f"2. A stranger checks the file with numpy alone: python -m gapless.judge {Names.model} {Names.table}")
     good &= _judge_as_stranger(home)
     print_title("3. The file travels: it predicts from raw columns, and one changed bit is refused")
     good &= _load_and_damage(home, table)
@@ -55,7 +58,7 @@ def demo(
     _tell_next(home)
     if not good:
         say("the demo did not go as it should: this is a bug, please report it")
-        raise typer.Exit(FALSE)
+        raise typer.Exit(Code.false)
 
 
 def _folder(wanted: Path) -> Path:
@@ -93,9 +96,11 @@ def _train(home: Path, context: typer.Context) -> bool:
     here = Path.cwd()
     os.chdir(home)
     try:
-        names = ["--target", "diagnosis", "--out", MODEL, "--report", PAGE]
-        code = run_line(context.find_root().command, ["train", TABLE, *names, "--time-limit", f"{train_seconds:g}"])
-        if code == INTERRUPTED:  # it has said so
+        names = ["--target", "diagnosis", "--out", Names.model, "--report", Names.page]
+        code = run_line(
+            context.find_root().command, ["train", Names.table, *names, "--time-limit", f"{train_seconds:g}"]
+        )
+        if code == Code.interrupted:  # it has said so
             raise typer.Exit(code)
         return code == 0
     finally:
@@ -105,7 +110,7 @@ def _train(home: Path, context: typer.Context) -> bool:
 def _judge(home: Path, model: str) -> tuple[int, list[str]]:
     """Exit code and lines of the judge, run as a process that never loads the solvers."""
     ran = subprocess.run(
-        [sys.executable, "-m", "gapless.judge", model, TABLE],
+        [sys.executable, "-m", "gapless.judge", model, Names.table],
         cwd=home,
         env=_with_this_gapless(),
         capture_output=True,
@@ -116,8 +121,9 @@ def _judge(home: Path, model: str) -> tuple[int, list[str]]:
     return ran.returncode, (ran.stdout or ran.stderr).rstrip().splitlines() or ["no answer"]
 
 
-def _show_claims(rows: list[str], mark: str, names: tuple[str, ...] = SHOWN_CLAIMS) -> None:
+def _show_claims(rows: list[str], mark: str) -> None:
     """Print the claims of the judge's table that begin with the mark, each once, and count the rest."""
+    names = ("data", "dual feasible", "primal", "dual", "gap", "relative gap", "status")
     claims = [re.split(r"\s{2,}", row) for row in rows if row[:2] == mark]
     shown = {tuple(cells[:4]): None for cells in claims if len(cells) >= 4 and cells[1] in names}
     for sign, name, claimed, recomputed in shown:
@@ -128,7 +134,7 @@ def _show_claims(rows: list[str], mark: str, names: tuple[str, ...] = SHOWN_CLAI
 
 
 def _judge_as_stranger(home: Path) -> bool:
-    code, rows = _judge(home, MODEL)
+    code, rows = _judge(home, Names.model)
     print_line("judge", rows[0])
     _show_claims(rows, "ok")
     print_line("", f"exit code {code}: {'every claim holds' if code == 0 else 'REFUSED'}")
@@ -139,7 +145,7 @@ def _load_and_damage(home: Path, table: Path) -> bool:
     """Load the file, predict from the raw table; change one bit of a copy, which is then refused."""
     import numpy as np
 
-    path = home / MODEL
+    path = home / Names.model
     print_line("saved", f"{path.name}, {path.stat().st_size} bytes: a zip of JSON and numbers, no pickle")
     first, again = gapless.load(path), gapless.load(path)
     raw = gapless.read_data(table, expected=gapless.files.Expected.from_model(first))
@@ -151,7 +157,7 @@ def _load_and_damage(home: Path, table: Path) -> bool:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     with tempfile.TemporaryDirectory(prefix="gapless-demo-") as folder:
-        damaged = Path(folder) / MODEL
+        damaged = Path(folder) / Names.model
         damaged.write_bytes(content)
         try:
             gapless.load(damaged)
@@ -165,9 +171,9 @@ def _load_and_damage(home: Path, table: Path) -> bool:
 
 def _stop_early(home: Path) -> bool:
     """Fit to the end, so that the optimum is known; then stop after one pass, and compare what is said with the truth."""
-    from gapless.errors import short
+    from gapless.errors import short  # with scikit-learn, which the help does without
 
-    table = gapless.files.read_csv(home / TABLE, target="diagnosis", typed=True)
+    table = gapless.files.read_csv(home / Names.table, target="diagnosis", typed=True)
     encoding = gapless.Encoding.fit(table)
     X, y = encoding.transform(table), table.y
     best = gapless.LinearSVC(loss="hinge").fit(X, y)
@@ -189,13 +195,13 @@ def _stop_early(home: Path) -> bool:
     print_line("truth", f"{short(above, 3)} % above {optimum:.12g}, the full fit's objective: {held}")
     verdict = gapless.verify(model, X, y)
     print_line("judge", _verdict(verdict))
-    gapless.save(model, home / STOPPED, target="diagnosis", encoding=encoding)
+    gapless.save(model, home / Names.stopped, target="diagnosis", encoding=encoding)
     return bool(agreed) and bool(verdict) and within and early.status != "converged"
 
 
 def _forge(home: Path) -> bool:
     """Claim a gap of zero in the file of the stopped model, with a checksum that is right; the judge must say false."""
-    path = home / STOPPED
+    path = home / Names.stopped
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     document = json.loads(members["model.json"])
@@ -208,12 +214,12 @@ def _forge(home: Path) -> bool:
             archive.writestr(name, content)
     sealed = path.read_bytes()[:-64]
     path.write_bytes(sealed + hashlib.sha256(sealed).hexdigest().encode())
-    code, rows = _judge(home, STOPPED)
+    code, rows = _judge(home, Names.stopped)
     print_line("judge", rows[0])
     _show_claims(rows, "NO")
-    print_line("", f"exit code {code}: {'the forgery is found' if code == FALSE else 'THE FORGERY PASSED'}")
+    print_line("", f"exit code {code}: {'the forgery is found' if code == Code.false else 'THE FORGERY PASSED'}")
     path.unlink()
-    return code == FALSE
+    return code == Code.false
 
 
 def _verdict(verdict: Any) -> str:
@@ -225,7 +231,7 @@ def _verdict(verdict: Any) -> str:
 
 def _tell_next(home: Path) -> None:
     """Three commands that work as they stand, and where the report lies."""
-    command, table, model, page = _command(), home / TABLE, home / MODEL, home / PAGE
+    command, table, model, page = _command(), home / Names.table, home / Names.model, home / Names.page
     print_title("Try next")
     print(f"{command} predict {model} {table}")
     print(f"{command} verify {model} {table} --rigorous")

@@ -13,8 +13,12 @@ from typing import Any
 import typer
 
 import gapless
+from gapless._compile import kernel_store as store
+from gapless._compile.kernel_keys import PACKAGE
+from gapless._compile.processor import HOST
+from gapless._runtime.versions import versions
 from gapless.cli import options
-from gapless.cli.guard import FALSE, guarded, one_line
+from gapless.cli.guard import Code, guarded, one_line
 from gapless.cli.output import certificate_figures, print_json, print_line, print_title
 
 # extra -> the modules it brings
@@ -34,14 +38,12 @@ EXTRAS = {
 @guarded
 def doctor(json: options.Json = False, debug: options.Debug = False) -> None:
     """Say what this installation has, what is off and why; fit a small model and have it checked."""
-    from gapless._runtime.versions import versions
-
     facts: dict[str, Any] = dict(versions())
     facts["cpu"] = _cpu()
     facts["kernels"] = _kernels()
     facts["extras"] = {name: _extra(name, modules) for name, modules in EXTRAS.items()}
     test = _self_test()
-    code = 0 if test["ok"] else FALSE
+    code = 0 if test["ok"] else Code.false
     if json:
         print_json({"command": "doctor", **facts, "self_test": test, "exit": code})
         raise typer.Exit(code)
@@ -74,9 +76,6 @@ def _cpu() -> dict[str, str]:
 def _kernels() -> dict[str, str]:
     """Where compiled kernels are kept, how many there are, and for which processor, Python and numba."""
     try:
-        from gapless._compile import kernel_store as store
-        from gapless._compile.processor import HOST
-
         folder, others, refused = store.places()
         target, level, wheel, here = store.target(), store.level(), store.wheel(), store.about(store.level())
         facts = {"place": _place(folder), "folder": os.fspath(folder), "compiled": _counted(store.kept(folder))}
@@ -100,8 +99,6 @@ def _kernels() -> dict[str, str]:
 
 
 def _place(folder: Path) -> str:
-    from gapless._compile.kernel_keys import PACKAGE
-
     if os.environ.get("GAPLESS_CACHE") and Path(os.environ["GAPLESS_CACHE"]).expanduser().absolute() == folder.parent:
         return "the folder that GAPLESS_CACHE names"
     if PACKAGE in folder.parents:

@@ -41,8 +41,6 @@ class ClassWeight(StrEnum):
 
 #: The estimator of each model.
 ESTIMATORS = {Kind(command): name for command, name in registry.COMMANDS.items()}
-SCALED = (Kind.auto, Kind.rbf)  # these models need columns of one size
-REGRESSIONS = (Kind.linear, Kind.ridge)
 
 
 def choose_model(model: Kind, offset: Offset, time_limit: float | None, **options: Any) -> tuple[Kind, Any]:

@@ -39,8 +39,6 @@ def predict(
     debug: options.Debug = False,
 ) -> None:
     """Predict the label of every row. Columns are matched by the model's names; labels are not needed."""
-    from gapless.files.atomic_write import write_whole
-
     estimator = gapless.load(model)
     if proba and not hasattr(estimator, "predict_proba"):
         raise typer.BadParameter(
@@ -52,7 +50,7 @@ def predict(
     chances = estimator.predict_proba(rows.X) if proba else None
     errors = None if rows.y is None else Split.from_model(estimator, rows.X, rows.y, labels)
     if out is not None:
-        write_whole(out, _to_csv(labels, chances, classes).encode("utf-8"))
+        gapless.files.atomic_write.write_whole(out, _to_csv(labels, chances, classes).encode("utf-8"))
     if json:
         document: dict[str, Any] = {
             "command": "predict",

@@ -71,7 +71,7 @@ def report(
 
 def _commands(context: typer.Context, estimator: Any, model: Path, data: Path, out: Path) -> tuple[str, str, str]:
     """How to make such a model again, by the command that did or in Python; how to check this one; how to make this page."""
-    from gapless.pages.sections.origin import call_of
+    from gapless.pages.sections.origin import call_of  # with numpy, which the help does without
 
     told = typed(context, (*READING, "target", "drop", "holdout", "seed"))
     made = (estimator.certificate_.statement.get("origin") or {}).get("command")

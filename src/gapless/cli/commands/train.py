@@ -17,8 +17,8 @@ from gapless import _background
 from gapless._runtime.written import written
 from gapless.cli import options, origin, table
 from gapless.cli.commands import fit_options
-from gapless.cli.commands.models import ESTIMATORS, REGRESSIONS, SCALED, Kind, Offset, choose_model, default_split
-from gapless.cli.guard import BAD_INPUT, FALSE, INTERRUPTED, OK, guarded, say, stop, words
+from gapless.cli.commands.models import ESTIMATORS, Kind, Offset, choose_model, default_split
+from gapless.cli.guard import Code, guarded, say, stop, words
 from gapless.cli.interval import errors_of
 from gapless.cli.progress import Progress, stage
 from gapless.cli.train_output import tell, tell_json
@@ -57,7 +57,7 @@ class Result:
     new: Any = None  # on rows that were not trained on; None: there are none
     check: str = ""  # the command that verifies
     page: Path | None = None
-    code: int = OK
+    code: int = Code.ok
 
 
 @guarded
@@ -128,7 +128,7 @@ def _check(kind: Kind, scoring: str | None, out: Path, page: Path | None) -> Non
     if scoring is not None:
         if kind is not Kind.auto:
             raise typer.BadParameter(f"--scoring chooses among models; --model {kind} fits one")
-        from gapless.cli.scoring import check_name
+        from gapless.cli.scoring import check_name  # with numpy, which the help does without
 
         check_name(scoring)
     options.check_out(out)
@@ -149,8 +149,9 @@ def _read(request: Request) -> tuple[Any, Any, bool]:
     """Read the table; give it, its rows to train and to test on as features, and whether its target holds classes."""
     whole = options.read(request.data, request.reading, typed=True)
     labels = _holds_classes(whole, request.kind)
+    needs_one_size = request.kind in (Kind.auto, Kind.rbf)
     rows = table.prepare(
-        whole, request.data, scale=request.kind in SCALED, reading=request.reading, test=request.test,
+        whole, request.data, scale=needs_one_size, reading=request.reading, test=request.test,
         holdout=request.holdout, seed=request.seed,
     )  # fmt: skip
     if not request.json:
@@ -182,7 +183,7 @@ def _save(request: Request, whole: Any, rows: Any, result: Result) -> None:
     if rows.tested is not None:
         result.new = errors_of(model.predict(rows.tested.X), rows.tested.y, labels)
     failed = request.strict and model.certificate_.status != "converged"
-    result.code = INTERRUPTED if result.interrupted else FALSE if failed else OK
+    result.code = Code.interrupted if result.interrupted else Code.false if failed else Code.ok
     result.check = origin.check_command(request.context, request.out, request.data, whole, rows)
 
 
@@ -215,12 +216,12 @@ def _report(request: Request, rows: Any, result: Result) -> None:
         say(f"no report ({' '.join(str(error).split())}): pip install 'gapless[report]'")
     except OSError as error:  # the model is saved, and what was found is told
         say(f"no report: {words(error)}")
-        result.code = BAD_INPUT
+        result.code = Code.bad_input
 
 
 def _holds_classes(whole: Any, model: Kind) -> bool:
     """Whether the target holds classes; a regression is said to be one, and what there is for it."""
-    if model in REGRESSIONS:
+    if model in (Kind.linear, Kind.ridge):
         if whole.y.dtype.kind not in "fiu":
             raise typer.BadParameter(f"--model {model}: the column {written(whole.target)} does not hold numbers")
         return False
@@ -234,7 +235,7 @@ def _holds_classes(whole: Any, model: Kind) -> bool:
 def _compare(request: Request, rows: Any, tested: Any, labels: bool) -> Any:
     """Several models on the training rows, then on rows that chose nothing."""
     from gapless.cli.commands import compare
-    from gapless.cli.scoring import scoring_of
+    from gapless.cli.scoring import scoring_of  # with numpy, which the help does without
 
     scoring = scoring_of(request.scoring, labels)
     families = compare.classifiers() if labels else compare.regressions(compare.spread_of(rows.y, rows.weights))
@@ -257,7 +258,7 @@ def _fit(estimator: Any, rows: Any, quiet: bool) -> bool:
             estimator.fit(rows.X, rows.y, sample_weight=rows.weights)
         except KeyboardInterrupt:
             if not hasattr(estimator, "certificate_"):
-                stop("interrupted before there was a model", INTERRUPTED)
+                stop("interrupted before there was a model", Code.interrupted)
             progress.__exit__()
             say("interrupted; the model reached so far is kept")
             return True

@@ -13,7 +13,7 @@ import typer
 import gapless
 from gapless.cli import numbers, options, origin, progress, table
 from gapless.cli.commands import fit_options
-from gapless.cli.guard import INTERRUPTED, OK, guarded, stop
+from gapless.cli.guard import Code, guarded, stop
 from gapless.cli.interval import errors_of
 from gapless.cli.output import certificate_figures, print_json, print_line
 
@@ -109,7 +109,7 @@ def _scoring(name: str | None, model: Kind) -> str | None:
     """scikit-learn's name of a scoring; a name that no scoring has is an error before a file is read."""
     if name is None:
         return None
-    from gapless.cli.scoring import scikit_name
+    from gapless.cli.scoring import scikit_name  # with numpy, which the help does without
 
     return scikit_name(name, labels=model is not Kind.ridge)
 
@@ -167,7 +167,7 @@ def _save(request: Request, whole: Any, rows: table.Rows, found: Any) -> Any:
 
 
 def _exit_code(found: Any) -> int:
-    return INTERRUPTED if found.tuning_.status == "interrupted" else OK
+    return Code.interrupted if found.tuning_.status == "interrupted" else Code.ok
 
 
 def _tell_json(request: Request, whole: Any, rows: table.Rows, found: Any, new: Any) -> None:

@@ -11,7 +11,7 @@ import typer
 
 import gapless
 from gapless.cli import options
-from gapless.cli.guard import FALSE, guarded
+from gapless.cli.guard import Code, guarded
 from gapless.cli.holdout import split_rows
 from gapless.cli.output import print_json
 
@@ -62,4 +62,4 @@ def verify(
     else:
         print(verdict, flush=True)
     if not verdict:
-        raise typer.Exit(FALSE)
+        raise typer.Exit(Code.false)

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gapless._compile import kernel_store as store
+from gapless._warmup.compile_ahead import warmup as compile_ahead
+from gapless._warmup.names import KINDS, parse_names, parse_rows
 from gapless.cli import options
 from gapless.cli.guard import guarded, say
 
@@ -37,10 +40,7 @@ def warmup(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    from gapless._compile import kernel_store as store
-    from gapless._runtime.threads import available_cores
-    from gapless._warmup.compile_ahead import warmup as compile_ahead
-    from gapless._warmup.names import KINDS, parse_names, parse_rows
+    from gapless._runtime.threads import available_cores  # with numba, which the help does without
 
     asked = None if names is None else parse_names(names)
     kinds = KINDS if rows is None else parse_rows(rows)

@@ -1,1 +1,1 @@
-"""What a cell of a table says: numbers, dates, yes and no, words for no value."""
+"""What a cell of a table says: numbers, dates, yes and no, words for no value; and what a column of cells is good for."""

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from gapless.files.cells.dates import DAY_FIRST, OTHER_ORDER, has_zone, is_time, read_both
-from gapless.files.cells.notation import OTHER, POINT, is_missing, read_both_marks, signs_and_groups, without_unit
-from gapless.files.dataset import listed
-from gapless.files.labels import says_yes, strict_float
+from gapless.files.cells.dates import DAY_FIRST, MONTH_FIRST, has_zone, is_time, read_both
+from gapless.files.cells.labels import says_yes, strict_float
+from gapless.files.cells.notation import COMMA, POINT, is_missing, read_both_marks, signs_and_groups, without_unit
+from gapless.files.problems import listed
 
-NUMBER, DATE = "number", "date"
-#: How a cell was read: as no value, only against the column's choice, only by it, by both alike, by both and the choice decided,
-#: not at all.
-MISSING, AGAINST, SURE, SAME, CHOSEN, BAD, INFINITE = "missing", "against", "sure", "same", "chosen", "bad", "infinite"
-FLAG = "flag"  # a word for yes or no: 1 or 0
-SOME, SHOWN = 50, 3  # texts that are kept as examples, and that are shown
-ZONE = frozenset("+-zZcCtT")
-GROUPS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
+
+class How:
+    """How a cell was read."""
+
+    missing = "missing"  # as no value
+    against = "against"  # against the column's choice alone
+    sure = "sure"  # by the column's choice alone
+    same = "same"  # by both choices, alike
+    chosen = "chosen"  # by both, and the column's choice decided
+    bad = "bad"  # not at all
+    infinite = "infinite"
+    flag = "flag"  # a word for yes or no: 1 or 0
 
 
 class Style(NamedTuple):
     """How the cells of a column are written."""
 
-    kind: str = NUMBER
+    kind: Literal["number", "date"] = "number"
     choice: str = POINT  # the decimal mark, or the order of day and month
     unit: str | None = None  # behind numbers; "days|day": either
     missing: frozenset[str] = frozenset()  # words for no value besides the usual ones
@@ -32,11 +36,12 @@ class Style(NamedTuple):
 
     def other(self) -> Style:
         """The same column with the other mark, or the other order."""
-        return self._replace(choice=(OTHER if self.kind == NUMBER else OTHER_ORDER)[self.choice])
+        turned = {POINT: COMMA, COMMA: POINT, DAY_FIRST: MONTH_FIRST, MONTH_FIRST: DAY_FIRST}
+        return self._replace(choice=turned[self.choice])
 
     def read(self, text: str) -> tuple[float, str]:
         """(the value, how it was read) of a cell."""
-        if self.kind == DATE:
+        if self.kind == "date":
             own, other = read_both(text)
             own, other = (own, other) if self.choice == DAY_FIRST else (other, own)
         else:
@@ -44,8 +49,8 @@ class Style(NamedTuple):
         if own is None and other is None:
             return self._no_number(text)
         if own is None:
-            return float(other or 0.0), AGAINST
-        return own, SURE if other is None else SAME if own == other else CHOSEN
+            return float(other or 0.0), How.against
+        return own, How.sure if other is None else How.same if own == other else How.chosen
 
     def _numbers(self, text: str) -> tuple[float | None, float | None]:
         point, comma = read_both_marks(without_unit(text, self.unit))
@@ -53,16 +58,16 @@ class Style(NamedTuple):
 
     def _no_number(self, text: str) -> tuple[float, str]:
         if is_missing(text, self.missing):
-            return math.nan, MISSING
-        if self.kind == NUMBER:
+            return math.nan, How.missing
+        if self.kind == "number":
             if (said := says_yes(text)) is not None:
-                return float(said), FLAG
+                return float(said), How.flag
             try:
                 value = strict_float(text)
             except ValueError:
-                return math.nan, BAD
-            return (math.nan, MISSING) if math.isnan(value) else (value, INFINITE)
-        return math.nan, MISSING if text.startswith(("0000-00-00", "00.00.0000", "00/00/0000")) else BAD
+                return math.nan, How.bad
+            return (math.nan, How.missing) if math.isnan(value) else (value, How.infinite)
+        return math.nan, How.missing if text.startswith(("0000-00-00", "00.00.0000", "00/00/0000")) else How.bad
 
 
 class Tally:
@@ -85,23 +90,25 @@ class Tally:
             if len(self.known) >= most_known:
                 self._fold()
             found = self.known[text] = style.read(text)
-            self.dated = style.kind == DATE
+            self.dated = style.kind == "date"
         self.times[text] += 1
         return found
 
     def _fold(self) -> None:
+        most_examples = 50  # texts
+        zone_signs = frozenset("+-zZcCtT")
         for text, (value, how) in self.known.items():
             times = self.times[text]
             self.counts[how] += times
             shown = self.examples.get(how)
             if shown is None:
                 shown = self.examples[how] = Counter()
-            if len(shown) < SOME or text in shown:
+            if len(shown) < most_examples or text in shown:
                 shown[text] += times
-            if how in (MISSING, BAD, FLAG):
+            if how in (How.missing, How.bad, How.flag):
                 continue
             if self.dated:
-                self.zones += times * (not ZONE.isdisjoint(text[-6:]) and has_zone(text))
+                self.zones += times * (not zone_signs.isdisjoint(text[-6:]) and has_zone(text))
             else:
                 signs, groups = signs_and_groups(text, value)
                 self.signs |= signs
@@ -123,7 +130,7 @@ class Tally:
     def shown(self, how: str) -> str:
         """Some texts that were read so, the commonest first."""
         texts = [text for text, _ in self.examples.get(how, Counter()).most_common()]
-        return listed([text[:40] for text in texts], SHOWN)
+        return listed([text[:40] for text in texts], 3)
 
 
 def facts(
@@ -132,54 +139,64 @@ def facts(
     """What is said of a column of numbers or dates. `sampled`: its first cells were seen to be of this style; `doubt`: a cell
     that could be read either way; `fixed`: a model says what the column holds. What was taken as missing without a doubt is said
     of all columns together (`sentences`)."""
+    dated, bad = style.kind == "date", tally.counts[How.bad]
+    said = _of_dates(style, tally, sampled) if dated else _of_numbers(style, tally, cells, sampled, doubt)
+    if bad:
+        what = "dates" if dated else "numbers"
+        taken = "taken as missing" + ("" if fixed else " (--category makes texts of the column)")
+        be = f"is no {what[:-1]}" if bad == 1 else f"are no {what}"
+        said.append(f"{bad} of {cells} cells {be} ({tally.shown(How.bad)}), {taken}")
+    return said
+
+
+def _of_dates(style: Style, tally: Tally, sampled: bool) -> list[str]:
+    counts = tally.counts
+    texts = [text for how in (How.same, How.sure, How.chosen) for text in tally.examples.get(how, ())]
+    times = bool(texts) and all(map(is_time, texts))
+    said = [
+        "times, as hour (and days, where they are longer)"
+        if times
+        else "dates, as year, month, weekday, hour and days (those that differ)"
+    ]
+    order = "day first" if style.choice == DAY_FIRST else "month first"
+    if counts[How.chosen] and (counts[How.sure] or sampled or style.asked):
+        said.append(f"dates with the {order}")
+    elif counts[How.chosen]:
+        leave = "leaves" if len(tally.examples[How.chosen]) == 1 else "leave"
+        said.append(
+            f"dates with the {order}, which {tally.shown(How.chosen)} {leave} open (--date-order says otherwise)"
+        )
+    if counts[How.against]:
+        said.append(f"{counts[How.against]} dates the other way round ({tally.shown(How.against)})")
+    if tally.zones:
+        said.append("times with a zone, in UTC")
+    return said
+
+
+def _of_numbers(style: Style, tally: Tally, cells: int, sampled: bool, doubt: str | None) -> list[str]:
     said: list[str] = []
     counts = tally.counts
-    if style.kind == DATE:
-        texts = [text for how in (SAME, SURE, CHOSEN) for text in tally.examples.get(how, ())]
-        times = bool(texts) and all(map(is_time, texts))
-        said.append(
-            "times, as hour (and days, where they are longer)"
-            if times
-            else "dates, as year, month, weekday, hour and days (those that differ)"
-        )
-        order = "day first" if style.choice == "dmy" else "month first"
-        if counts[CHOSEN] and (counts[SURE] or sampled or style.asked):
-            said.append(f"dates with the {order}")
-        elif counts[CHOSEN]:
-            leave = "leaves" if len(tally.examples[CHOSEN]) == 1 else "leave"
-            said.append(
-                f"dates with the {order}, which {tally.shown(CHOSEN)} {leave} open (--date-order says otherwise)"
-            )
-        if counts[AGAINST]:
-            said.append(f"{counts[AGAINST]} dates the other way round ({tally.shown(AGAINST)})")
-        if tally.zones:
-            said.append("times with a zone, in UTC")
-    else:
-        mark, other = ("comma", "point") if style.choice == "," else ("point", "comma")
-        if style.choice == "," and (sampled or counts[SURE] or counts[AGAINST]):
-            said.append("decimal commas")
-        if (counts[CHOSEN] or doubt) and not (sampled or style.asked):
-            open_ = tally.shown(CHOSEN) if counts[CHOSEN] else repr(doubt)
-            said.append(f"{open_} read with a decimal {mark} (--decimal says otherwise)")
-        if tally.groups:
-            said.append(f"thousands parted by {' and '.join(GROUPS[sign] for sign in sorted(tally.groups))}")
-        if counts[AGAINST]:
-            said.append(f"{counts[AGAINST]} of {cells} cells with a decimal {other} ({tally.shown(AGAINST)})")
-        money = sorted(tally.signs - {"%"})
-        if money:
-            differ = ", though they differ" if len({sign.lower() for sign in money}) > 1 else ""
-            said.append(f"{', '.join(money)} left out{differ}")
-        if "%" in tally.signs:
-            said.append("per cents (12 % is 12)")
-        if counts[FLAG]:
-            said.append(f"{counts[FLAG]} words for yes and no ({tally.shown(FLAG)}), as 1 and 0")
-        if style.unit is not None:
-            said.append(f"the unit {' or '.join(repr(each.strip()) for each in style.unit.split('|'))} left out")
-    if counts[BAD]:
-        what = "dates" if style.kind == DATE else "numbers"
-        taken = "taken as missing" + ("" if fixed else " (--category makes texts of the column)")
-        be = f"is no {what[:-1]}" if counts[BAD] == 1 else f"are no {what}"
-        said.append(f"{counts[BAD]} of {cells} cells {be} ({tally.shown(BAD)}), {taken}")
+    mark, other = ("comma", "point") if style.choice == COMMA else ("point", "comma")
+    if style.choice == COMMA and (sampled or counts[How.sure] or counts[How.against]):
+        said.append("decimal commas")
+    if (counts[How.chosen] or doubt) and not (sampled or style.asked):
+        open_ = tally.shown(How.chosen) if counts[How.chosen] else repr(doubt)
+        said.append(f"{open_} read with a decimal {mark} (--decimal says otherwise)")
+    if tally.groups:
+        names = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
+        said.append(f"thousands parted by {' and '.join(names[sign] for sign in sorted(tally.groups))}")
+    if counts[How.against]:
+        said.append(f"{counts[How.against]} of {cells} cells with a decimal {other} ({tally.shown(How.against)})")
+    money = sorted(tally.signs - {"%"})
+    if money:
+        differ = ", though they differ" if len({sign.lower() for sign in money}) > 1 else ""
+        said.append(f"{', '.join(money)} left out{differ}")
+    if "%" in tally.signs:
+        said.append("per cents (12 % is 12)")
+    if counts[How.flag]:
+        said.append(f"{counts[How.flag]} words for yes and no ({tally.shown(How.flag)}), as 1 and 0")
+    if style.unit is not None:
+        said.append(f"the unit {' or '.join(repr(each.strip()) for each in style.unit.split('|'))} left out")
     return said
 
 
@@ -190,14 +207,15 @@ def sentences(said: dict[str, list[str]], tallies: dict[str, Tally]) -> list[str
         for fact in each:
             columns.setdefault(fact, []).append(name)
     found = [f"{listed(names, 4)}: {fact}" for fact, names in columns.items()]
-    gone = {name: tally for name, tally in tallies.items() if tally.counts[MISSING]}
+    gone = {name: tally for name, tally in tallies.items() if tally.counts[How.missing]}
     if gone:
         words: Counter[str] = Counter()
         for tally in gone.values():
-            words.update(tally.examples[MISSING])
-        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(2 * SHOWN))
-        more = "" if len(words) <= 2 * SHOWN else f" and {len(words) - 2 * SHOWN} others"
-        total = sum(tally.counts[MISSING] for tally in gone.values())
+            words.update(tally.examples[How.missing])
+        most = 6  # words that are shown
+        shown = ", ".join(f"{word!r} {times} time{'s' * (times > 1)}" for word, times in words.most_common(most))
+        more = "" if len(words) <= most else f" and {len(words) - most} others"
+        total = sum(tally.counts[How.missing] for tally in gone.values())
         cells = "cell" if total == 1 else "cells"
         found.append(f"{listed([*gone], 4)}: {total} {cells} for no value ({shown}{more})")
     return found

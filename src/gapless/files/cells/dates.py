@@ -9,53 +9,22 @@ from __future__ import annotations
 import re
 from datetime import date
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from gapless.files.cells.notation import ALIKE
 
 DAY_FIRST, MONTH_FIRST = "dmy", "mdy"
-OTHER_ORDER = {DAY_FIRST: MONTH_FIRST, MONTH_FIRST: DAY_FIRST}
 PARTS = ("year", "month", "weekday", "hour", "days")
 EPOCH = date(1970, 1, 1).toordinal()
-SECONDS = 86400
-
 _ZONES = {
     **dict.fromkeys(("z", "utc", "gmt", "wet"), 0), **dict.fromkeys(("cet", "mez", "west"), 1),
     **dict.fromkeys(("cest", "mesz", "eet"), 2), **dict.fromkeys(("eest", "msk"), 3), "jst": 9,
     "edt": -4, **dict.fromkeys(("est", "cdt"), -5), **dict.fromkeys(("cst", "mdt"), -6), **dict.fromkeys(("mst", "pdt"), -7),
     "pst": -8,
 }  # fmt: skip
-_ZONE = rf"(?: ?({'|'.join(_ZONES)}|[-+][0-9]{{2}}(?::?[0-9]{{2}})?)(?:\[[\w/+-]+\])?)?"
-_HALF = r"(?: ?([ap])\.? ?m\.?)"
-_TIME = re.compile(
-    r"(?<![0-9])([0-9]{1,4}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?" + _HALF + "?(?: uhr| h)?" + _ZONE + "$"
-)
-_HOUR = re.compile(rf"(?<![0-9:.,])([0-9]{{1,2}}){_HALF}$")
-_OTHER_TIME = re.compile(r"(?<![0-9:.,])([0-9]{1,2})(?: ?h ?([0-9]{2})|\.([0-9]{2})(?:\.([0-9]{2}))?( uhr)?| ?h| uhr)$")
-_COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})t([0-9]{2})([0-9]{2})([0-9]{2})?(?:[.,][0-9]{1,9})?" + _ZONE)
-_YEAR_BEHIND = re.compile(
-    r"((?:[^\W\d_]{2,10}\.?,? )?[^\W\d_]{3,10} [0-9]{1,2}) ([0-9]{1,2}:[^ ]+(?: [a-z+-][^ ]*)?) ([0-9]{4})"
-)
-_DURATION = re.compile(r"([0-9]{1,6}) ?(?:days?|d|tage?),?")
-_WEEKDAY = r"(?:[^\W\d_]{2,10}(?:-feira)?\.?,? +)?"
-_YEAR_FIRST = re.compile(r"([0-9]{4})([-/. ])([0-9]{1,2})\2([0-9]{1,2})")
-_YEAR_LAST = re.compile(rf"{_WEEKDAY}([0-9]{{1,2}})([-/.]) ?([0-9]{{1,2}})\2 ?([0-9]{{4}}|[0-9]{{2}})")
-_NAMED = re.compile(
-    rf"{_WEEKDAY}([0-9]{{1,2}})(?:st|nd|rd|th|er|º)?\.?(?: of | de |[-/ ])?([^\W\d_]{{3,10}})\.?"
-    r"(?: de | del |[-/, ]+)?([0-9]{4}|[0-9]{2})"
-)
-_NAME_FIRST = re.compile(
-    rf"{_WEEKDAY}([^\W\d_]{{3,10}})\.?[- /]([0-9]{{1,2}})(?:st|nd|rd|th)?(?:[-/]|,? +)([0-9]{{4}})"
-)
-_NAME_AMID = re.compile(r"([0-9]{4})[-/ ]([^\W\d_]{3,10})[-/ ]([0-9]{1,2})")
-_MONTHS_ALONE = (  # the year and the month of each
-    (re.compile(r"([0-9]{4})-([0-9]{2})"), 1, 2), (re.compile(r"((?:19|20)[0-9]{2})/([0-9]{1,2})"), 1, 2),
-    (re.compile(r"([0-9]{1,2})[-/]((?:19|20)[0-9]{2})"), 2, 1),
-    (re.compile(r"([^\W\d_]{3,10})(?:\. ?|,? | de |-|/)((?:19|20)[0-9]{2}|(?<=-)[0-9]{2})"), 2, 1),
-    (re.compile(r"((?:19|20)[0-9]{2})[-/ ]([^\W\d_]{3,10})"), 1, 2),
-)  # fmt: skip
-_SIGNS = frozenset("-/.: \u00a0\u202f")
+_SIGNS = frozenset("-/.: \u00a0\u202f")  # one of them stands in nearly every date
 _MONTHS = {
     name: month
     for month, names in enumerate(
@@ -70,13 +39,70 @@ _MONTHS = {
 }  # fmt: skip
 
 
-def read_date(text: str, order: str) -> float | None:
-    """Days since 1970-01-01 of a date or a time (whose day is the first one); None where the text is none."""
-    return read_both(text)[order != DAY_FIRST]
+class _Forms(NamedTuple):
+    """What dates and times look like, in small letters. Dates have groups for day, month (or its name) and year."""
+
+    time: re.Pattern[str]  # hour, minute, second, fraction, half, zone
+    hour: re.Pattern[str]
+    other_time: re.Pattern[str]
+    compact: re.Pattern[str]
+    year_behind: re.Pattern[str]  # the time
+    duration: re.Pattern[str]
+    dates: tuple[re.Pattern[str], ...]
+    months: tuple[re.Pattern[str], ...]  # a year and a month alone
+    named: tuple[re.Pattern[str], ...]
+
+
+def _forms() -> _Forms:
+    zone = rf"(?: ?({'|'.join(_ZONES)}|[-+][0-9]{{2}}(?::?[0-9]{{2}})?)(?:\[[\w/+-]+\])?)?"
+    half = r"(?: ?([ap])\.? ?m\.?)"
+    weekday = r"(?:[^\W\d_]{2,10}(?:-feira)?\.?,? +)?"
+    day, digits, year = r"(?P<day>[0-9]{1,2})", r"(?P<month>[0-9]{1,2})", r"(?P<year>[0-9]{4})"
+    name, century = r"(?P<month>[^\W\d_]{3,10})", r"(?P<year>(?:19|20)[0-9]{2})"
+    return _Forms(
+        re.compile(
+            r"(?<![0-9])([0-9]{1,4}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
+            + half
+            + "?(?: uhr| h)?"
+            + zone
+            + "$"
+        ),
+        re.compile(rf"(?<![0-9:.,])([0-9]{{1,2}}){half}$"),
+        re.compile(r"(?<![0-9:.,])([0-9]{1,2})(?: ?h ?([0-9]{2})|\.([0-9]{2})(?:\.([0-9]{2}))?( uhr)?| ?h| uhr)$"),
+        re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})t([0-9]{2})([0-9]{2})([0-9]{2})?(?:[.,][0-9]{1,9})?" + zone),
+        re.compile(
+            r"((?:[^\W\d_]{2,10}\.?,? )?[^\W\d_]{3,10} [0-9]{1,2}) ([0-9]{1,2}:[^ ]+(?: [a-z+-][^ ]*)?) ([0-9]{4})"
+        ),
+        re.compile(r"([0-9]{1,6}) ?(?:days?|d|tage?),?"),
+        dates=(
+            re.compile(rf"{year}(?P<mark>[-/. ]){digits}(?P=mark){day}"),
+            re.compile(rf"{weekday}{day}(?P<either>[-/.]) ?{digits}(?P=either) ?(?P<year>[0-9]{{4}}|[0-9]{{2}})"),
+        ),
+        months=(
+            re.compile(rf"{year}-(?P<month>[0-9]{{2}})"),
+            re.compile(rf"{century}/{digits}"),
+            re.compile(rf"{digits}[-/]{century}"),
+            re.compile(rf"{name}(?:\. ?|,? | de |-|/)(?P<year>(?:19|20)[0-9]{{2}}|(?<=-)[0-9]{{2}})"),
+            re.compile(rf"{century}[-/ ]{name}"),
+        ),
+        named=(
+            re.compile(
+                rf"{weekday}{day}(?:st|nd|rd|th|er|º)?\.?(?: of | de |[-/ ])?{name}\.?"
+                r"(?: de | del |[-/, ]+)?(?P<year>[0-9]{4}|[0-9]{2})"
+            ),
+            re.compile(rf"{weekday}{name}\.?[- /]{day}(?:st|nd|rd|th)?(?:[-/]|,? +){year}"),
+            re.compile(rf"{year}[-/ ]{name}[-/ ]{day}"),
+        ),
+    )
+
+
+_FORMS = _forms()
 
 
 def read_both(text: str) -> tuple[float | None, float | None]:
-    """The same for the day first, and for the month first."""
+    """Days since 1970-01-01 of a date or a time (whose day is the first one), read with the day first and with the month first;
+    None where the text is none."""
+    day_seconds = 86400
     if _SIGNS.isdisjoint(text) and (len(text) < 7 or text.isdigit() or not text[:1].isdigit()):
         return None, None
     text, clock = _parted(text)
@@ -84,16 +110,16 @@ def read_both(text: str) -> tuple[float | None, float | None]:
     if clock is not None:
         taken = _seconds(clock, alone=not text)
         if taken is None or not text:
-            alone = None if taken is None else taken / SECONDS
+            alone = None if taken is None else taken / day_seconds
             return alone, alone
         seconds = taken
-        if (found := _DURATION.fullmatch(text)) and clock[4:] == (None, None):
-            days = None if seconds >= SECONDS else int(found[1]) + seconds / SECONDS
+        if (found := _FORMS.duration.fullmatch(text)) and clock[4:] == (None, None):
+            days = None if seconds >= day_seconds else int(found[1]) + seconds / day_seconds
             return days, days
     first, second = _days(text, clock is None)
     return (
-        None if first is None else (first * SECONDS + seconds) / SECONDS,
-        None if second is None else (second * SECONDS + seconds) / SECONDS,
+        None if first is None else (first * day_seconds + seconds) / day_seconds,
+        None if second is None else (second * day_seconds + seconds) / day_seconds,
     )
 
 
@@ -104,17 +130,17 @@ def _parted(text: str) -> tuple[str, tuple[str | None, ...] | None]:
     if not text.isascii():
         text = text.translate(ALIKE)
     text = " ".join(text.lower().split())
-    if found := _YEAR_BEHIND.fullmatch(text):
+    if found := _FORMS.year_behind.fullmatch(text):
         text = f"{found[1]} {found[3]} {found[2]}"
     clock: tuple[str | None, ...]
-    if found := _TIME.search(text) if ":" in text else None:
+    if found := _FORMS.time.search(text) if ":" in text else None:
         clock = found.groups()
-    elif found := _COMPACT.fullmatch(text):
+    elif found := _FORMS.compact.fullmatch(text):
         year, month, day, hour, minute, second, zone = found.groups()
         return f"{year}-{month}-{day}", (hour, minute, second, None, None, zone)
-    elif found := _HOUR.search(text):
+    elif found := _FORMS.hour.search(text):
         clock = (found[1], "00", None, None, found[2], None)
-    elif (found := _OTHER_TIME.search(text)) and (found.start() or found[2] or found[5]):
+    elif (found := _FORMS.other_time.search(text)) and (found.start() or found[2] or found[5]):
         clock = (found[1], found[2] or found[3] or "00", found[4], None, None, None)
     else:
         return text, None
@@ -135,28 +161,15 @@ def _parted(text: str) -> tuple[str, tuple[str | None, ...] | None]:
 def _days(text: str, alone: bool) -> tuple[int | None, int | None]:
     """Days of a date without its time, with the day and with the month first. A year and a month are a date where they stand
     `alone`."""
-    if found := _YEAR_FIRST.fullmatch(text):
-        year, _, month, day = found.groups()
-    elif found := _YEAR_LAST.fullmatch(text):
-        day, mark, month, year = found.groups()
-        if mark != ".":
-            return _day(year, month, day), _day(year, day, month)
-    elif alone and (found := next(filter(None, (each[0].fullmatch(text) for each in _MONTHS_ALONE)), None)):
-        _, at, behind = next(each for each in _MONTHS_ALONE if each[0] is found.re)
-        year, month, day = found[at], found[behind], "1"
-        month = month if month.isdigit() else _month(month)
-    elif found := _NAMED.fullmatch(text):
-        day, name, year = found.groups()
-        month = _month(name)
-    elif found := _NAME_FIRST.fullmatch(text):
-        name, day, year = found.groups()
-        month = _month(name)
-    elif found := _NAME_AMID.fullmatch(text):
-        year, name, day = found.groups()
-        month = _month(name)
-    else:
+    forms = (*_FORMS.dates, *(_FORMS.months if alone else ()), *_FORMS.named)
+    found = next(filter(None, (form.fullmatch(text) for form in forms)), None)
+    if found is None:
         return None, None
-    either = _day(year, month, day)
+    told = found.groupdict()
+    year, month, day = told["year"], told["month"], told.get("day", "1")
+    if told.get("either") in ("-", "/"):
+        return _day(year, month, day), _day(year, day, month)
+    either = _day(year, month if month.isdigit() else _month(month), day)
     return either, either
 
 
@@ -212,7 +225,7 @@ def order_of(text: str) -> str | None:
 def is_time(text: str) -> bool:
     """Whether a text is a time of day or a duration: no date stands before it."""
     rest, clock = _parted(text)
-    return clock is not None and (not rest or _DURATION.fullmatch(rest) is not None)
+    return clock is not None and (not rest or _FORMS.duration.fullmatch(rest) is not None)
 
 
 def has_zone(text: str) -> bool:

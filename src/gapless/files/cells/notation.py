@@ -9,63 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 POINT, COMMA = ".", ","
-OTHER = {POINT: COMMA, COMMA: POINT}
+#: Texts that stand for no value (and the empty cell).
+MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
+NOTHING = frozenset(("", *MISSING))
 #: Words that stand for no value among numbers, in lower case; in a column of texts they are texts.
-NO_VALUE = frozenset(
-    (
-        *(
-            "na",
-            "nan",
-            "null",
-            "none",
-            "nil",
-            "unknown",
-            "unk",
-            "missing",
-            "undefined",
-            "nd",
-            "n/d",
-            "n.d.",
-            "n.a.",
-            "n.a",
-            "n/a",
-        ),
-        *(
-            "n/v",
-            "k.a.",
-            "k.a",
-            "k. a.",
-            "#n/a",
-            "#na",
-            "#null!",
-            "#div/0!",
-            "#value!",
-            "#ref!",
-            "#name?",
-            "#num!",
-            "#n/v",
-            "#nv",
-        ),
-        *(
-            "<na>",
-            "<null>",
-            "(null)",
-            "[null]",
-            "(blank)",
-            "(empty)",
-            "(missing)",
-            "\\n",
-            "nat",
-            "1.#ind",
-            "-1.#ind",
-            "1.#qnan",
-        ),
-        *("-1.#qnan", "not available", "not applicable", "not known", "no data", "no answer", "no value"),
-        *("keine angabe", "keine daten"),
-    )
-)
+NO_VALUE = frozenset((
+    "na", "nan", "null", "none", "nil", "unknown", "unk", "missing", "undefined", "nd", "n/d", "n.d.", "n.a.", "n.a", "n/a",
+    "n/v", "k.a.", "k.a", "k. a.", "#n/a", "#na", "#null!", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#n/v", "#nv",
+    "<na>", "<null>", "(null)", "[null]", "(blank)", "(empty)", "(missing)", "\\n", "nat", "1.#ind", "-1.#ind", "1.#qnan",
+    "-1.#qnan", "not available", "not applicable", "not known", "no data", "no answer", "no value", "keine angabe",
+    "keine daten",
+))  # fmt: skip
 #: Signs that look alike: spaces, minus signs, apostrophes.
 ALIKE = str.maketrans(
     {
@@ -77,31 +34,45 @@ ALIKE = str.maketrans(
         "\ufeff": None,
     }
 )
-_SIGNS = r"[€$£¤¥₹₽₺₩₪₫฿₦₴₱¢]"
-_CODES = (
-    r"USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|CNY|RMB|MXN|TRY|RUB|SGD|HKD|KRW|ILS|RON|BGN"
-    r"|R\$|US\$|A\$|C\$|SFr\.?|Fr\.?|kr\.?|zł|Kč|Ft|Rs\.?|DM"
-)
-_MONEY = f"(?:{_SIGNS}|{_CODES})"
-_NUMBER = re.compile(
-    rf"([-+]?) ?({_MONEY})? ?([-+]?) ?"
-    rf"([0-9][0-9.,' ]*|[.,][0-9]+)(e[-+]?[0-9]+)? ?(-{{0,2}}) ?(%|{_MONEY})?",
-    re.IGNORECASE,
-)
-_BRACKETS = re.compile(rf"({_MONEY})? ?\((.+)\) ?({_MONEY}|%)?", re.IGNORECASE)
-_NO_MONEY = re.compile(rf"(?>{_MONEY}|%)? ?([-.*?_…·/\\]+) ?(?:{_MONEY}|%)?", re.IGNORECASE)
-_POWER = re.compile(r" ?[x×·*] ?10 ?(?:\^|\*\*) ?([-+]?[0-9]{1,3})")
-_UNIT = re.compile(r"(.*?[0-9][.,]?) ?((?:[^\W\d_]|[°µ‰\"″′$€£]|/ ?[^\W\d_])[^|;]{0,19})")
-#: Units that say how many times more: beside numbers without one they are no units.
-_TIMES = frozenset(
-    (
-        *("k", "m", "b", "t", "g", "l", "tsd", "tsd.", "td", "mio", "mio.", "mrd", "mrd.", "bn", "mn", "mln", "mld"),
-        *("lakh", "lakhs", "crore", "crores", "cr", "thousand", "million", "billion"),
+
+
+class _Forms(NamedTuple):
+    """What numbers and the signs around them look like."""
+
+    number: re.Pattern[str]
+    brackets: re.Pattern[str]
+    no_money: re.Pattern[str]  # strokes and points in the place of a sum
+    power: re.Pattern[str]
+    unit: re.Pattern[str]
+    parted: re.Pattern[str]
+    groups: re.Pattern[str]
+    indian: re.Pattern[str]
+
+
+def _forms() -> _Forms:
+    signs = r"[€$£¤¥₹₽₺₩₪₫฿₦₴₱¢]"
+    codes = (
+        r"USD|EUR|GBP|CHF|JPY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|ZAR|CNY|RMB|MXN|TRY|RUB|SGD|HKD|KRW|ILS|RON|BGN"
+        r"|R\$|US\$|A\$|C\$|SFr\.?|Fr\.?|kr\.?|zł|Kč|Ft|Rs\.?|DM"
     )
-)
-_PARTED = re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}")
-_GROUPS = re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*")
-_INDIAN = re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}")
+    money = f"(?:{signs}|{codes})"
+    return _Forms(
+        number=re.compile(
+            rf"([-+]?) ?({money})? ?([-+]?) ?"
+            rf"([0-9][0-9.,' ]*|[.,][0-9]+)(e[-+]?[0-9]+)? ?(-{{0,2}}) ?(%|{money})?",
+            re.IGNORECASE,
+        ),
+        brackets=re.compile(rf"({money})? ?\((.+)\) ?({money}|%)?", re.IGNORECASE),
+        no_money=re.compile(rf"(?>{money}|%)? ?([-.*?_…·/\\]+) ?(?:{money}|%)?", re.IGNORECASE),
+        power=re.compile(r" ?[x×·*] ?10 ?(?:\^|\*\*) ?([-+]?[0-9]{1,3})"),
+        unit=re.compile(r"(.*?[0-9][.,]?) ?((?:[^\W\d_]|[°µ‰\"″′$€£]|/ ?[^\W\d_])[^|;]{0,19})"),
+        parted=re.compile(r"[0-9]{1,3}([.,' ])[0-9]{2,3}"),
+        groups=re.compile(r"[1-9][0-9]{0,2}(?:([.,' ])[0-9]{3})(?:\1[0-9]{3})*"),
+        indian=re.compile(r"[1-9][0-9]?(?:([., ])[0-9]{2})(?:\1[0-9]{2})*\1[0-9]{3}"),
+    )
+
+
+_FORMS = _forms()
 
 
 def is_missing(text: str, more: frozenset[str] = frozenset()) -> bool:
@@ -109,7 +80,7 @@ def is_missing(text: str, more: frozenset[str] = frozenset()) -> bool:
     if not text or text in more:
         return True
     bare = text.translate(ALIKE).strip()
-    return bare.lower() in NO_VALUE or _NO_MONEY.fullmatch(" ".join(bare.split())) is not None
+    return bare.lower() in NO_VALUE or _FORMS.no_money.fullmatch(" ".join(bare.split())) is not None
 
 
 def numbers_among(words: Iterable[str]) -> list[float]:
@@ -118,16 +89,11 @@ def numbers_among(words: Iterable[str]) -> list[float]:
     return [value for pair in found for value in {*pair} if value is not None]
 
 
-def read_number(text: str, mark: str) -> float | None:
-    """The number that a text writes with this decimal mark; None where it writes none.
+def read_both_marks(text: str) -> tuple[float | None, float | None]:
+    """The number that a text writes with a decimal point, and with a decimal comma; None where it writes none.
 
     Signs of currencies and of per cents are left out (12 % is 12), parentheses and a minus behind the number are negative.
     """
-    return read_both_marks(text)[mark == COMMA]
-
-
-def read_both_marks(text: str) -> tuple[float | None, float | None]:
-    """The same with a decimal point, and with a decimal comma."""
     parts = _parts(text)
     if parts is None:
         return None, None
@@ -151,7 +117,11 @@ def signs_and_groups(text: str, value: float) -> tuple[frozenset[str], frozenset
     if parts is None:
         return frozenset(), frozenset()
     groups: frozenset[str] = frozenset()
-    if abs(value) >= 1000.0 and (found := _PARTED.match(parts[0])) and not parts[0].startswith(str(int(abs(value)))):
+    if (
+        abs(value) >= 1000.0
+        and (found := _FORMS.parted.match(parts[0]))
+        and not parts[0].startswith(str(int(abs(value))))
+    ):
         groups = frozenset(found.group(1))
     return parts[3], groups
 
@@ -162,14 +132,14 @@ def _parts(text: str) -> tuple[str, str, bool, frozenset[str]] | None:
     if text[:2] == '="' and text[-1:] == '"':  # how spreadsheets are told to leave a cell as it is
         text = text[2:-1].strip()
     if "10" in text:
-        text = _POWER.sub(r"e\1", text)
+        text = _FORMS.power.sub(r"e\1", text)
     negative = False
     if text[-2:] == "/-":  # 5,000/- are whole rupees
         text = text[:-2].rstrip(" ")
-    if "(" in text and (inside := _BRACKETS.fullmatch(text)):  # (5.00), $ (5.00), (5.00) €
+    if "(" in text and (inside := _FORMS.brackets.fullmatch(text)):  # (5.00), $ (5.00), (5.00) €
         negative = True
         text = "".join((inside[1] or "", inside[2].strip(), inside[3] or ""))
-    found = _NUMBER.fullmatch(text)
+    found = _FORMS.number.fullmatch(text)
     if found is None:
         return None
     first, before, second, body, exponent, behind, after = found.groups()
@@ -194,7 +164,7 @@ def _digits(body: str, mark: str) -> str | None:
     if not (rest.isdigit() and rest.isascii()) and rest:
         return None
     if not (whole.isdigit() and whole.isascii()) and whole:
-        groups = _GROUPS.fullmatch(whole) or _INDIAN.fullmatch(whole)
+        groups = _FORMS.groups.fullmatch(whole) or _FORMS.indian.fullmatch(whole)
         if groups is None or groups.group(1) == mark:
             return None
         whole = whole.replace(groups.group(1), "")
@@ -235,7 +205,7 @@ def swapped(text: str) -> str:
 
 def unit_of(text: str) -> str | None:
     """What stands behind a number and is none: kg, °C, kg/m³; None where there is nothing, or no number stands before it."""
-    found = _UNIT.fullmatch(text.strip())
+    found = _FORMS.unit.fullmatch(text.strip())
     if found is None or not is_any_number(found[1]):
         return None
     return found[2]
@@ -259,7 +229,11 @@ def unit_among(cells: Iterable[str]) -> str | None:
     first, last = found[0], found[-1]
     if len(found) > 2 or (len(found) == 2 and last[len(first) :] not in plurals) or not last.startswith(first):
         return None
-    if bare and first.lower() in _TIMES:
+    times = (
+        "k", "m", "b", "t", "g", "l", "tsd", "tsd.", "td", "mio", "mio.", "mrd", "mrd.", "bn", "mn", "mln", "mld", "lakh",
+        "lakhs", "crore", "crores", "cr", "thousand", "million", "billion",
+    )  # fmt: skip
+    if bare and first.lower() in times:  # how many times more: beside numbers without one they are no units
         return None
     return "|".join(found[::-1])
 

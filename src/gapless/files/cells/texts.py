@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gapless.files.cells.cells import AGAINST, BAD, DATE, NUMBER, SURE, Style, Tally
+from gapless.files.cells.cells import How, Style, Tally
 from gapless.files.cells.dates import DAY_FIRST, MONTH_FIRST, is_date
-from gapless.files.cells.kinds import Options
+from gapless.files.cells.labels import is_number
 from gapless.files.cells.notation import (
     COMMA,
+    NOTHING,
     POINT,
     is_ambiguous,
     is_any_number,
@@ -20,16 +21,15 @@ from gapless.files.cells.notation import (
     unit_among,
     without_unit,
 )
-from gapless.files.csv.settle import FEW_VALUES, LOOKED_AT
-from gapless.files.csv.sniff import NOTHING
-from gapless.files.labels import is_number
+from gapless.files.csv.codes import LIMIT
+from gapless.files.csv.columns import Options
 
 
 def usual_mark(columns: Iterable[Sequence[str | None]]) -> str | None:
     """The decimal mark that some cells of these columns insist on, if it is the same for all columns that insist on one."""
     found = set()
     for cells in columns:
-        marks = {mark_of(cell.strip()) for cell in [*{*cells}][:LOOKED_AT] if isinstance(cell, str)} - {None}
+        marks = {mark_of(cell.strip()) for cell in [*{*cells}][: LIMIT.looked_at] if isinstance(cell, str)} - {None}
         found |= marks if len(marks) == 1 else set()
     return found.pop() if len(found) == 1 else None
 
@@ -45,17 +45,22 @@ def as_values(
     style = known or _style(present, times, whole, asked)
     if style is None:
         return None
-    if usual is not None and style.kind == NUMBER:
+    if usual is not None and style.kind == "number":
         style = style._replace(choice=usual)
     style = style._replace(missing=options.missing)
-    choice = options.decimal if style.kind == NUMBER else options.date_order
+    choice = options.decimal if style.kind == "number" else options.date_order
     if choice is not None:
         style = style._replace(choice=choice, asked=True)
     tally = _read(times, style)
-    if tally.counts[AGAINST] and not _sure(tally, times, style) and not style.asked:
+    if tally.counts[How.against] and not _sure(tally, times, style) and not style.asked:
         style = style.other()
         tally = _read(times, style)
-    if known is None and not asked and tally.counts[BAD] and len(present) - len(tally.examples[BAD]) <= FEW_VALUES:
+    if (
+        known is None
+        and not asked
+        and tally.counts[How.bad]
+        and len(present) - len(tally.examples[How.bad]) <= LIMIT.few_values
+    ):
         return None
     found = {cell: style.read(cell)[0] for cell in times}
     values = np.array([np.nan if cell is None else found[cell.strip()] for cell in cells])
@@ -66,7 +71,7 @@ def _style(present: Sequence[str], times: Counter[str], whole: int, asked: bool)
     """Numbers or dates, where most of the cells are some; the mark or the order where no cell decides."""
     days = sum(times[cell] for cell in present if is_date(cell))
     if 2 * days > whole and not asked:
-        return Style(DATE, MONTH_FIRST if any("/" in cell for cell in present) else DAY_FIRST)
+        return Style("date", MONTH_FIRST if any("/" in cell for cell in present) else DAY_FIRST)
     numbers = sum(times[cell] for cell in present if is_number(cell) or is_any_number(cell))
     unit = unit_among(present)
     if unit is not None:
@@ -79,12 +84,12 @@ def _style(present: Sequence[str], times: Counter[str], whole: int, asked: bool)
         if parted and all("." in cell for cell in parted) and any(cell.count(".") > 1 for cell in present)
         else POINT
     )
-    return Style(NUMBER, mark, unit)
+    return Style("number", mark, unit)
 
 
 def _sure(tally: Tally, times: Counter[str], style: Style) -> bool:
     """Whether a cell insists on the style's choice; plain numbers are not in the tally."""
-    return bool(tally.counts[SURE]) or any(_plain(cell, style) and mark_of(cell) == style.choice for cell in times)
+    return bool(tally.counts[How.sure]) or any(_plain(cell, style) and mark_of(cell) == style.choice for cell in times)
 
 
 def _read(times: Counter[str], style: Style) -> Tally:
@@ -100,7 +105,7 @@ def _read(times: Counter[str], style: Style) -> Tally:
 def _plain(cell: str, style: Style) -> bool:
     """Whether a cell is a number as Python writes it: nothing is said of such."""
     return (
-        style.kind == NUMBER
+        style.kind == "number"
         and style.choice == POINT
         and style.unit is None
         and is_number(cell)

@@ -10,78 +10,31 @@ from __future__ import annotations
 import math
 import os
 import threading
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gapless._runtime.threads import run_in_parts, thread_team
 from gapless.files import text_blocks as blocks
-from gapless.files.cells.cells import BAD, DATE, INFINITE, NUMBER, Style, Tally
-from gapless.files.cells.cells import MISSING as NO_VALUE
-from gapless.files.cells.notation import COMMA, swapped
+from gapless.files.cells.cells import How, Tally
+from gapless.files.cells.notation import MISSING, NOTHING, swapped
 from gapless.files.csv import words as csv_words
-from gapless.files.csv.columns import Roles
-from gapless.files.csv.sniff import MISSING, NOTHING
-from gapless.files.dataset import data_error
+from gapless.files.csv.codes import BYTE, END, KIND, PAD, WHOLE, Cells, Columns, Known
+from gapless.files.csv.plain_scan import scanner
+from gapless.files.csv.plan import Change, Plan, Problem, Table, column_of
+from gapless.files.csv.scan_number import powers_of_five, powers_of_two
+from gapless.files.problems import data_error
 from gapless.files.text_blocks import Room, open_text
 
 #: Bytes of one record: a longer one is a file that is no table.
 LONGEST_RECORD_BYTES = 1 << 28
 
-#: The texts that stand for no value, each in a word.
-PACKED = np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 
-
-class Plan(NamedTuple):
-    """What the blocks are scanned for."""
-
-    path: str
-    separator: str
-    newline: str
-    encoding: str
-    names: list[str] | None
-    kinds: np.ndarray  # of every column of the file
-    place: np.ndarray  # of every column in X; negative: label and weights
-    roles: Roles
-    typed: bool
-    fixed: bool  # the columns are a model's
-    head: int  # bytes before the first row
-    line: int  # of the file that the first row begins in
-    record: float  # bytes of one, about
-    end: int | None  # bytes of the file before what stands below the table
-    styles: dict[int, Style]  # of columns that are no texts; others are plain numbers
-    style: Style  # of the others
-    missing: frozenset[str]  # words for no value besides the usual ones
-    all_texts: frozenset[int]  # columns of texts however many there are
-    regression: bool  # labels are numbers, whatever texts are among them
-
-    @property
-    def texts(self) -> list[int]:
-        """The columns of texts, in the order of the file."""
-        from gapless.files.csv.scan_columns import TEXT
-
-        return [*(self.kinds >= TEXT).nonzero()[0].tolist()]
-
-    @property
-    def commas(self) -> np.ndarray:
-        """Of every column: whether its numbers have decimal commas."""
-        found = np.zeros(self.kinds.size, dtype=bool)
-        found[[j for j, style in self.styles.items() if style.kind == NUMBER and style.choice == COMMA]] = True
-        return found & (self.kinds == 1)
-
-    def style_of(self, column: int) -> Style:
-        return self.styles.get(column, self.style)
-
-
-class Problem(NamedTuple):
-    offset: int  # bytes of the file before the record
-    column: int  # -1: the whole record
-    words: str
-
-
-class Change(NamedTuple):
-    """Columns that are of another kind than their first cells said."""
-
-    kinds: dict[int, int]
+@lru_cache(maxsize=1)
+def packed_words() -> np.ndarray:
+    """The texts that stand for no value, each in a word of eight bytes."""
+    return np.array([int.from_bytes(text.encode("ascii"), "little") for text in MISSING], dtype=np.uint64)
 
 
 class _Block(NamedTuple):
@@ -99,24 +52,8 @@ class _Block(NamedTuple):
         return not (self.problems or self.change)
 
 
-class Table(NamedTuple):
-    """All blocks: the rows, with the codes of each block's worker where a column holds texts, and what odd cells said."""
-
-    X: np.ndarray
-    extra: np.ndarray  # labels and weights
-    whole: bool
-    codes: list[tuple[int, int]]  # (rows, worker) of each block
-    texts: list[
-        list[list[str | None]]
-    ]  # of each worker, of each column of texts: in the order of its codes; None is no value
-    tallies: dict[int, Tally]
-    bad: dict[int, Problem]  # the first cell of a column that is no number
-
-
 def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Change | Problem:
     """All blocks, by so many threads; or what is wrong with the first one that is not fine. `rows` is an estimate."""
-    from gapless._runtime.threads import run_in_parts, thread_team
-
     stream, _ = open_text(plan.path, plan.encoding, plan.end)
     with stream:
         source = _Source(stream, plan, rows, dtype)
@@ -146,7 +83,7 @@ def scan_blocks(plan: Plan, threads: int, rows: int, dtype: Any) -> Table | Chan
         source.extra.whole(),
         all(block.whole for block in done),
         [(block.rows, block.worker) for block in done],
-        [worker.texts.told(plan) for worker in workers],
+        [_texts_of(worker.texts, plan) for worker in workers],
         tallies,
         bad,
     )
@@ -170,13 +107,9 @@ class _Source:
     """Hands out the blocks in order, to one thread at a time."""
 
     def __init__(self, stream: Any, plan: Plan, rows: int, dtype: Any) -> None:
-        few_rows = 128
-        from gapless.files.csv.plain_scan import scanner
-
+        few_rows = 128  # where records are long there are more bytes in a block: a column is worth beginning with for some rows
         self.stream, self.plan = stream, plan
-        # Where records are long there are more bytes in a block: a column is worth beginning with for some rows.
-        size = max(blocks.CELLS, min(int(few_rows * plan.record), 16 * blocks.CELLS))
-        self.size = size
+        self.size = max(blocks.CELLS, min(int(few_rows * plan.record), 16 * blocks.CELLS))
         self.scanner = scanner(os.path.getsize(plan.path))
         self.X = Room(rows, len(plan.roles.features), dtype)
         self.extra = Room(rows, 1 if plan.roles.weights is None else 2, np.float64)
@@ -196,9 +129,6 @@ class _Source:
 
     def _cut(self, worker: _Worker) -> _Task | None:
         """The next block, into the worker's memory; None where it has no record."""
-        from gapless.files.csv.scan_bytes import PAD
-        from gapless.files.csv.scan_cells import FINE
-
         plan, rest = self.plan, self.rest
         want = len(rest) + max(self.size, len(rest))  # after one long line: look for its end in larger steps
         if want > 2 * LONGEST_RECORD_BYTES:
@@ -228,66 +158,34 @@ class _Source:
         )
         self.rest = buffer[stop:end].tobytes()
         offset = self.offset - PAD
-        if wrong != FINE:
+        if wrong != END.fine:
             self.ended = True
         elif rows == 0 and not last and stop == begin:  # no line end in it
             self.rest = buffer[PAD:end].tobytes()
             return None
         self.offset += stop - PAD
-        if rows == 0 and wrong == FINE:
+        if rows == 0 and wrong == END.fine:
             return None
         self.number += 1
         return _Task(self.number, offset, begin, stop, rows, self.X.take(rows), self.extra.take(rows), wrong, cells)
 
 
-class _Texts:
-    """The texts that a worker knows."""
-
-    def __init__(self, columns: int) -> None:
-        first_texts, first_pool = (
-            1 << 8,
-            1 << 14,
-        )  # texts that a worker has room for, and their bytes, before it asks for more
-        from gapless.files.csv.scan_columns import KNOWN, SPARSE
-
-        self.state = np.zeros(2, dtype=np.int64)
-        self.counts = np.zeros(columns, dtype=np.int64)
-        self.table = np.zeros(SPARSE * first_texts, dtype=np.int32)
-        self.known = np.empty((first_texts, KNOWN), dtype=np.uint64)
-        self.pool = np.empty(first_pool, dtype=np.uint8)
-
-    def grow(self, scanner: Any) -> None:
-        from gapless.files.csv.scan_columns import SPARSE
-
-        n, used = self.state.tolist()
-        if n < len(self.known):
-            pool = np.empty(4 * self.pool.size, dtype=np.uint8)
-            pool[:used] = self.pool[:used]
-            self.pool = pool
-            return
-        known = np.empty((4 * n, self.known.shape[1]), dtype=np.uint64)
-        known[:n] = self.known
-        self.known = known
-        self.table = np.zeros(SPARSE * len(known), dtype=np.int32)
-        scanner.place_texts(self.table, known, n)
-
-    def told(self, plan: Plan) -> list[list[str | None]]:
-        """For each column of texts, what its codes stand for."""
-        from gapless.files.csv.scan_columns import TEXT
-
-        columns = plan.texts
-        told: list[list[str | None]] = [[] for _ in columns]
-        raw = self.pool[: self.state[1]].tobytes()
-        plain = raw.decode("ascii") if raw.isascii() else None
-        missing = [NOTHING | plan.missing if plan.kinds[j] == TEXT else () for j in columns]
-        for begin, tag in self.known[: self.state[0], 3:5].tolist():
-            rest, slot = divmod(tag, len(columns))
-            end = begin + (rest >> 1)
-            text = (plain[begin:end] if plain is not None else raw[begin:end].decode("utf-8")).strip()
-            if rest & 1:
-                text = text.replace('""', '"')
-            told[slot].append(None if text in missing[slot] else text)
-        return told
+def _texts_of(known: Known, plan: Plan) -> list[list[str | None]]:
+    """For each column of texts, what its codes stand for."""
+    columns = plan.texts
+    told: list[list[str | None]] = [[] for _ in columns]
+    n, used = known.state.tolist()
+    raw = known.pool[:used].tobytes()
+    plain = raw.decode("ascii") if raw.isascii() else None
+    missing = [NOTHING | plan.missing if plan.kinds[j] == KIND.text else () for j in columns]
+    for begin, tag in known.words[:n, 3:5].tolist():
+        rest, slot = divmod(tag, len(columns))
+        end = begin + (rest >> 1)
+        text = (plain[begin:end] if plain is not None else raw[begin:end].decode("utf-8")).strip()
+        if rest & 1:
+            text = text.replace('""', '"')
+        told[slot].append(None if text in missing[slot] else text)
+    return told
 
 
 def _memory(size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -303,13 +201,13 @@ class _Worker:
 
     def __init__(self, number: int, plan: Plan, source: _Source) -> None:
         self.number, self.plan, self.source = number, plan, source
-        self.columns = len(plan.texts)
-        self.texts = _Texts(self.columns)
+        self.columns = Columns(plan.kinds, plan.place, len(plan.texts))
+        self.texts = Known.of(self.columns.n_texts)
         self.done: list[_Block] = []
         self.tallies: dict[int, Tally] = {}
         self.bad: dict[int, Problem] = {}
         self.commas = plan.commas
-        self.dated = [j for j, style in plan.styles.items() if style.kind == DATE and plan.kinds[j] == 1]
+        self.dated = [j for j, style in plan.styles.items() if style.kind == "date" and plan.kinds[j] == KIND.number]
         try:
             self.buffer, self.ends, self.begins = _spare.pop()
         except IndexError:  # others may read too: asking first would not do
@@ -318,12 +216,9 @@ class _Worker:
 
     def make_room(self, size: int) -> None:
         """For a block of so many bytes, a line end that is added and what is read for nothing."""
-        from gapless.files.csv.scan_bytes import PAD
-
         if self.buffer.size < size + 2 * PAD + 1:
-            self.buffer, self.ends, self.begins = _memory(
-                size + size // 4 + 2 * PAD + 1
-            )  # and the usual rest of a record
+            usual_rest = size // 4  # bytes of a record that is not whole
+            self.buffer, self.ends, self.begins = _memory(size + usual_rest + 2 * PAD + 1)
 
     def leave(self) -> None:
         """What was touched once is kept for the next file."""
@@ -344,42 +239,31 @@ class _Worker:
 
     def _scan(self, task: _Task) -> _Block:
         """One block by the compiled scanner; what it leaves open is read here."""
-        from gapless.files.csv import scan_columns as scan
-        from gapless.files.csv.scan_number import POINT, WHOLE, powers_of_five, powers_of_two
-
-        plan, texts, rows, roles = self.plan, self.texts, task.rows, self.plan.roles
+        plan, roles = self.plan, self.plan.roles
         X = task.X if self.source.direct else np.empty(task.X.shape)
-        cells = rows * int((plan.kinds == scan.NUMBER).sum())
+        cells = task.rows * len(plan.numbers)
         if len(self.odd) < cells:
             self.odd = np.empty((cells + cells // 4, 4), dtype=np.uint32)
         facts = np.zeros(5, dtype=np.int64)
         if self.commas.any():
             self._swap(task)
-        while True:
-            status = self.source.scanner.scan_columns(
-                self.buffer, self.ends, self.begins, rows, plan.kinds, plan.place, self.columns, X, task.extra,
-                PACKED, self.odd, facts, texts.state, texts.counts, texts.table, texts.known, texts.pool,
-                powers_of_five(), powers_of_two(),
-            )  # fmt: skip
-            if status != scan.FULL:
-                break
-            texts.grow(self.source.scanner)
+        status = self._scan_columns(task, X, facts)
         problems: list[Problem] = []
         change: dict[int, int] = {}
-        if status == scan.TOO_MANY_TEXTS:
+        if status == END.too_many_texts:
             column = int(facts[3])
             if column == roles.label or column in plan.all_texts:
                 problems.append(self._problem(task, int(facts[4]), column, csv_words.too_many(plan, column)))
             else:
-                change[column] = scan.SKIP
+                change[column] = KIND.skip
         whole = not facts[2]
         if facts[0] or self.dated:
             whole = self._odd_cells(task, X, int(facts[0]), problems, change) and whole
         label = task.extra[:, 0]
-        if roles.label is not None and plan.kinds[roles.label] == scan.NUMBER:
+        if roles.label is not None and plan.kinds[roles.label] == KIND.number:
             huge = not whole and bool((np.abs(label) > WHOLE).any())
-            if huge and not (self.buffer[task.begin : task.end] == POINT).any():
-                change[roles.label] = scan.LABEL  # what stands there is told by the text
+            if huge and not (self.buffer[task.begin : task.end] == BYTE.point).any():
+                change[roles.label] = KIND.label  # what stands there is told by the text
         if facts[1] and not change:
             problems += self._absent(task, X)
         if roles.weights is not None and (task.extra[:, 1] < 0).any():
@@ -390,71 +274,74 @@ class _Worker:
             problems.append(Problem(task.offset + task.end, -1, words))
         if not self.source.direct:
             task.X[:] = X
-        return _Block(task.number, rows, self.number, whole, problems, change)
+        return _Block(task.number, task.rows, self.number, whole, problems, change)
+
+    def _scan_columns(self, task: _Task, X: np.ndarray, facts: np.ndarray) -> int:
+        """The scanner's answer, after the texts that it knows got the room that they need."""
+        cells, scan = Cells(self.buffer, self.ends, self.begins, task.rows), self.source.scanner
+        packed = packed_words()
+        while True:
+            status = scan.scan_columns(
+                cells, self.columns, X, task.extra, packed, self.odd, facts, self.texts, powers_of_five(), powers_of_two()
+            )  # fmt: skip
+            if status != END.full:
+                return status
+            n_words = len(self.texts.words)
+            self.texts = self.texts.grow()
+            if len(self.texts.words) > n_words:
+                scan.place_texts(self.texts.table, self.texts.words, n_words)
 
     def _swap(self, task: _Task) -> None:
         """Points for commas and commas for points, where a column has decimal commas: the scanner knows points."""
-        comma_byte, point_byte = 44, 46
         width = self.plan.kinds.size
         text = self.buffer[task.begin : task.end]
-        places = np.flatnonzero((text == comma_byte) | (text == point_byte)) + task.begin
+        places = np.flatnonzero((text == BYTE.comma) | (text == BYTE.point)) + task.begin
         ends = self.ends[: task.rows * width]
         cells = np.searchsorted(ends, places)
         inside = (cells < ends.size) & self.commas[cells % width]
         places, cells = places[inside], cells[inside]
-        self.buffer[places[ends[cells] != places]] ^= comma_byte ^ point_byte
+        self.buffer[places[ends[cells] != places]] ^= BYTE.comma ^ BYTE.point
 
     def _problem(self, task: _Task, row: int, column: int, words: str) -> Problem:
         return Problem(task.offset + int(self.begins[row]), column, words)
 
+    def _no_number(self, task: _Task, row: int, column: int, cell: str) -> Problem:
+        first = task.offset + int(self.begins[row]) == 0
+        return self._problem(task, row, column, csv_words.no_number(cell, self.plan, first))
+
     def _decoded(self, begin: int, end: int) -> str:
         return self.buffer[begin:end].tobytes().decode("utf-8")
 
-    def _odd_cells(
-        self,
-        task: _Task,
-        X: np.ndarray,
-        n: int,
-        problems: list[Problem],
-        change: dict[int, int],
-    ) -> bool:
+    def _odd_cells(self, task: _Task, X: np.ndarray, n: int, problems: list[Problem], change: dict[int, int]) -> bool:
         """Number cells that Python has to read: each into its place, or what is wrong with it; whether labels are whole."""
-        from gapless.files.csv import scan_columns as scan
-
         plan, roles = self.plan, self.plan.roles
-
-        def values(column: int) -> np.ndarray:
-            to = int(plan.place[column])
-            return X[:, to] if to >= 0 else task.extra[:, -1 - to]
-
         whole = True
         last, style, tally, into = -1, plan.style, Tally(), X[:, 0]
         odd = self.odd[:n]
         for row, column, begin, end in odd.tolist():
             if column != last:
-                last, style, into = column, plan.style_of(column), values(column)
+                last, style, into = column, plan.style_of(column), column_of(plan, column, X, task.extra)
                 tally = self.tallies.setdefault(column, Tally())
             token = self._decoded(begin, end).strip()
             token = swapped(token) if self.commas[column] else token
             value, how = tally.read(token, style)
             into[row] = value
             whole = whole and column != roles.label
-            if how == INFINITE:
+            if how == How.infinite:
                 problems.append(self._problem(task, row, column, csv_words.not_finite(token)))
-            elif how == BAD and column == roles.label:
+            elif how == How.bad and column == roles.label:
                 if not plan.regression:
-                    change[column] = scan.LABEL
-            elif how == BAD or (
-                how == NO_VALUE and column != roles.label and (not plan.typed or column == roles.weights)
+                    change[column] = KIND.label
+            elif how == How.bad or (
+                how == How.missing and column != roles.label and (not plan.typed or column == roles.weights)
             ):
-                first = task.offset + int(self.begins[row]) == 0
-                problem = self._problem(task, row, column, csv_words.no_number(token, plan, first))
+                problem = self._no_number(task, row, column, token)
                 if plan.typed and column != roles.weights:
                     self.bad[column] = min(problem, self.bad.get(column, problem))
                 else:
                     problems.append(problem)
         for column in self.dated:
-            self._undated(column, values(column), odd)
+            self._undated(column, column_of(plan, column, X, task.extra), odd)
         return whole
 
     def _undated(self, column: int, values: np.ndarray, odd: np.ndarray) -> None:
@@ -483,5 +370,4 @@ class _Worker:
         cell = self._decoded(begin, int(self.ends[k])).strip()
         cell = cell[1:-1].strip() if cell[:1] == '"' else cell
         cell = swapped(cell) if self.commas[j] else cell
-        first = task.offset + int(self.begins[i]) == 0
-        return [self._problem(task, i, j, csv_words.no_number(cell, plan, first))]
+        return [self._no_number(task, i, j, cell)]

@@ -5,12 +5,55 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from gapless.files.dataset import Expected, Labels, data_error, listed
+from gapless.files.dataset import Labels
+from gapless.files.expected import Expected
+from gapless.files.problems import data_error, listed
 
 LABEL_NAMES = ("y", "label", "target", "class")
 
 Column = str | int
+
+
+class Options(NamedTuple):
+    """What the user said of the cells; columns by their positions."""
+
+    decimal: str | None = None
+    date_order: str | None = None
+    missing: frozenset[str] = frozenset()
+    texts: frozenset[int] = frozenset()
+    numbers: frozenset[int] = frozenset()
+
+
+class Request(NamedTuple):
+    """What a caller asks of a table, columns by their names or numbers: the parameters of `read_data` of these names."""
+
+    target: Column | None = None
+    weights: Column | None = None
+    drop: Sequence[Column] = ()
+    labels: Labels = "required"
+    expected: Expected | None = None
+    typed: bool = False
+    categories: Sequence[Column] = ()
+    numbers: Sequence[Column] = ()
+    decimal: str | None = None
+    date_order: str | None = None
+    missing: Sequence[str] = ()
+
+    @property
+    def with_texts(self) -> bool:
+        """Whether columns may hold texts and dates, and lack values."""
+        return self.typed or (self.expected is not None and self.expected.typed)
+
+    def options(self, names: Sequence[str] | None, width: int, path: str) -> Options:
+        """What is said of the cells, by this caller or by the model."""
+        texts, numbers = (
+            frozenset(position(column, names, width, what, path) for column in columns)
+            for what, columns in (("categories", self.categories), ("numbers", self.numbers))
+        )
+        known = frozenset() if self.expected is None else self.expected.missing
+        return Options(self.decimal, self.date_order, frozenset(self.missing) | known, texts, numbers)
 
 
 @dataclass(frozen=True)
@@ -69,18 +112,9 @@ def _near(column: str, names: Sequence[str]) -> list[str]:
     return [folded[match] for match in close]
 
 
-def assign(
-    names: Sequence[str] | None,
-    width: int,
-    path: str,
-    *,
-    target: Column | None = None,
-    weights: Column | None = None,
-    drop: Sequence[Column] = (),
-    labels: Labels = "required",
-    expected: Expected | None = None,
-) -> Roles:
+def assign(names: Sequence[str] | None, width: int, path: str, asked: Request) -> Roles:
     """Settle every column's role, or say which column is missing or one too many."""
+    target, weights, drop, labels, expected = asked[:5]
     known = None if expected is None or expected.weights not in (names or ()) else expected.weights
     if weights is None and known is not None and known not in (target, *drop):  # the model was trained with them
         weights, drop = (known, drop) if labels == "required" else (None, [*drop, known])
@@ -108,12 +142,7 @@ def _usual(names: Sequence[str], among: list[int]) -> int | None:
 
 
 def _for_training(
-    names: Sequence[str] | None,
-    rest: list[int],
-    label: int | None,
-    weight: int | None,
-    path: str,
-    labels: Labels,
+    names: Sequence[str] | None, rest: list[int], label: int | None, weight: int | None, path: str, labels: Labels
 ) -> Roles:
     notes = []
     if label is None and rest and labels == "required":

@@ -9,55 +9,19 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from gapless.files.cells.labels import is_number
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.columns import Column
 from gapless.files.csv.sniff import Sample, has_header
-from gapless.files.dataset import listed
-from gapless.files.labels import is_number
+from gapless.files.problems import listed
 
-MOST_TITLES = 30  # records above a header
-SUMS = frozenset(
-    (
-        *(
-            "total",
-            "totals",
-            "sum",
-            "sums",
-            "subtotal",
-            "grand total",
-            "overall",
-            "summe",
-            "gesamt",
-            "gesamtsumme",
-            "insgesamt",
-        ),
-        *(
-            "totale",
-            "somme",
-            "suma",
-            "total général",
-            "total general",
-            "soma",
-            "totaal",
-            "average",
-            "avg",
-            "mean",
-            "median",
-        ),
-        *(
-            "durchschnitt",
-            "mittelwert",
-            "mittel",
-            "schnitt",
-            "moyenne",
-            "moy",
-            "média",
-            "media",
-            "promedio",
-            "gemiddelde",
-        ),
-        *("count", "anzahl", "min", "max", "minimum", "maximum", "std", "stddev", "std dev", "st.dev", "average/total"),
-    )
-)
+#: What a line of sums below a table begins with, in lower case.
+SUMS = frozenset((
+    "total", "totals", "sum", "sums", "subtotal", "grand total", "overall", "summe", "gesamt", "gesamtsumme", "insgesamt",
+    "totale", "somme", "suma", "total général", "total general", "soma", "totaal", "average", "avg", "mean", "median",
+    "durchschnitt", "mittelwert", "mittel", "schnitt", "moyenne", "moy", "média", "media", "promedio", "gemiddelde", "count",
+    "anzahl", "min", "max", "minimum", "maximum", "std", "stddev", "std dev", "st.dev", "average/total",
+))  # fmt: skip
 
 
 class Layout(NamedTuple):
@@ -77,7 +41,7 @@ def layout(
     """Find header, names and width. `asked` are columns that the caller named, `known` the names of a model, `needed` those of
     its features."""
     records = [cells for _, cells in found.records]
-    for k in range(min(MOST_TITLES, len(records))):
+    for k in range(min(LIMIT.most_titles, len(records))):
         records[k] = [cell.strip() for cell in records[k]]
     wanted = {*needed, *(name for name in asked if isinstance(name, str))}
     told: list[str] = []
@@ -121,7 +85,7 @@ def layout(
 def _begin(records: Sequence[Sequence[str]], wanted: Collection[str]) -> int:
     """The record that the table begins with: the first with all names of the model, else the first one as long as most are."""
     if wanted:
-        for at, cells in enumerate(records[:MOST_TITLES]):
+        for at, cells in enumerate(records[: LIMIT.most_titles]):
             if {*wanted} <= {*cells}:
                 return at
     if len(records) < 3:
@@ -130,7 +94,7 @@ def _begin(records: Sequence[Sequence[str]], wanted: Collection[str]) -> int:
     width = max(lengths, key=lambda size: (lengths[size], size))
     if 2 * lengths[width] <= len(records):
         return 0
-    for at, cells in enumerate(records[:MOST_TITLES]):
+    for at, cells in enumerate(records[: LIMIT.most_titles]):
         filled = sum(map(bool, cells))
         beside = abs(len(cells) - width) == 1 and filled > 1  # a header that lacks the index, or ends with a separator
         title = (not beside and (len(cells) != width and filled < width)) or (width > 2 and filled <= 1)

@@ -13,10 +13,7 @@ import numpy as np
 
 from gapless._compile.jit import kept
 from gapless.files.csv import scan_cells, scan_columns
-from gapless.files.csv.scan_bytes import QUOTE
-from gapless.files.csv.scan_cells import BAD_QUOTE, RAGGED
-from gapless.files.csv.scan_columns import FINE, FULL, MOST_TEXTS, NUMBER, SKIP, TEXT, TOO_MANY_TEXTS
-from gapless.files.csv.scan_number import WHOLE
+from gapless.files.csv.codes import BYTE, END, KIND, LIMIT, WHOLE, Cells, Columns, Known
 
 #: Bytes of the largest file that is read this way: about a second.
 SMALL = 1 << 20
@@ -43,7 +40,9 @@ def cut(
 ) -> tuple[int, int, int, int]:
     """Where cells end and records begin."""
     data = text[:end].tobytes()
-    marks = np.flatnonzero((text[begin:end] == separator) | (text[begin:end] == newline) | (text[begin:end] == QUOTE))
+    marks = np.flatnonzero(
+        (text[begin:end] == separator) | (text[begin:end] == newline) | (text[begin:end] == BYTE.quote)
+    )
     found: list[int] = []  # where the cells of whole records end
     starts: list[int] = []
     cells: list[int] = []  # of this record
@@ -53,18 +52,18 @@ def cut(
         if at < closed:
             continue
         mark = data[at]
-        if mark == QUOTE:
+        if mark == BYTE.quote:
             if data[cell:at].strip(b" \t"):
                 continue  # not at the beginning of a cell
             closed = _behind(data, at + 1, end)
             if closed > end or (closed == end and not last):
                 if last:
-                    return _handed_over(found, starts, ends, begins, record, BAD_QUOTE, len(cells))
+                    return _handed_over(found, starts, ends, begins, record, END.bad_quote, len(cells))
                 break
             while closed < end and data[closed] in b" \t\r" and data[closed] not in (separator, newline):
                 closed += 1
             if closed < end and data[closed] not in (separator, newline):
-                return _handed_over(found, starts, ends, begins, record, BAD_QUOTE, len(cells))
+                return _handed_over(found, starts, ends, begins, record, END.bad_quote, len(cells))
             continue
         cells.append(at)
         cell = at + 1
@@ -74,9 +73,9 @@ def cut(
             starts.append(record)
             found += cells
         elif len(cells) != 1 or data[record:at].strip(_BLANK):
-            return _handed_over(found, starts, ends, begins, record, RAGGED, len(cells))
+            return _handed_over(found, starts, ends, begins, record, END.ragged, len(cells))
         record, cells = cell, []
-    return _handed_over(found, starts, ends, begins, record, FINE, 0)
+    return _handed_over(found, starts, ends, begins, record, END.fine, 0)
 
 
 def _behind(data: bytes, at: int, end: int) -> int:
@@ -97,10 +96,10 @@ def _handed_over(
 
 
 def scan_plainly(
-    text: np.ndarray, ends: Any, begins: Any, rows: int, kinds: Any, place: Any, n_texts: int, X: Any, extra: Any,
-    missing: Any, odd: Any, facts: Any, state: Any, counts: Any, table: Any, known: Any, pool: Any, fives: Any, twos: Any,
+    cells: Cells, columns: Columns, X: Any, extra: Any, missing: Any, odd: Any, facts: Any, known: Known, fives: Any, twos: Any
 ) -> int:  # fmt: skip
     """What the cells say, column by column."""
+    (text, ends, begins, rows), (kinds, place, n_texts) = cells, columns
     width = kinds.size
     until = ends[: rows * width].astype(np.int64).reshape(rows, width)
     since = np.column_stack((begins[:rows].astype(np.int64), until[:, :-1] + 1))
@@ -110,24 +109,24 @@ def scan_plainly(
         to = int(place[j])
         out = X[:, to] if to >= 0 else extra[:, -1 - to]
         spans = zip(since[:, j].tolist(), until[:, j].tolist())
-        if kinds[j] == NUMBER:
+        if kinds[j] == KIND.number:
             whole = _numbers(data, spans, j, out, absent, odd, facts)
             if to == -1 and not whole:
                 facts[2] = 1
-        elif kinds[j] != SKIP:
-            slot = int((kinds[:j] >= TEXT).sum())
+        elif kinds[j] != KIND.skip:
+            slot = int((kinds[:j] >= KIND.text).sum())
             start = int(facts[4]) if j == facts[3] else 0
-            stopped = _texts(data, spans, start, out, slot, n_texts, state, counts, known, pool)
+            stopped = _texts(data, spans, start, out, slot, n_texts, known)
             if stopped < rows:
                 facts[3], facts[4] = j, stopped
-                return TOO_MANY_TEXTS if counts[slot] >= MOST_TEXTS else FULL
-    return FINE
+                return END.too_many_texts if known.counts[slot] >= LIMIT.most_texts else END.full
+    return END.fine
 
 
 def _bare(data: bytes, begin: int, end: int) -> tuple[int, int, bool]:
     """A cell without white space and quotes; whether it had quotes."""
     begin, end = _stripped(data, begin, end)
-    if end < begin + 2 or data[begin] != QUOTE or data[end - 1] != QUOTE:
+    if end < begin + 2 or data[begin] != BYTE.quote or data[end - 1] != BYTE.quote:
         return begin, end, False
     return *_stripped(data, begin + 1, end - 1), True
 
@@ -172,9 +171,8 @@ def _plain(found: re.Match[bytes], value: float) -> bool:
     return not digits or least <= abs(value) < large
 
 
-def _texts(
-    data: bytes, spans: Any, start: int, out: np.ndarray, slot: int, n_texts: int, state: Any, counts: Any, known: Any, pool: Any
-) -> int:  # fmt: skip
+def _texts(data: bytes, spans: Any, start: int, out: np.ndarray, slot: int, n_texts: int, texts: Known) -> int:
+    state, counts, _, known, pool = texts
     codes: dict[tuple[int, bytes], int] = {}
     raw = pool[: int(state[1])].tobytes()
     for at, tag, code in known[: int(state[0]), 3:6].tolist():
@@ -188,11 +186,11 @@ def _texts(
             out[row] = -1.0
             continue
         cell = data[begin:end]
-        tag = (len(cell) << 1 | (quoted and QUOTE in cell)) * n_texts + slot
+        tag = (len(cell) << 1 | (quoted and BYTE.quote in cell)) * n_texts + slot
         code = codes.get((tag, cell), -1)
         if code < 0:
             n, used = int(state[0]), int(state[1])
-            if n == known.shape[0] or used + len(cell) + 8 > pool.size or counts[slot] >= MOST_TEXTS:
+            if n == known.shape[0] or used + len(cell) + 8 > pool.size or counts[slot] >= LIMIT.most_texts:
                 return row
             code = codes[tag, cell] = int(counts[slot])
             known[n, 3:6] = used, tag, code

@@ -11,9 +11,6 @@ from numba import types
 
 from gapless._compile.jit import compiled, instruction
 
-SPACE, TAB, LF, CR, QUOTE = 32, 9, 10, 13, 34
-PAD = 64  # bytes that may be read before the first one and behind the last
-
 
 @instruction(lambda text, at, byte: np.uint64(sum(1 << k for k in range(64) if text[int(at) + k] == byte)))
 def hits(context, text, at, byte):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.files.csv.scan_bytes import CR, QUOTE, SPACE, TAB, hits, leading_zeros, ones, trailing_zeros
-
-FINE, RAGGED, BAD_QUOTE = 0, 1, 2  # what a cut ends with
+from gapless.files.csv.codes import BYTE, END
+from gapless.files.csv.scan_bytes import hits, leading_zeros, ones, trailing_zeros
 
 
 @compiled
@@ -22,7 +21,7 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
     Returns (records, where the next one begins, what is wrong with that one, its cells).
     """
     one, lanes = np.uint64(1), np.uint64(64)
-    sep, mark, quote = np.uint8(separator), np.uint8(newline), np.uint8(QUOTE)
+    sep, mark, quote = np.uint8(separator), np.uint8(newline), np.uint8(BYTE.quote)
     at, n, wide = np.uint64(begin), np.uint64(end), np.uint64(width)
     record, cell = at, at  # where they begin
     rows, first, k = np.uint64(0), np.uint64(0), np.uint64(0)  # records, cells before this record, cells
@@ -37,7 +36,7 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
             quotes &= quotes - one
             before = (one << place) - one
             i = cell if (by | on) & before == 0 else at + lanes - leading_zeros((by | on) & before)
-            while i < at + place and (text[i] == SPACE or text[i] == TAB):
+            while i < at + place and (text[i] == BYTE.space or text[i] == BYTE.tab):
                 i += one
             if i == at + place:  # a cell in quotes: what follows is looked at again behind it
                 opened = place
@@ -72,7 +71,7 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
                 rows += one
                 first += wide
             else:
-                return np.int64(rows), np.int64(record), RAGGED, np.int64(i + one - first)
+                return np.int64(rows), np.int64(record), END.ragged, np.int64(i + one - first)
             record = at + place + one
         k += here
         at += lanes
@@ -82,26 +81,29 @@ def cut(text, begin, end, width, separator, newline, last, ends, begins):
                 quotes = hits(text, i, quote)
                 i += trailing_zeros(quotes)  # 64 where there is none
                 if quotes != 0:
-                    if i + one >= n or text[i + one] != QUOTE:
+                    if i + one >= n or text[i + one] != BYTE.quote:
                         break
                     i += one + one
             if i >= n or (i + one == n and not last):  # a quote at the end may be half of two
                 if last:
-                    return np.int64(rows), np.int64(record), BAD_QUOTE, np.int64(k - first)
+                    return np.int64(rows), np.int64(record), END.bad_quote, np.int64(k - first)
                 break
             i += one
             while (
-                i < n and (text[i] == SPACE or text[i] == TAB or text[i] == CR) and text[i] != sep and text[i] != mark
+                i < n
+                and (text[i] == BYTE.space or text[i] == BYTE.tab or text[i] == BYTE.cr)
+                and text[i] != sep
+                and text[i] != mark
             ):
                 i += one
             if i < n and text[i] != sep and text[i] != mark:
-                return np.int64(rows), np.int64(record), BAD_QUOTE, np.int64(k - first)
+                return np.int64(rows), np.int64(record), END.bad_quote, np.int64(k - first)
             at = cell = i
-    return np.int64(rows), np.int64(record), FINE, np.int64(0)
+    return np.int64(rows), np.int64(record), END.fine, np.int64(0)
 
 
 @compiled
 def _blank(text, begin, end):
-    while begin < end and text[begin] <= SPACE:
+    while begin < end and text[begin] <= BYTE.space:
         begin += np.uint64(1)
     return begin == end

@@ -13,55 +13,40 @@ from __future__ import annotations
 import numpy as np
 
 from gapless._compile.jit import compiled
-from gapless.files.csv.scan_bytes import CR, QUOTE, SPACE, hits, trailing_zeros, word
-from gapless.files.csv.scan_number import EXACT_TENS, MINUS, POINT, SMALLEST_POWER, WHOLE, ZERO, number, scaled
-
-SKIP, NUMBER, TEXT, LABEL = 0, 1, 2, 3  # kinds of a column; a label is a text, missing only where it is empty
-FINE, FULL, TOO_MANY_TEXTS = 0, 1, 2  # what a scan ends with
-MOST_TEXTS = 1 << 16  # different texts of a column
-SPARSE = 8  # places of the table of texts for each text: few meet, and a guess is seldom wrong
-KNOWN = 6  # of a text: hash, first and second eight bytes, where it stands in the pool, length and column, code
+from gapless.files.csv.codes import BYTE, END, KIND, LIMIT, WHOLE
+from gapless.files.csv.scan_bytes import hits, trailing_zeros, word
+from gapless.files.csv.scan_number import EXACT_TENS, SMALLEST_POWER, number, scaled
 
 _U = np.uint64
-_ALL, _TOPS = _U(0xFFFFFFFFFFFFFFFF), _U(0x8080808080808080)
-_A, _B, _C = _U(0x9E3779B97F4A7C15), _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)  # odd, with bits everywhere
+_ALL = _U(0xFFFFFFFFFFFFFFFF)
 
 
 @compiled
-def scan_columns(
-    text, ends, begins, rows, kinds, place, n_texts, X, extra, missing, odd, facts, state, counts, table, known, pool, fives, twos
-):  # fmt: skip
-    """Cells into X[:, place], or, where the place is negative, extra[:, -1 - place]. `ends` and `begins` are those of `cut`.
+def scan_columns(cells, columns, X, extra, missing, odd, facts, known, fives, twos):
+    """`Cells` of `Columns` into X[:, place], or, where the place is negative, extra[:, -1 - place].
 
     `missing` are the texts (of up to 8 bytes, packed in a word) that stand for no number: NaN. An empty text has code -1.
-    facts = (odd cells, missing numbers, 1 where a label is no plain whole number, column and row to go on with): a FULL table is
+    facts = (odd cells, missing numbers, 1 where a label is no plain whole number, column and row to go on with): a full table is
     for the caller to enlarge. odd[k] = (row, column, begin, end) of number cells for Python to read.
-    state = (texts, bytes of the pool) and counts[slot] = texts of a column that are known.
     """
-    wide = _U(kinds.size)
     slot = 0
-    for j in range(kinds.size):
-        kind, to = kinds[j], place[j]
+    for j in range(columns.kinds.size):
+        kind, to = columns.kinds[j], columns.place[j]
         if j >= facts[3]:
             start = facts[4] if j == facts[3] else 0
-            if kind == NUMBER:
-                out = X if to >= 0 else extra
-                whole = _numbers(
-                    text, ends, begins, rows, _U(j), wide, out, _U(to if to >= 0 else -1 - to), missing, odd, facts, fives, twos
-                )  # fmt: skip
+            out = X if to >= 0 else extra
+            at = _U(to if to >= 0 else -1 - to)
+            if kind == KIND.number:
+                whole = _numbers(cells, columns, _U(j), out, at, missing, odd, facts, fives, twos)
                 if to == -1 and not whole:
                     facts[2] = 1
-            elif kind != SKIP:
-                out = X if to >= 0 else extra
-                stopped = _texts(
-                    text, ends, begins, start, rows, _U(j), wide, out, _U(to if to >= 0 else -1 - to), _U(slot), _U(n_texts),
-                    state, counts, table, known, pool,
-                )  # fmt: skip
-                if stopped < rows:
+            elif kind != KIND.skip:
+                stopped = _texts(cells, columns, start, _U(j), out, at, _U(slot), known)
+                if stopped < cells.rows:
                     facts[3], facts[4] = j, stopped
-                    return TOO_MANY_TEXTS if counts[slot] >= MOST_TEXTS else FULL
-        slot += kind >= TEXT
-    return FINE
+                    return END.too_many_texts if known.counts[slot] >= LIMIT.most_texts else END.full
+        slot += kind >= KIND.text
+    return END.fine
 
 
 @compiled
@@ -73,23 +58,24 @@ def _eight(digits):
 
 
 @compiled
-def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, facts, fives, twos):
+def _numbers(cells, columns, column, out, to, missing, odd, facts, fives, twos):
     """A column of numbers; whether all of them are whole ones without point and exponent."""
+    text, ends, begins, wide = cells.text, cells.ends, cells.begins, _U(columns.kinds.size)
     one, eight, sixteen = _U(1), _U(8), _U(16)
     zeros, nines = _U(0x3030303030303030), _U(0x7676767676767676)  # the latter and more than 9 make a top bit
-    ones, points = _U(0x0101010101010101), _U(0x1E1E1E1E1E1E1E1E)
+    ones, points, tops = _U(0x0101010101010101), _U(0x1E1E1E1E1E1E1E1E), _U(0x8080808080808080)
     all_whole = True
-    for r in range(_U(rows)):
+    for r in range(_U(cells.rows)):
         begin = _U(begins[r]) if column == 0 else _U(ends[r * wide + column - one]) + one
         end = _U(ends[r * wide + column])
-        negative = text[begin] == MINUS
+        negative = text[begin] == BYTE.minus
         i = begin + _U(negative)
-        e = end - _U(text[end - one] == CR)
+        e = end - _U(text[end - one] == BYTE.cr)
         length = e - i
         if length - one < eight:
             left = _U(64) - (length << _U(3))
             digits = (word(text, i) << left) ^ (zeros << left)
-            if ((digits + nines) | digits) & _TOPS == 0:
+            if ((digits + nines) | digits) & tops == 0:
                 small = np.float64(np.int64(_eight(digits)))
                 out[r, to] = -small if negative else small
                 continue
@@ -98,13 +84,13 @@ def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, fact
             m, before, point, after = _U(0), _U(0), False, _U(0)
             fine = True
             while i + sixteen < e:
-                digit = text[i] - np.uint8(ZERO)
+                digit = text[i] - np.uint8(BYTE.zero)
                 if digit <= 9:
                     m = m * _U(10) + _U(digit)
                     before += one
                     after += _U(point)
                 else:
-                    fine = fine and text[i] == POINT and not point
+                    fine = fine and text[i] == BYTE.point and not point
                     point = True
                 i += one
             left = e - i  # at most 16
@@ -112,7 +98,7 @@ def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, fact
             low &= _ALL if left >= eight else _ALL << (_U(64) - (left << _U(3)))
             high &= _U(0) if left <= eight else _ALL << (_U(128) - (left << _U(3)))
             by, on = low ^ points, high ^ points
-            by, on = (by - ones) & ~by & _TOPS, (on - ones) & ~on & _TOPS
+            by, on = (by - ones) & ~by & tops, (on - ones) & ~on & tops
             digits = left
             if by != 0:
                 there = trailing_zeros(by) & ~_U(7)
@@ -131,7 +117,7 @@ def _numbers(text, ends, begins, rows, column, wide, out, to, missing, odd, fact
                 digits -= one
             elif point:
                 after += sixteen
-            fine = fine and ((low + nines) | low | (high + nines) | high) & _TOPS == 0
+            fine = fine and ((low + nines) | low | (high + nines) | high) & tops == 0
             digits += before
             if fine and digits - one < _U(19):
                 m = m * (_U(10000000000000000) if by | on == 0 else _U(1000000000000000))
@@ -160,11 +146,11 @@ def _bare(text, begin, end):
     """A cell without white space and quotes; whether it had quotes."""
     quoted = False
     for again in range(2):
-        while begin < end and text[begin] <= SPACE:
+        while begin < end and text[begin] <= BYTE.space:
             begin += _U(1)
-        while begin < end and text[end - _U(1)] <= SPACE:
+        while begin < end and text[end - _U(1)] <= BYTE.space:
             end -= _U(1)
-        if again == 1 or end < begin + _U(2) or text[begin] != QUOTE or text[end - _U(1)] != QUOTE:
+        if again == 1 or end < begin + _U(2) or text[begin] != BYTE.quote or text[end - _U(1)] != BYTE.quote:
             break
         quoted = True
         begin, end = begin + _U(1), end - _U(1)
@@ -193,23 +179,28 @@ def _long_way(text, begin, end, row, column, missing, odd, facts, fives, twos):
 
 
 @compiled
-def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts, state, counts, table, known, pool):
-    """A column of texts from row `start` on; the row that finds no place for a new text, else `rows`."""
+def _texts(cells, columns, start, column, out, to, slot, texts):
+    """A column of texts from row `start` on; the row that finds no place for a new text, else the number of rows."""
+    text, ends, begins, rows = cells.text, cells.ends, cells.begins, cells.rows
+    wide, n_texts = _U(columns.kinds.size), _U(columns.n_texts)
+    state, counts, table, known, pool = texts.state, texts.counts, texts.table, texts.words, texts.pool
     one, three, eight, sixteen, bits = _U(1), _U(3), _U(8), _U(16), _U(64)
+    # Odd numbers with bits everywhere: they spread a text over all bits of its hash.
+    a, b, c = _U(0x9E3779B97F4A7C15), _U(0xBF58476D1CE4E5B9), _U(0x94D049BB133111EB)
     mask = _U(table.size - 1)
     shift = bits - trailing_zeros(_U(table.size))
     for r in range(_U(start), _U(rows)):
         begin = _U(begins[r]) if column == 0 else _U(ends[r * wide + column - one]) + one
         end = _U(ends[r * wide + column])
         doubled = _U(0)
-        if begin >= end or text[begin] <= QUOTE or text[end - one] <= SPACE:
+        if begin >= end or text[begin] <= BYTE.quote or text[end - one] <= BYTE.space:
             begin, end, quoted = _bare(text, begin, end)
             if begin >= end:
                 out[r, to] = -1.0
                 continue
             if quoted:
-                i = begin + trailing_zeros(hits(text, begin, np.uint8(QUOTE)))
-                while i < end and text[i] != QUOTE:  # none in the first 64
+                i = begin + trailing_zeros(hits(text, begin, np.uint8(BYTE.quote)))
+                while i < end and text[i] != BYTE.quote:  # none in the first 64
                     i += one
                 doubled = _U(i < end)
         length = end - begin
@@ -218,15 +209,15 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
         part = min(length - part, eight)
         second = word(text, begin + eight) & (_ALL >> ((bits - (part << three)) & _U(63)))
         second = second if part != 0 else _U(0)
-        h = first * _A + second * _B
+        h = first * a + second * b
         if length > sixteen:
             i = begin + sixteen
             while i + eight < end:
-                h = (((h << _U(23)) | (h >> _U(41))) ^ word(text, i)) * _C
+                h = (((h << _U(23)) | (h >> _U(41))) ^ word(text, i)) * c
                 i += eight
-            h = (((h << _U(23)) | (h >> _U(41))) ^ (word(text, i) & (_ALL >> (bits - ((end - i) << three))))) * _C
+            h = (((h << _U(23)) | (h >> _U(41))) ^ (word(text, i) & (_ALL >> (bits - ((end - i) << three))))) * c
         tag = ((length << one) | doubled) * n_texts + slot
-        h += tag * _C
+        h += tag * c
         at = h >> shift  # the upper bits of a product depend on all of its factors
         code = np.int64(-1)
         while table[at] != 0:
@@ -244,7 +235,7 @@ def _texts(text, ends, begins, start, rows, column, wide, out, to, slot, n_texts
             at = (at + one) & mask
         if code < 0:
             n, used = state[0], state[1]
-            if n == known.shape[0] or used + np.int64(length + eight) > pool.size or counts[slot] >= MOST_TEXTS:
+            if n == known.shape[0] or used + np.int64(length + eight) > pool.size or counts[slot] >= LIMIT.most_texts:
                 return np.int64(r)
             code = counts[slot]
             known[n, 0], known[n, 1], known[n, 2], known[n, 3], known[n, 4] = h, first, second, _U(used), tag

@@ -13,12 +13,11 @@ from functools import lru_cache
 import numpy as np
 
 from gapless._compile.jit import compiled
+from gapless.files.csv.codes import BYTE
 from gapless.files.csv.scan_bytes import leading_zeros, upper_half
 
-PLUS, MINUS, POINT, ZERO, LOWER_E = 43, 45, 46, 48, 101
 SMALLEST_POWER, LARGEST_POWER = -342, 308
 EXACT_TENS = tuple(10.0**k for k in range(23))  # each is exact
-WHOLE = 9007199254740992.0  # 2^53: whole numbers up to here are themselves as float64
 
 
 @lru_cache(maxsize=1)
@@ -80,13 +79,13 @@ def number(text, at, end, fives, twos):
     where there may be one that Python has to read."""
     i = at
     negative = False
-    if i < end and (text[i] == MINUS or text[i] == PLUS):
-        negative = text[i] == MINUS
+    if i < end and (text[i] == BYTE.minus or text[i] == BYTE.plus):
+        negative = text[i] == BYTE.minus
         i += 1
     m = np.uint64(0)
     first = i
     while i < end:
-        digit = text[i] - np.uint8(ZERO)
+        digit = text[i] - np.uint8(BYTE.zero)
         if digit > 9:
             break
         m = m * np.uint64(10) + np.uint64(digit)
@@ -94,12 +93,12 @@ def number(text, at, end, fives, twos):
     seen = i - first
     whole = True
     q = 0
-    if i < end and text[i] == POINT:
+    if i < end and text[i] == BYTE.point:
         whole = False
         i += 1
         point = i
         while i < end:
-            digit = text[i] - np.uint8(ZERO)
+            digit = text[i] - np.uint8(BYTE.zero)
             if digit > 9:
                 break
             m = m * np.uint64(10) + np.uint64(digit)
@@ -112,23 +111,23 @@ def number(text, at, end, fives, twos):
     elif seen > 19:  # m may have run over: zeros in front do not count
         digits = seen
         j = first
-        while j < i and (text[j] == ZERO or text[j] == POINT):
-            digits -= text[j] == ZERO
+        while j < i and (text[j] == BYTE.zero or text[j] == BYTE.point):
+            digits -= text[j] == BYTE.zero
             j += 1
         if digits > 19:
             stop = -1
     value = 0.0
     if stop > at:
-        if i < end and (text[i] | np.uint8(32)) == LOWER_E:
+        if i < end and (text[i] | np.uint8(32)) == BYTE.e:
             j = i + 1
             down = False
-            if j < end and (text[j] == MINUS or text[j] == PLUS):
-                down = text[j] == MINUS
+            if j < end and (text[j] == BYTE.minus or text[j] == BYTE.plus):
+                down = text[j] == BYTE.minus
                 j += 1
             power = 0
             start = j
             while j < end:
-                digit = text[j] - np.uint8(ZERO)
+                digit = text[j] - np.uint8(BYTE.zero)
                 if digit > 9:
                     break
                 if power < 100000:

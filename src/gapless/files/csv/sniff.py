@@ -9,20 +9,14 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from gapless.files.cells.dates import is_date
-from gapless.files.cells.notation import is_any_number, is_bare_number
+from gapless.files.cells.labels import is_number
+from gapless.files.cells.notation import NOTHING, is_any_number, is_bare_number
+from gapless.files.csv.codes import LIMIT
 from gapless.files.csv.columns import LABEL_NAMES, Column
-from gapless.files.dataset import data_error
-from gapless.files.labels import is_number
+from gapless.files.problems import data_error
 from gapless.files.text_blocks import open_text
 
 SEPARATORS = {"\t": "tab", ";": "semicolon", "|": "bar", ",": "comma"}  # in the order of preference
-FIRST_BYTES, SAMPLE_BYTES, SAMPLE_ROWS = 1 << 15, 1 << 17, 100
-#: Texts that stand for no value (and the empty cell).
-MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NAN", "NULL", "null", "None", "none", "?", "<NA>", "#N/A")
-NOTHING = frozenset(("", *MISSING))
-NUMBER_BEGINS = frozenset("0123456789+-.iInN")
-SEP_LINE = re.compile(r'"?sep=(.)"?', re.IGNORECASE)
-STRANGE = bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))
 
 
 class Sample(NamedTuple):
@@ -49,14 +43,14 @@ class Sample(NamedTuple):
 def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     """Read the first records; errors in them are left to the scanner, which names them."""
     sample_lines = 150  # enough for them unless many are blank
-    sniffed_lines = 20
+    sniffed_lines, first_bytes = 20, 1 << 15
     stream, found = open_text(path, encoding)
     with stream:
-        start = stream.read(FIRST_BYTES)
-        whole = len(start) < FIRST_BYTES
+        start = stream.read(first_bytes)
+        whole = len(start) < first_bytes
         if not whole and len(start.split(b"\n", sample_lines)) <= sample_lines:
-            start += stream.read(SAMPLE_BYTES)
-            whole = len(start) < FIRST_BYTES + SAMPLE_BYTES
+            start += stream.read(LIMIT.sample_bytes)
+            whole = len(start) < first_bytes + LIMIT.sample_bytes
         newline = "\r" if b"\n" not in start and b"\r" in start else "\n"
         mark = newline.encode()
         while not whole and len(start.split(mark, 3)) < 4:  # long lines
@@ -79,15 +73,19 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
     plain = '"' not in text and "\r" not in text
     lines = text.split(newline, sample_lines)
     rest = lines.pop() if len(lines) > sample_lines else None
-    declared = SEP_LINE.fullmatch(lines[0].strip("\r\ufeff"))
+    declared = re.fullmatch(r'"?sep=(.)"?', lines[0].strip("\r\ufeff"), re.IGNORECASE)
     if declared:  # how spreadsheets are told the separator
         lines[0] = "\r" if lines[0].endswith("\r") else ""
     sep = separator or (declared.group(1) if declared else sniff_separator(lines[:sniffed_lines]))
     records = _records(lines, sep or ",", plain)
-    if rest is not None and len(records) < SAMPLE_ROWS:  # blank lines, or line ends in quotes
+    if rest is not None and len(records) < LIMIT.sample_rows:  # blank lines, or line ends in quotes
         lines += rest.split(newline)
         records = _records(lines, sep or ",", plain)
-    size = len(start) / max(len(records), 1) if len(records) < SAMPLE_ROWS else _length(lines[: records[-1][0]], found)
+    size = (
+        len(start) / max(len(records), 1)
+        if len(records) < LIMIT.sample_rows
+        else _length(lines[: records[-1][0]], found)
+    )
     if declared:
         lines[0] = text.split(newline, 1)[0]
     return Sample(sep, newline, found, records, lines, size, whole)
@@ -95,14 +93,14 @@ def sample(path: str, encoding: str | None, separator: str | None) -> Sample:
 
 def _length(lines: Sequence[str], encoding: str) -> float:
     wide = 2 if encoding.startswith("utf-16") else 1
-    return wide * (len("\n".join(lines).encode("utf-8")) + 1) / SAMPLE_ROWS
+    return wide * (len("\n".join(lines).encode("utf-8")) + 1) / LIMIT.sample_rows
 
 
 def _binary(start: bytes) -> bool:
     """Bytes that no text has: two zeros, or one in a hundred of the first that are no printable sign."""
     binary_bytes = 1 << 12
     head = start[:binary_bytes]
-    strange = len(head) - len(head.translate(None, STRANGE))
+    strange = len(head) - len(head.translate(None, bytes(k for k in range(32) if k not in (9, 10, 12, 13, 26, 27))))
     return start.count(b"\0") >= 2 or (strange >= 8 and strange > 0.01 * len(head))
 
 
@@ -132,7 +130,7 @@ def _share(found: Sequence[int]) -> float:
 def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, list[str]]]:
     """(line of its first character, cells) of the first records that are not blank; `plain`: without quotes."""
     if plain:  # no reader needed
-        some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][:SAMPLE_ROWS]
+        some = [start for start, line in enumerate(lines, 1) if line and not line.isspace()][: LIMIT.sample_rows]
         return [(start, lines[start - 1].split(sep)) for start in some]
     records: list[tuple[int, list[str]]] = []
     reader = csv.reader((line + "\n" for line in lines), delimiter=sep, skipinitialspace=True)
@@ -141,7 +139,7 @@ def _records(lines: Sequence[str], sep: str, plain: bool) -> list[tuple[int, lis
         for cells in reader:
             if len(cells) > 1 or (cells and cells[0].strip()):
                 records.append((start, cells))
-                if len(records) >= SAMPLE_ROWS:
+                if len(records) >= LIMIT.sample_rows:
                     break
             start = reader.line_num + 1
     except csv.Error:
@@ -182,7 +180,7 @@ def textual(cells: Sequence[str]) -> bool:
     if text.isascii() and text.isdigit():
         return False
     present = {*map(str.strip, present)} - NOTHING
-    numbers = {cell for cell in present if cell[0] in NUMBER_BEGINS}
+    numbers = {cell for cell in present if cell[0] in "0123456789+-.iInN"}
     if len(numbers) < len(present) or not numeric(present):
         numbers = {cell for cell in numbers if is_number(cell)}
     if not numbers or len(numbers) == len(present):

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import csv
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
-from gapless.files.labels import is_number
+from gapless.files.cells.labels import is_number
+from gapless.files.csv.codes import END, LIMIT
+from gapless.files.csv.plan import Plan
 from gapless.files.text_blocks import open_text
-
-if TYPE_CHECKING:
-    from gapless.files.csv.blocks import Plan
-
-SHOWN = 40  # characters of a cell in a message
-
-
-def name(plan: Plan, j: int) -> str | int:
-    return j + 1 if plan.names is None else plan.names[j]
 
 
 def not_finite(text: str) -> str:
     """What is wrong with a number that is infinite or none: a text that says so, or one beyond the range."""
     if any(word in text.lower() for word in ("inf", "nan")):
-        return f"the value is {text[:SHOWN]}; it must be finite"
-    what = f"{text[:SHOWN]!r}" if len(text) <= SHOWN else f"{text[:12]}… of {len(text):,} characters"
+        return f"the value is {text[: LIMIT.shown]}; it must be finite"
+    what = f"{text[: LIMIT.shown]!r}" if len(text) <= LIMIT.shown else f"{text[:12]}… of {len(text):,} characters"
     return f"the number {what} is beyond the range of float64 (1.8e308)"
 
 
@@ -33,7 +25,7 @@ def no_number(text: str, plan: Plan, first: bool) -> str:
         return "the cell is empty; fill it in or drop the line"
     if is_number(text):
         return not_finite(text)
-    problem = f"{text[:SHOWN]!r} is not a number"
+    problem = f"{text[: LIMIT.shown]!r} is not a number"
     if plan.names is None and first:
         problem += " (if the first line holds names, say so: header)"
     elif plan.typed and not plan.fixed:
@@ -43,21 +35,21 @@ def no_number(text: str, plan: Plan, first: bool) -> str:
 
 def wrong(plan: Plan, what: int, cells: int) -> str:
     """What stopped the cut into cells."""
-    from gapless.files.csv.scan_cells import RAGGED
-
-    if what == RAGGED:
+    if what == END.ragged:
         return f"expected {plan.kinds.size} columns, found {cells}"
     return "cannot be read as CSV (a quote is opened and not closed, or something stands after the closing one)"
 
 
 def too_many(plan: Plan, column: int) -> str:
-    from gapless.files.csv.scan_columns import MOST_TEXTS
-
     if column == plan.roles.label:
-        return f"more than {MOST_TEXTS} different labels; of numbers, one for each value, it would be a regression"
+        return (
+            f"more than {LIMIT.most_texts} different labels; of numbers, one for each value, it would be a regression"
+        )
     if column in plan.all_texts:
-        return f"more than {MOST_TEXTS} different texts; is it a name or a number of the row? leave it out: --drop"
-    return f"more than {MOST_TEXTS} different texts, a name of the row: left out"
+        return (
+            f"more than {LIMIT.most_texts} different texts; is it a name or a number of the row? leave it out: --drop"
+        )
+    return f"more than {LIMIT.most_texts} different texts, a name of the row: left out"
 
 
 def line_at(plan: Plan, offset: int) -> int:

@@ -41,7 +41,7 @@ def open_files(data, saved):
                 return gapless.read_data(table, format=kind, typed=kind == "csv"), None, None
             file.write_bytes(saved)
             model = gapless.load(file)
-            expected = gapless.files.dataset.Expected.from_model(model)
+            expected = gapless.files.Expected.from_model(model)
             return gapless.read_data(table, format=kind, expected=expected), model, expected
         except (ValueError, OSError) as error:
             said = str(error).replace(str(table), "the table").replace(str(file), "the model file")

@@ -8,7 +8,8 @@ from unicodedata import normalize
 
 import numpy as np
 
-from gapless.files.dataset import listed
+from gapless.files.cells.notation import NOTHING
+from gapless.files.problems import listed
 
 PERHAPS = re.compile(r"\s*[-+]?(?:\.?[0-9]|inf|nan|Inf|NaN|NAN|INF)")
 
@@ -31,7 +32,6 @@ def is_number(text: str) -> bool:
 
 
 UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
-TRUE, FALSE = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
 
 
 def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
@@ -43,9 +43,10 @@ def as_labels(texts: Sequence[str], kind: str | None = None) -> np.ndarray:
     if kind == "str":
         return strings(texts)
     if kind == "bool":
+        true, false = {"true", "1", "1.0", "yes"}, {"false", "0", "0.0", "no"}
         lower = [text.lower() for text in texts]
-        if all(text in TRUE or text in FALSE for text in lower):
-            return np.asarray([text in TRUE for text in lower])
+        if all(text in true or text in false for text in lower):
+            return np.asarray([text in true for text in lower])
     readers: list[tuple[Callable[[str], float], type]] = [(int, np.int64), (float, np.float64)]
     if kind == "int":  # "1.0" in the file of a model whose label is 1
         readers.insert(1, (_whole, np.int64))
@@ -94,21 +95,18 @@ FLAGS = tuple(
         ("evet doğru 1", "hayır yanlış 0"),
     )
 )
-#: Labels that are no labels. None, unknown and - may well be classes.
-NO_LABEL = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "?", "<NA>", "#N/A"))
-
-
-_STROKES = re.compile(r"[-–—.*?_…/\\]+")
 
 
 def no_labels(texts: Sequence[str], missing: frozenset[str] = frozenset(), classes: Sequence[str] = ()) -> set[str]:
     """The texts of a label column that are no labels. Strokes are none either, unless signs are classes, as + and - are."""
-    signs = any(text and not any(map(str.isalnum, text)) and not _STROKES.fullmatch(text) for text in texts)
+    words = NOTHING - {"None", "none"}  # which may well be classes
+    strokes = re.compile(r"[-–—.*?_…/\\]+")
+    signs = any(text and not any(map(str.isalnum, text)) and not strokes.fullmatch(text) for text in texts)
     return {
         text
         for text in texts
         if text not in classes
-        and (text in NO_LABEL or text.lower() == "nan" or text in missing or (not signs and _STROKES.fullmatch(text)))
+        and (text in words or text.lower() == "nan" or text in missing or (not signs and strokes.fullmatch(text)))
     }
 
 
