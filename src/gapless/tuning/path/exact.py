@@ -15,6 +15,7 @@ from gapless import kernels, losses
 from gapless._runtime.clock import now
 from gapless._runtime.threads import one_blas_thread, thread_team
 from gapless.encode.lazy_frames import refuse_lazy
+from gapless.fits.frame import Frame
 from gapless.fits.kernel_encode import encode_kernel
 from gapless.fits.kernel_subproblem import group_equal_rows
 from gapless.fits.linear_encode import encode_linear
@@ -145,7 +146,7 @@ class _KernelPathData(_PathData):
         self.X, self.labels, judged = self.prototype._read(X, y)
         self.weight, self.name = sample_weight, type(model).__name__
         task = replace(self.prototype._task(), C=1.0)
-        with one_blas_thread(), thread_team(task.n_jobs), np.errstate(all="ignore"):
+        with Frame(task.stop, task.n_jobs).running():
             ready = encode_kernel(
                 task, judged, self.labels, sample_weight, start=None, callback=None, interruption=None
             )
