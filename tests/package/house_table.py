@@ -263,7 +263,9 @@ def with_table(page: str, table: str) -> str:
     head = table.splitlines(keepends=True)[0]
     places = [number for number, line in enumerate(lines) if line == head]
     if len(places) != 1:
-        raise ValueError(f"ARCHITECTURE.md has {len(places)} tables that begin with {head.strip()}, and this writes one")
+        raise ValueError(
+            f"ARCHITECTURE.md has {len(places)} tables that begin with {head.strip()}, and this writes one"
+        )
     end = start = places[0]
     while end < len(lines) and lines[end].startswith("|"):
         end += 1

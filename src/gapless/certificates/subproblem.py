@@ -154,9 +154,8 @@ def certify(
     if math.isfinite(primal) and math.isfinite(dual):
         rounding = problem.rounding(theta, z, u, combined, primal)
         size = max(abs(primal), abs(dual))
-        if (
-            not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite"
-        ):  # a fit that says so keeps the figures it has
+        # a fit that says so keeps the figures it has
+        if not rounding <= ROUNDING_SHARE * size and solution.status != "not_finite":
             size = max(size, 0.0 if hard else float(problem.primal(np.zeros_like(theta), np.zeros_like(z))))
             rounding = rounding if rounding <= ROUNDING_SHARE * size else math.inf
     return certify_values(

@@ -75,9 +75,8 @@ class SharedTrees:
             return None
         try:
             return cls(base, X, y)
-        except (
-            ValueError
-        ):  # missing values, or parameters and targets that the fit of a single tree refuses in its own words
+        # missing values, or parameters and targets that the fit of a single tree refuses in its own words
+        except ValueError:
             return None
 
     def __init__(self, base: Any, X: np.ndarray, y: np.ndarray) -> None:

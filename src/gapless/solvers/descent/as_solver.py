@@ -113,9 +113,8 @@ def steady_schedule(risk: LinearRisk, method: str, per_epoch: int) -> Schedule:
         size = (
             np.sqrt(float(risk.unit * risk.problem.c @ np.square(risk.problem.y, dtype=float))) if risk.squared else 1.0
         )
-        settled = max(
-            per_epoch, 100
-        )  # steps after which the rate has fallen to 1/sqrt(2) of its first, 0.05 of the targets' size
+        # steps after which the rate has fallen to 1/sqrt(2) of its first, 0.05 of the targets' size
+        settled = max(per_epoch, 100)
         return Schedule.inverse_root(0.05 * (size or 1.0) * np.sqrt(settled), shift=settled)
     full = method in ("gd", "momentum") or (per_epoch == 1 and risk.lam == 0.0)
     if full and risk.smooth:

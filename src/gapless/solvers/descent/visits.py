@@ -47,9 +47,8 @@ class Visits:
     @property
     def slow(self) -> bool:
         """Whether long rows, larger than the cache together, are visited in an order that may as well be another one."""
-        return (
-            self.kind == "shuffled" and self._exceeds_cache and self.bytes > 512 * self.n
-        )  # values take longer than a visit
+        # values take longer than a visit
+        return self.kind == "shuffled" and self._exceeds_cache and self.bytes > 512 * self.n
 
     @property
     def _exceeds_cache(self) -> bool:

@@ -36,12 +36,10 @@ class Columns(NamedTuple):
     highest: np.ndarray  #: float32
     exact: bool  #: whether each code is one value
     common: np.ndarray  #: the code that more than half of the rows have, or -1
-    order: (
-        np.ndarray
-    )  #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
-    ordered: (
-        np.ndarray
-    )  #: how many rows there are of each column in ``order``, and how many of them below the common code
+    #: (columns, rows) of uint32, or empty: rows by code, but for the common one; bit 31: a code begins
+    order: np.ndarray
+    #: how many rows there are of each column in ``order``, and how many of them below the common code
+    ordered: np.ndarray
 
     @property
     def n_rows(self) -> int:
