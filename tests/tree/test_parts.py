@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gapless.solvers.tree import codes as tree_codes
+from gapless.solvers.tree.thresholds import TreeThresholds
 from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
 
 
@@ -67,7 +68,7 @@ def test_orders_need_not_be_kept(monkeypatch):
         w = rng.random(500)
         kept = grow_tree(prepare_columns(X), target, w, TreeLimits())
         with monkeypatch.context() as patch:
-            patch.setattr(tree_codes, "ORDERED_ROWS", 0)
+            patch.setattr(tree_codes, "TREE_THRESHOLDS", TreeThresholds(ordered_rows=0))
             columns = prepare_columns(X)
             assert columns.order.size == 0
             again = grow_tree(columns, target, w, TreeLimits())

@@ -15,13 +15,10 @@ from scipy import sparse
 from gapless._compile.jit import compiled
 from gapless._runtime.threads import run_in_parts
 
-__all__ = ["Columns", "prepare_columns"]
+from .keys import HALF, LOW
+from .thresholds import TREE_THRESHOLDS
 
-#: Columns that are turned and ranked at a time.
-TILE = 8
-#: Orders are kept for at most so many rows, and so many values: beyond, a part of a tree sorts its own.
-ORDERED_ROWS = 1 << 17
-ORDERED = 1 << 25
+__all__ = ["Columns", "prepare_columns"]
 
 
 class Columns(NamedTuple):
@@ -47,7 +44,6 @@ class Columns(NamedTuple):
 
 
 BEGINS = np.uint32(1 << 31)
-LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Digits of 11 bits that a float32 is sorted by.
 DIGITS, DIGIT = 3, np.uint64(2047)
 
@@ -231,12 +227,13 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
     # Trees of categories are compiled for codes of 32 bits alone: they grow as fast on these.
     ranked = np.empty((d, n), dtype=np.uint32 if limit >= 65_535 or kinds.any() else np.uint16)
     found = np.zeros((d, 5), dtype=np.int64)
-    kept = n <= ORDERED_ROWS and n * d <= ORDERED
+    kept = n <= TREE_THRESHOLDS.ordered_rows and n * d <= TREE_THRESHOLDS.ordered_values
     order = np.empty((d if kept else 0, n), dtype=np.uint32)
     of = [np.empty((2, 0), dtype=np.float32)] * d
+    step = TREE_THRESHOLDS.columns_per_thread
 
     def work(part: int) -> None:
-        first, last = part * TILE, min(d, (part + 1) * TILE)
+        first, last = part * step, min(d, (part + 1) * step)
         sorting = Sorting.of(n)
         line = np.empty(0 if kept else n, dtype=np.uint32)
         values = np.empty((2, n if kinds[first:last].any() else min(n, limit)), dtype=np.float32)
@@ -249,7 +246,7 @@ def prepare_columns(X: Any, categorical: np.ndarray | None = None, bins: int | N
             found[j] = rank_column(column, bits, sorting, values[0], values[1], many, ranked[j], sorted_rows)
             of[j] = values[:, : found[j, 0]].copy()
 
-    run_in_parts(work, -(-d // TILE))
+    run_in_parts(work, -(-d // step))
     n_codes = found[:, 0].copy()
     most = int(n_codes.max(initial=0))
     small = np.uint16 if most < 65_536 and not kinds.any() else np.uint32  # two kinds of kernels, not three
