@@ -23,8 +23,11 @@ from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.loop import Loop
 
 DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
-#: At most 50 passes lie between two certificates, each of which costs about a pass.
-MAX_PASSES_BETWEEN = 50
+
+
+def next_certificate(done: int, most: int) -> int:
+    """The pass of the next certificate, which costs about a pass itself: a fourth of the passes later, but at most 50."""
+    return min(most, done + max(1, min(done // 4, 50)))
 
 
 def gradient_fit(
@@ -68,7 +71,7 @@ def gradient_fit(
             if diverged:
                 loop.end("not_finite")
             passes = done
-            next_look = min(loop.stop.passes, done + max(1, min(done // 4, MAX_PASSES_BETWEEN)))
+            next_look = next_certificate(done, loop.stop.passes)
         if not going:
             return
 
