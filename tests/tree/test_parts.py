@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gapless.solvers.tree import codes as tree_codes
+from gapless.solvers.tree.codes import prepare_columns
 from gapless.solvers.tree.thresholds import TreeThresholds
-from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree, prepare_columns
+from gapless.solvers.tree.tree import TreeLimits, TreeTarget, grow_tree
 
 
 def problem(rng, n, d, kind):

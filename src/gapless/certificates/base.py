@@ -18,9 +18,6 @@ import numpy as np
 from gapless.certificates.model_document import decode_float, encode_float
 from gapless.errors import STATUSES, short
 
-__all__ = ["NO_KEY", "BaseCertificate", "Block", "WithoutGap", "check_status"]
-
-
 #: Metadata of a field that has no key in the JSON block.
 NO_KEY = {"key": False}
 

@@ -29,8 +29,6 @@ from gapless.numbers import relative_gap
 from gapless.problems.least_squares import LeastSquares
 from gapless.problems.r_squared import r_squared
 
-__all__ = ["LeastSquaresCertificate", "Target", "certify_least_squares"]
-
 
 @result
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ from gapless.judge.fingerprint import digest
 from gapless.numbers import relative_gap
 from gapless.problems.units_of_C import Objective, objective
 
-__all__ = ["Certificate", "assemble"]
-
 
 @result
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -18,17 +18,6 @@ import numpy as np
 import gapless
 from gapless._runtime.written import written
 
-__all__ = [
-    "decode_classes",
-    "decode_float",
-    "decode_parameters",
-    "encode_classes",
-    "encode_float",
-    "encode_parameters",
-    "problem_block",
-    "statement",
-]
-
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 

@@ -17,8 +17,6 @@ from gapless._runtime.results import result
 from gapless.certificates.base import Block, check_status
 from gapless.numbers import relative_gap
 
-__all__ = ["Subproblem", "certify", "certify_values", "worst_of"]
-
 
 @result
 @dataclass(frozen=True)

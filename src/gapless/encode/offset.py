@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 from gapless._runtime.written import written
 
-__all__ = ["Offset", "encode_offset"]
-
 
 class Offset(NamedTuple):
     """``kind`` is "none", "penalised" or "free"; ``scale`` is the value of the extra feature (1 unless

@@ -22,8 +22,6 @@ from gapless.estimators.shared.kernel_machine import KernelMachine
 from gapless.gram.blocks import build_gram
 from gapless.kernels.named import named_kernel
 
-__all__ = ["Cost", "estimate_cost"]
-
 #: Support vectors as a share of the rows: few, usual, all; and how often each of them moves.
 SHARES = (0.05, 0.3, 1.0)
 MOVES = (2.0, 3.0, 5.0)

@@ -22,8 +22,6 @@ from gapless.solvers.gaussian import ILL_CONDITIONED, Root, Whitening, moments, 
 from gapless.solvers.gaussian_scores import project_by_covariance, project_by_svd, quadratic_scores
 from gapless.solvers.loop import interruptible
 
-__all__ = ["LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"]
-
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DiscriminantAnalysis):
     """Gaussian classes with one covariance: a linear classifier, and the projection that separates the classes best.

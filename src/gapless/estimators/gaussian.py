@@ -25,8 +25,6 @@ from gapless.solvers.gaussian import ILL_CONDITIONED, Moments, Root, class_root,
 from gapless.solvers.gaussian_scores import log_priors, quadratic_boundary, quadratic_scores, scores_from_centre
 from gapless.solvers.loop import interruptible
 
-__all__ = ["Boundary", "GaussianDiscriminant"]
-
 
 @result
 class Boundary(NamedTuple):

@@ -23,8 +23,6 @@ from gapless.solvers.loop import Interruption, Stop
 
 from .frame import Frame
 
-__all__ = ["TRUSTED_CONDITION", "LeastSquaresData", "LeastSquaresFit", "LeastSquaresTask", "fit_least_squares"]
-
 #: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
 TRUSTED_CONDITION = 1e8
 

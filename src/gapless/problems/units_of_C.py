@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from gapless._runtime.results import result
 from gapless._runtime.written import written
 
-__all__ = ["FORMS", "Conversion", "Form", "Objective", "convert", "objective"]
-
 
 class Form(NamedTuple):
     """One way to write the strength: both maps to C of the sum form, and the objective it belongs to."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from sklearn import get_config
 
-__all__ = ["Shown"]
-
 STYLE = "margin:.5em 0;padding:.4em .8em;border-left:3px solid #0072b2;overflow-x:auto;font-size:.9em"
 
 

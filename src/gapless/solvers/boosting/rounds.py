@@ -27,8 +27,6 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["Rounds", "compute_regression_losses", "find_weighted_median", "order_by_class"]
-
 
 def order_by_class(index: np.ndarray, K: int, there: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """The rows (of ``there``, if given) in the order of their classes, and where each class begins."""

@@ -18,8 +18,6 @@ from gapless._runtime.threads import run_in_parts
 from .keys import HALF, LOW
 from .thresholds import TREE_THRESHOLDS
 
-__all__ = ["Columns", "prepare_columns"]
-
 
 class Columns(NamedTuple):
     """The columns of a training set: ``codes[j, i]`` stands for the values ``lowest`` to ``highest`` of its code."""

@@ -17,8 +17,6 @@ from .keys import HALF, LOW, sort_keys
 from .score import TIE, allowed, better, score_one
 from .state import Sums
 
-__all__ = ["Cut", "best_cut"]
-
 
 class Cut(NamedTuple):
     """The best cut of a node so far."""

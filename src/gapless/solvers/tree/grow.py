@@ -28,8 +28,6 @@ from .sorted import grow_part
 from .state import Categories, Facts, Heap, Lot, Node, Nodes, Queue, Room, Source, Stops, Task, Work
 from .thresholds import TREE_THRESHOLDS
 
-__all__ = ["grow_nodes"]
-
 
 class Split(NamedTuple):
     """How a node was split; column -1: it is a leaf."""

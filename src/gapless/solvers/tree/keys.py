@@ -11,8 +11,6 @@ import numpy as np
 
 from gapless._compile.jit import compiled
 
-__all__ = ["DIGITS", "HALF", "LOW", "keys_of_codes", "keys_of_order", "sort_keys"]
-
 #: A wide key has a code, or the bits of a value, in its upper half, and a row in the lower one.
 LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 #: Where the keys of each digit of 8 bits begin, and their end.

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from gapless._compile.jit import compiled
 
-__all__ = ["COUNT", "heap_pop", "heap_push", "push_children", "save_ranges", "take_node", "take_ranges"]
-
 
 class Counts(NamedTuple):
     """The places of ``Queue.state``."""

@@ -18,8 +18,6 @@ from .score import decrease_classes, decrease_one, impurity_classes, impurity_tw
 from .sorted_scan import AT_BULK, LOW, ClassRows, cut_classes, cut_one
 from .state import Facts, Nodes, Stops, Sums
 
-__all__ = ["grow_part"]
-
 HIGH = np.uint32(0xFFFF0000)
 
 

@@ -6,22 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "Categories",
-    "Facts",
-    "Heap",
-    "Lot",
-    "Node",
-    "Nodes",
-    "Queue",
-    "Room",
-    "Source",
-    "Stops",
-    "Sums",
-    "Task",
-    "Work",
-]
-
 
 class Stops(NamedTuple):
     """Where growth stops, as a kernel reads it: numbers only."""

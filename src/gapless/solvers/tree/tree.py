@@ -21,22 +21,9 @@ from gapless._compile.jit import compiled
 from gapless._runtime.results import result
 from gapless._runtime.threads import run_in_parts
 
-from .codes import Columns, prepare_columns
+from .codes import Columns
 from .grow import grow_nodes
 from .thresholds import TREE_THRESHOLDS
-
-__all__ = [
-    "Columns",
-    "PackedTree",
-    "Tree",
-    "TreeLimits",
-    "TreeTarget",
-    "all_finite",
-    "find_leaves",
-    "grow_tree",
-    "pack_tree",
-    "prepare_columns",
-]
 
 
 class TreeLimits(NamedTuple):

@@ -264,6 +264,3 @@ def _check_size(n_classes: int, rows: int) -> None:
             f"exact=True: {rows} different rows need a matrix of {8 * rows**2 / 1e9:.3g} GB. Leave exact=False, which certifies "
             "points and what lies between them."
         )
-
-
-__all__ = ["HingePath", "exact_path"]
