@@ -21,10 +21,7 @@ from gapless.solvers.least_squares.answer import Answer, Clock
 from gapless.solvers.least_squares.solve import solve
 from gapless.solvers.loop import Interruption, Stop
 
-from .frame import Frame
-
-#: Above this condition of the equilibrated columns the eight digits that numpy prints are no longer sure.
-TRUSTED_CONDITION = 1e8
+from .frame import TRUSTED_CONDITION, Frame
 
 
 class LeastSquaresTask(NamedTuple):

@@ -4,7 +4,7 @@ Rates that need no tuning, unless a schedule is given: 1/L for full gradients of
 the shift at which the first step is no longer than one over the curvature of an example.  After ever more passes the point
 is certified; what is returned is the best point and the best dual point seen.  Rows of which few are larger than the others by
 orders of magnitude can still make steps too long: a descent that diverges ends at once, as ``not_finite``, with the best point
-before.  They are here to be watched and compared: the solvers of `choose` are faster.
+before.  They are here to be watched and compared: those that `linear/solve` picks are faster.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from gapless.solvers.descent.engine import Engine
 from gapless.solvers.descent.plan import DescentPlan
 from gapless.solvers.descent.schedules import Schedule, as_schedule
 from gapless.solvers.loop import Loop
-
-DESCENTS = ("gd", "sgd", "minibatch", "momentum", "adam")
+from gapless.solvers.solution import DESCENTS
 
 
 def next_certificate(done: int, most: int) -> int:

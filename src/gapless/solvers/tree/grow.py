@@ -4,7 +4,7 @@
 
 Columns hold codes, the ranks of their distinct values (or of bins of them), so that values are compared as integers and
 no column is sorted as a whole again. Where all columns are numbers without missing values and all of them are looked at, a
-part of at most 65,536 rows is left to ``tree_sorted``; otherwise a node of few rows takes its codes along into a block of its
+part of at most 65,536 rows is left to `sorted`; otherwise a node of few rows takes its codes along into a block of its
 own, which the cache holds for the whole subtree.
 
 The kernels take no memory: ``grow_nodes`` makes it, and goes on where a kernel stopped for more of it, or for a part.

@@ -27,7 +27,7 @@ class Sums(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """The columns of a training set as kernels read them, as in ``tree_codes.Columns``."""
+    """The columns of a training set as kernels read them, as in ``codes.Columns``."""
 
     codes: np.ndarray
     n_codes: np.ndarray
