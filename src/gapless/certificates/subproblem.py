@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from gapless._runtime.results import result
-from gapless.certificates.base import Block, check_status
+from gapless.certificates.base import Block, HasStatus, check_status
 from gapless.numbers import relative_gap
 
 
 @result
 @dataclass(frozen=True)
-class Subproblem(Block):
+class Subproblem(HasStatus, Block):
     """The gap of one problem; ``positive`` is the index of the class that is +1, None where all classes are in it.
 
     Attributes
@@ -50,11 +50,6 @@ class Subproblem(Block):
 
     def __post_init__(self) -> None:
         check_status(self.status)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the status is "converged"."""
-        return self.status == "converged"
 
     def __str__(self) -> str:
         figures = f"primal {self.primal:.10g}, dual {self.dual:.10g}, relative gap {self.relative_gap:.1e}"

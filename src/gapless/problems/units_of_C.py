@@ -38,6 +38,11 @@ def _lam(C: float, n: float) -> float:
     return _over(1.0, C * n)
 
 
+def _of_mean(objective: str, used_by: str) -> Form:
+    """lam = 1/(C n), under one of its names."""
+    return Form(_lam, _lam, True, objective, used_by, _lam)
+
+
 #: Every unit, with n the number of rows; where rows have weights n is their sum, but for SGD, whose mean is
 #: over rows.
 FORMS: dict[str, Form] = {
@@ -49,13 +54,9 @@ FORMS: dict[str, Form] = {
         used_by="gapless, LIBLINEAR, LIBSVM, scikit-learn's LinearSVC, SVC and LogisticRegression",
         factor=lambda C, n: 1.0,
     ),
-    "lam": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)",
-        used_by="textbooks, Pegasos",
-        factor=_lam,
+    "lam": _of_mean(
+        "lam/2 |w|^2 + 1/n sum_i l(y_i, z_i)",
+        "textbooks, Pegasos",
     ),
     "C_mean": Form(
         from_C=lambda C, n: C * n,
@@ -65,21 +66,13 @@ FORMS: dict[str, Form] = {
         used_by="textbooks that write C = 1/lam",
         factor=lambda C, n: 1.0,
     ),
-    "sgd_alpha": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="1/n sum_i l(y_i, z_i) + alpha/2 |w|^2",
-        used_by="scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')",
-        factor=_lam,
+    "sgd_alpha": _of_mean(
+        "1/n sum_i l(y_i, z_i) + alpha/2 |w|^2",
+        "scikit-learn's SGDClassifier and SGDRegressor (penalty='l2')",
     ),
-    "glmnet_lambda": Form(
-        from_C=_lam,
-        to_C=_lam,
-        needs_n=True,
-        objective="1/n sum_i l(y_i, z_i) + lambda/2 |w|^2",
-        used_by="glmnet (alpha = 0, standardize = FALSE; family 'gaussian': with y of standard deviation 1)",
-        factor=_lam,
+    "glmnet_lambda": _of_mean(
+        "1/n sum_i l(y_i, z_i) + lambda/2 |w|^2",
+        "glmnet (alpha = 0, standardize = FALSE; family 'gaussian': with y of standard deviation 1)",
     ),
     "ridge_alpha": Form(
         from_C=lambda C, n: _over(1.0, C),
