@@ -217,12 +217,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _warn_of_directions(self, whitening: Whitening, apart: np.ndarray, n: int) -> None:
         name, d = type(self).__name__, apart.shape[1]
         if whitening.misses(apart):
-            warn_outside(name, whitening.rank, d, n, "Set shrinkage (for example shrinkage='auto')", stacklevel=5)
+            warn_outside(name, whitening.rank, d, n, stacklevel=5)
         elif ILL_CONDITIONED < whitening.condition < np.inf:
-            warn_condition(
-                name, whitening.condition, "within the classes",
-                "Set shrinkage, or drop one of the features that are nearly collinear", stacklevel=5,
-            )  # fmt: skip
+            warn_condition(name, whitening.condition, "within the classes", stacklevel=5)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The log-odds of ``classes_[1]``; of more than two classes the log posterior of each, up to what they have in common."""
@@ -352,10 +349,10 @@ class QuadraticDiscriminantAnalysis(DiscriminantAnalysis):
                 conditions.append(whitening.condition)
             worst = int(np.argmax(conditions))
             if conditions[worst] > ILL_CONDITIONED:
+                which = f"of class {labels.classes[worst]}"
                 warn_condition(
-                    type(self).__name__, conditions[worst], f"of class {labels.classes[worst]}",
-                    "Set shrinkage or reg_param, or drop one of the features that are nearly collinear", stacklevel=3,
-                )  # fmt: skip
+                    type(self).__name__, conditions[worst], which, "Set shrinkage or reg_param", stacklevel=3
+                )
             for stale in ("covariance_", "certificate_"):
                 self.__dict__.pop(stale, None)
             if self.store_covariance:

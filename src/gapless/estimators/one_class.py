@@ -75,11 +75,6 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.n_jobs = n_jobs
         self.device = device
 
-    def _set_coefficients(self, u: np.ndarray, scalars: np.ndarray) -> None:
-        self.intercept_ = scalars[:, 0] + 0.0
-        lines = u[:, self.support_]
-        self.dual_coef_ = sparse.csr_matrix(lines) if self._sparse else lines
-
     @property
     def offset_(self) -> np.ndarray:
         """rho"""
