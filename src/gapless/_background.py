@@ -2,8 +2,8 @@
 
 numba compiles under one lock a process, so that threads would gain nothing. The second process is started when the command
 finds the first kernel missing: with all kernels on disk there is none. It works from the far end of the list of wishes, and
-of a kernel that both need at once one of the two waits for the other (`_compile/kernel_store`). It ends with the command, whose end
-it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and so does a machine with one core.
+of a kernel that both need at once one of the two waits for the other (`_compile/kernel_store`). It ends with the command, whose
+end it sees by its standard input. ``GAPLESS_BACKGROUND=off`` does without it, and so does a machine with one core.
 """
 
 from __future__ import annotations

@@ -28,8 +28,6 @@ from gapless.theory.inputs import as_whole
 
 __all__ = ["Decomposition", "Resampled", "bootstrap", "decompose", "distinct_share"]
 
-Predict = Callable[[np.ndarray], Any]
-
 
 @result
 @dataclass(frozen=True, eq=False)
