@@ -195,19 +195,13 @@ def _needs_n(unit: str) -> str:
 
 # ----------------------------------------------------------------------------------------------------
 # objective
-_PLAIN = {
-    "hinge": "max(0, 1 - y_i{z})",
-    "squared_hinge": "max(0, 1 - y_i{z})^2",
-    "logistic": "ln(1 + exp(-y_i{z}))",
-    "squared": "1/2 (y_i - {z})^2",
-    "softmax": "[ln sum_k exp{z} - (score of the true class)]",
-}
-_LATEX = {
-    "hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)",
-    "squared_hinge": r"\max\bigl(0,\, 1 - y_i{z}\bigr)^2",
-    "logistic": r"\ln\bigl(1 + e^{{-y_i{z}}}\bigr)",
-    "squared": r"\tfrac12 \bigl(y_i - {z}\bigr)^2",
-    "softmax": r"\Bigl[\ln \sum_k e^{{{z}}} - z_{{i y_i}}\Bigr]",
+#: Each loss of a row as text, and as LaTeX; z is the score.
+FORMULAS = {
+    "hinge": ("max(0, 1 - y_i{z})", r"\max\bigl(0,\, 1 - y_i{z}\bigr)"),
+    "squared_hinge": ("max(0, 1 - y_i{z})^2", r"\max\bigl(0,\, 1 - y_i{z}\bigr)^2"),
+    "logistic": ("ln(1 + exp(-y_i{z}))", r"\ln\bigl(1 + e^{{-y_i{z}}}\bigr)"),
+    "squared": ("1/2 (y_i - {z})^2", r"\tfrac12 \bigl(y_i - {z}\bigr)^2"),
+    "softmax": ("[ln sum_k exp{z} - (score of the true class)]", r"\Bigl[\ln \sum_k e^{{{z}}} - z_{{i y_i}}\Bigr]"),
 }
 
 
@@ -248,8 +242,8 @@ def objective(
     ``weighted`` says that rows have weights, ``class_weight`` gives the resolved weight of each class,
     ``classes`` the labels: with more than two there is one such problem for each class against the rest.
     """
-    if loss not in _PLAIN:
-        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(_PLAIN)}")
+    if loss not in FORMULAS:
+        raise ValueError(f"unknown loss {written(loss)}; it is one of {list(FORMULAS)}")
     if offset not in ("none", "penalised", "free"):
         raise ValueError(f"offset is {written(offset)}; it is 'none', 'penalised' or 'free'")
     C = float(C)
@@ -260,8 +254,8 @@ def objective(
     z_tex = r"\langle w, x_i\rangle + b" if b else r"\langle w, x_i\rangle"
     if loss == "softmax":
         z, z_tex = z.replace("w", "w_k").replace("b", "b_k"), z_tex.replace("w,", "w_k,").replace("b", "b_k")
-    plain_loss = _PLAIN[loss].format(z=f"({z})" if b else z)
-    latex_loss = _LATEX[loss].format(z=f"({z_tex})" if b else z_tex)
+    plain_loss = FORMULAS[loss][0].format(z=f"({z})" if b else z)
+    latex_loss = FORMULAS[loss][1].format(z=f"({z_tex})" if b else z_tex)
     penalty, penalty_tex = "1/2|w|^2", r"\tfrac12 \|w\|^2"
     if offset == "penalised":
         scaled = float(offset_scale) != 1.0
