@@ -50,12 +50,15 @@ def declare_facts(**facts: Any) -> Callable[[type], Any]:
     """
     declared = LossFacts(**facts)
 
+    def largest_curvature(self: Any) -> float:
+        """The largest second derivative in z, infinity where there is none."""
+        return declared.largest_curvature
+
     def declare(loss: Any) -> Any:
         for fact in fields(declared):
             setattr(loss, fact.name, getattr(declared, fact.name))
         loss.sparse_dual = declared.sparse_dual
-        told = "The largest second derivative in z, infinity where there is none."
-        loss.largest_curvature = property(lambda self: declared.largest_curvature, doc=told)
+        loss.largest_curvature = property(largest_curvature)
         loss.__eq__ = lambda self, other: type(other) is loss and tuple(self) == tuple(other)
         loss.__ne__ = lambda self, other: not loss.__eq__(self, other)
         loss.__hash__ = lambda self: hash((loss.__name__, tuple(self)))
